@@ -122,7 +122,7 @@ class OpError(Exception):
         task: str | None = None,
         source: str | None = None,
     ) -> OpError:
-        """Fills in what is not yet known about where it happened, and returns the error itself."""
+        """Fill in what is not yet known about where it happened, and returns the error itself."""
         self.node = self.node or node
         self.device = self.device or device
         self.task = self.task or task
@@ -275,7 +275,7 @@ _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
 
 
 def from_exception(exc: BaseException) -> OpError:
-    """Turns any exception into one of ours, keeping ours as they are.
+    """Turn any exception into one of ours, keeping ours as they are.
 
     Args:
         exc: what a kernel or a peer raised.
@@ -292,7 +292,7 @@ def from_exception(exc: BaseException) -> OpError:
 
 
 def error_to_wire(error: OpError) -> list[Any]:
-    """Encodes an error as plain values: class name, message, node, device, task, source, derived.
+    """Encode an error as plain values: class name, message, node, device, task, source, derived.
 
     A class that peers do not know travels as the nearest of its bases that they do.
     """
@@ -304,7 +304,7 @@ def error_to_wire(error: OpError) -> list[Any]:
 
 
 def error_from_wire(value: Any) -> OpError:
-    """Decodes what ``error_to_wire`` made; a class name from a newer peer becomes ``UnknownError``.
+    """Decode what ``error_to_wire`` made; a class name from a newer peer becomes ``UnknownError``.
 
     Raises:
         ProtocolError: if the value has another form.
@@ -323,7 +323,7 @@ def error_from_wire(value: Any) -> OpError:
 
 
 def first_error(errors: list[OpError]) -> OpError | None:
-    """Picks the root cause among the errors of one step, in order of arrival.
+    """Pick the root cause among the errors of one step, in order of arrival.
 
     Returns:
         The first that is not derived; the first of all when every one is; nothing for no errors.

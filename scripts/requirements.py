@@ -27,12 +27,12 @@ HEAD = """\
 
 
 def read_project() -> dict[str, Any]:
-    """The project's own pyproject.toml."""
+    """Return the project's own pyproject.toml."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def requirements(project: dict[str, Any]) -> list[str]:
-    """All that a pyproject.toml asks for: to build, to run, in extras and in groups."""
+    """Return all that a pyproject.toml asks for: to build, to run, in extras and in groups."""
     table, groups = project["project"], project["dependency-groups"]
     lists = [project["build-system"]["requires"], table["dependencies"]]
     lists += [*table["optional-dependencies"].values(), *groups.values()]
@@ -40,14 +40,14 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 
 def name_of(requirement: str) -> str:
-    """The normalised name of the distribution that is asked for."""
+    """Return the normalised name of the distribution that is asked for."""
     found = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert found is not None, requirement
     return re.sub(r"[-_.]+", "-", found[0]).lower()
 
 
 def lower_bounds(asked: Iterable[str]) -> dict[str, str]:
-    """The lowest version that each requirement allows, by name.
+    """Return the lowest version that each requirement allows, by name.
 
     Raises:
         ValueError: if a requirement has no lower bound, or two have different ones.
@@ -63,7 +63,7 @@ def lower_bounds(asked: Iterable[str]) -> dict[str, str]:
 
 
 def resolve(python: str) -> dict[str, str]:
-    """What pip would install on a version of Python, by name, as far as wheels have it."""
+    """Return what pip would install on a version of Python, by name, as far as wheels have it."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         words = ["install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report)]
@@ -75,7 +75,7 @@ def resolve(python: str) -> dict[str, str]:
 
 
 def pins(resolved: dict[str, dict[str, str]]) -> str:
-    """The file of constraints for what was resolved on each Python, the oldest first.
+    """Return the file of constraints for what was resolved on each Python, the oldest first.
 
     A name has one line for all neighbouring versions of Python that get the same version of it. The last
     one holds for newer ones, too.
@@ -97,7 +97,7 @@ def pins(resolved: dict[str, dict[str, str]]) -> str:
 
 
 def lowest(pinned: str, project: dict[str, Any]) -> str:
-    """Constraints that hold what pyproject.toml names to its lower bounds, and all else to its pins."""
+    """Constraint that hold what pyproject.toml names to its lower bounds, and all else to its pins."""
     bounds = lower_bounds(requirements(project))
     kept = [line for line in pinned.splitlines() if line[0] == "#" or name_of(line) not in bounds]
     return "\n".join([*kept, *(f"{name}=={version}" for name, version in bounds.items())]) + "\n"

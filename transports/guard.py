@@ -83,7 +83,7 @@ async def check_place(
 
 
 async def _resolved(address: Address) -> list[str]:
-    """The numeric hosts of an address; none if it has no host, or one that does not resolve."""
+    """Return the numeric hosts of an address; none if it has no host, or one that does not resolve."""
     if address.port is None:
         return []
     with suppress(ValueError):
@@ -97,7 +97,7 @@ async def _resolved(address: Address) -> list[str]:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a host is a loopback address; a name that does not resolve is none."""
+    """Return whether a host is a loopback address; a name that does not resolve is none."""
     try:
         return sockets.is_loopback(host)
     except ValueError:

@@ -51,7 +51,7 @@ _current_loop = asyncio.events._get_running_loop
 
 
 def handles(*message_classes: type[Any]) -> Callable[[H], H]:
-    """Declares that a method ``(self, message, call: CallContext)`` handles messages of these
+    """Declare that a method ``(self, message, call: CallContext)`` handles messages of these
     classes.
 
     What it returns is the answer; if that is awaitable, what it yields is.
@@ -114,7 +114,7 @@ class Actor:
         self._asks = self._tells = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Collects the handlers, those of base classes included."""
+        """Collect the handlers, those of base classes included."""
         super().__init_subclass__(**kwargs)
         names: dict[type[Any], str] = {}
         for base in reversed(cls.__mro__):
@@ -136,7 +136,7 @@ class Actor:
         return LocalRef(self)
 
     def statistics(self) -> ActorStatistics:
-        """How it fares at this moment."""
+        """Return how it fares at this moment."""
         return ActorStatistics(
             asks=self._asks,
             tells=self._tells,
@@ -147,7 +147,7 @@ class Actor:
         )
 
     async def stop(self, reason: str = "stopped", grace: float = STOP_GRACE) -> None:
-        """Takes no more messages, answers everyone who waits with ``AbortedError``, ends all
+        """Take no more messages, answer everyone who waits with ``AbortedError``, ends all
         children.
 
         To be called on the actor's loop. May be called again, also by a handler, whose own child is
@@ -163,7 +163,7 @@ class Actor:
     # -- what refs and links call, on the actor's loop -------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Asks; the core of ``Ref.ask``.
+        """Ask; the core of ``Ref.ask``.
 
         Returns:
             The answer, or a future of it if the handler goes on as a child or the message has to
@@ -200,7 +200,7 @@ class Actor:
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Tells; the core of ``Ref.tell``. What the handler raises fails the actor, not the caller.
+        """Tell; the core of ``Ref.tell``. What the handler raises fails the actor, not the caller.
 
         Args:
             message: what is told.
@@ -227,7 +227,7 @@ class Actor:
             self._handle(delivery)
 
     def post(self, message: Any) -> None:
-        """Tells from another thread or loop; raises what ``deliver`` would."""
+        """Tell from another thread or loop; raise what ``deliver`` would."""
         self.check_tell(message)
         if not self._mailbox.reserve():
             raise self._no_room(message)
@@ -238,14 +238,14 @@ class Actor:
             raise
 
     def check_tell(self, message: Any) -> None:
-        """Raises if a message could not be told; any thread may call it."""
+        """Raise if a message could not be told; any thread may call it."""
         if type(message) not in self._handlers:
             raise self.unimplemented(message)
         if self._stopped is not None:
             raise self._aborted(message)
 
     def call_home(self, callback: Callable[..., None], *args: Any) -> None:
-        """Has the actor's loop call something; any thread may call it.
+        """Have the actor's loop call something; any thread may call it.
 
         Raises:
             AbortedError: the loop is closed.
@@ -257,7 +257,7 @@ class Actor:
             raise AbortedError(f"the event loop of actor {self.name!r} is closed") from exc
 
     def unimplemented(self, message: Any) -> UnimplementedError:
-        """The error for a message that no handler takes; it names those that one does."""
+        """Return the error for a message that no handler takes; it names those that one does."""
         accepted = ", ".join(sorted(kind.__name__ for kind in self._handlers)) or "nothing"
         return UnimplementedError(
             f"actor {self.name!r} does not take {type(message).__name__}; it takes {accepted}"
@@ -302,7 +302,7 @@ class Actor:
             self._schedule_pump()
 
     def _handle_queued(self) -> None:
-        """Handles what is queued at this moment, not what comes meanwhile."""
+        """Handle what is queued at this moment, not what comes meanwhile."""
         mailbox = self._mailbox
         for _ in range(len(mailbox.queue)):
             if not mailbox.queue:  # stopped meanwhile
@@ -313,7 +313,7 @@ class Actor:
             mailbox.admit()
 
     def _handle(self, delivery: Delivery) -> None:
-        """Runs the handler of a message and sees to its answer or its child."""
+        """Run the handler of a message and sees to its answer or its child."""
         handler = self._handlers[type(delivery.message)]
         self._busy = True
         try:
@@ -359,7 +359,7 @@ class Actor:
         self._fail(f"its child {name!r} failed", from_exception(error))
 
     def _fail(self, what: str, error: OpError) -> None:
-        """Shuts because nobody else can be told of an error, and tells the supervisor."""
+        """Shut because nobody else can be told of an error, and tells the supervisor."""
         if self._stopped is not None:
             return
         self._shut(f"{what}: {error}")
@@ -406,5 +406,5 @@ class Actor:
 
 
 async def _await(awaitable: Awaitable[Any]) -> Any:
-    """Makes a coroutine of a future."""
+    """Make a coroutine of a future."""
     return await awaitable

@@ -51,7 +51,7 @@ class CallContext:
         return self._deadline
 
     def on_gone(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Registers a callback for the loss of the caller's link.
+        """Register a callback for the loss of the caller's link.
 
         Args:
             callback: called once, soon after the link is over (at once if it is over already);
@@ -67,7 +67,7 @@ class CallContext:
 
 
 def _nothing() -> None:
-    """Takes back what was never registered."""
+    """Take back what was never registered."""
 
 
 LOCAL_TELL = CallContext(NEVER)

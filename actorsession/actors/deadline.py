@@ -43,12 +43,12 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None, clock: Clock = SYSTEM_CLOCK) -> Deadline:
-        """The deadline that many seconds from now; ``None`` for no limit."""
+        """Return the deadline that many seconds from now; ``None`` for no limit."""
         return cls(None if seconds is None else clock.now() + seconds, clock)
 
     @classmethod
     def never(cls) -> Deadline:
-        """The deadline that does not come."""
+        """Return the deadline that does not come."""
         return NEVER
 
     @property
@@ -66,13 +66,13 @@ class Deadline:
         return None if self.at is None else self.at - self.clock.now()
 
     def earliest(self, other: Deadline) -> Deadline:
-        """The one of two deadlines of the same clock that comes first."""
+        """Return the one of two deadlines of the same clock that comes first."""
         if self.at is None or (other.at is not None and other.at < self.at):
             return other
         return self
 
     async def wait(self, awaitable: Awaitable[T], *, what: str) -> T:
-        """Awaits something until the deadline.
+        """Await something until the deadline.
 
         What is there already is returned even after the deadline. If the deadline comes first, what
         is awaited is cancelled and given the time it takes to clean up. Cancelling the waiter
@@ -118,7 +118,7 @@ def _wait_until(deadline: Deadline, awaitable: Awaitable[T], what: str) -> Gener
 
 
 def _continue(steps: Generator[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
-    """Goes on with an awaitable whose first step was taken; ``yield from`` would lose its yield."""
+    """Go on with an awaitable whose first step was taken; ``yield from`` would lose its yield."""
     try:
         while True:
             try:

@@ -49,7 +49,7 @@ class Delivery:
         return self.answer is not None and self.answer.done()
 
     def expect_answer(self, on_abandoned: Callable[[Delivery], None]) -> asyncio.Future[Any]:
-        """Makes the future that the asker awaits; cancelling it abandons the message.
+        """Make the future that the asker awaits; cancelling it abandons the message.
 
         Args:
             on_abandoned: called if the answer is done before a child works on the message.
@@ -69,12 +69,12 @@ class Delivery:
             self.answer.set_result(value)
 
     def fail(self, error: OpError) -> None:
-        """Answers with an error, if somebody still waits."""
+        """Answer with an error, if somebody still waits."""
         if self.answer is not None and not self.answer.done():
             self.answer.set_exception(error)
 
     def outcome(self, child: asyncio.Task[Any]) -> OpError | None:
-        """Answers with what the child has come to.
+        """Answer with what the child has come to.
 
         Returns:
             Its error, if it has failed or was cancelled.

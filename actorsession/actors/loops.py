@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """The factory that ``asyncio.Runner`` should use."""
+    """Return the factory that ``asyncio.Runner`` should use."""
     return asyncio.new_event_loop if uvloop is None else uvloop.new_event_loop
 
 
@@ -27,6 +27,6 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine to its end on a new loop of the preferred kind, as ``asyncio.run`` would."""
+    """Run a coroutine to its end on a new loop of the preferred kind, as ``asyncio.run`` would."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(main)

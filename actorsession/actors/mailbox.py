@@ -58,27 +58,27 @@ class Mailbox(Generic[E]):
         return len(self._lobby)
 
     def wait_for_room(self, entry: E) -> None:
-        """Puts an entry at the end of the lobby."""
+        """Put an entry at the end of the lobby."""
         self._lobby[entry] = None
 
     def leave(self, entry: E) -> None:
-        """Takes an entry out of the lobby, if it is there."""
+        """Take an entry out of the lobby, if it is there."""
         self._lobby.pop(entry, None)
 
     def release(self) -> None:
-        """Notes that a message in flight has ended."""
+        """Note that a message in flight has ended."""
         self.in_flight -= 1
         self.admit()
 
     def admit(self) -> None:
-        """Lets those who wait longest into the queue while there is room."""
+        """Let those who wait longest into the queue while there is room."""
         while self._lobby and not self.full:
             first = next(iter(self._lobby))
             del self._lobby[first]
             self.queue.append(first)
 
     def reserve(self) -> bool:
-        """Reserves room for a message of another thread; any thread may call it.
+        """Reserve room for a message of another thread; any thread may call it.
 
         Returns:
             Whether there was room.
@@ -90,12 +90,12 @@ class Mailbox(Generic[E]):
             return True
 
     def arrive(self) -> None:
-        """Gives up a reservation, because the message is here (or never will be); any thread."""
+        """Give up a reservation, because the message is here (or never will be); any thread."""
         with self._lock:
             self._posted -= 1
 
     def drain(self) -> list[E]:
-        """Empties queue and lobby and returns who was there, first come first."""
+        """Empty queue and lobby and return who was there, first come first."""
         entries = [*self.queue, *self._lobby]
         self.queue.clear()
         self._lobby.clear()

@@ -41,7 +41,7 @@ class Ref(Protocol):
         """What it is called in logs and errors."""
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
-        """Sends a message and awaits the answer.
+        """Send a message and awaits the answer.
 
         Cancelling the call cancels the handler, and does not wait for its clean-up.
 
@@ -58,7 +58,7 @@ class Ref(Protocol):
         """
 
     def tell(self, message: Any) -> None:
-        """Sends a message that wants no answer; never blocks.
+        """Send a message that wants no answer; never blocks.
 
         Args:
             message: of a class that the actor handles.
@@ -88,7 +88,7 @@ class LocalRef:
         return self._actor.loop
 
     def is_here(self) -> bool:
-        """Whether the caller is where the actor lives, so that calls are direct."""
+        """Return whether the caller is where the actor lives, so that calls are direct."""
         actor, here = self._actor, _current_loop()
         if actor.loop is None:
             actor.loop = here
@@ -115,11 +115,11 @@ class LocalRef:
             self._actor.post(message)
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Asks on behalf of another, on the actor's loop; see ``Actor.submit``."""
+        """Ask on behalf of another, on the actor's loop; see ``Actor.submit``."""
         return self._actor.submit(message, context)
 
     def deliver(self, message: Any, context: CallContext = LOCAL_TELL) -> None:
-        """Tells on behalf of another, on the actor's loop; see ``Actor.deliver``."""
+        """Tell on behalf of another, on the actor's loop; see ``Actor.deliver``."""
         self._actor.deliver(message, context)
 
     def __eq__(self, other: object) -> bool:

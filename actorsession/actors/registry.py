@@ -24,7 +24,7 @@ _published: dict[str, tuple[int, Ref]] = {}
 
 
 def publish(address: str, ref: Ref) -> None:
-    """Makes an actor known under an address.
+    """Make an actor known under an address.
 
     Args:
         address: as others would dial it, such as ``tcp://127.0.0.1:7000`` or ``inproc://master``.
@@ -43,7 +43,7 @@ def publish(address: str, ref: Ref) -> None:
 
 
 def withdraw(address: str, ref: Ref | None = None) -> None:
-    """Forgets an address; nothing if it is not known.
+    """Forget an address; nothing if it is not known.
 
     Args:
         address: the address.
@@ -55,7 +55,7 @@ def withdraw(address: str, ref: Ref | None = None) -> None:
 
 
 def lookup(address: str) -> Ref | None:
-    """The actor of this process that is known under an address, if one is."""
+    """Return the actor of this process that is known under an address, if one is."""
     with _lock:
         return _find(address)
 

@@ -48,7 +48,7 @@ class Children:
     def start(
         self, work: Coroutine[Any, Any, T], *, name: str, awaited: bool = False
     ) -> asyncio.Task[T]:
-        """Starts a child on the running loop.
+        """Start a child on the running loop.
 
         Args:
             work: what it does.
@@ -76,14 +76,14 @@ class Children:
         return child in self._running
 
     def cancel(self) -> None:
-        """Cancels all children but the calling one, without waiting, and lets none start any
+        """Cancel all children but the calling one, without waiting, and let none start any
         more."""
         self._stopped = True
         for child in self._others():
             child.cancel()
 
     async def stop(self, grace: float = STOP_GRACE) -> None:
-        """Cancels all children and waits for their end; may be called again.
+        """Cancel all children and wait for their end; may be called again.
 
         A child may call it: it is neither cancelled nor awaited then. Cancelling the call leaves
         the children cancelled, but not awaited.

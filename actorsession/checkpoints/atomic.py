@@ -61,7 +61,7 @@ _ERRORS: dict[int, type[OpError]] = {
 
 @contextlib.contextmanager
 def file_errors(what: str) -> Iterator[None]:
-    """Turns errors of the file system into ours.
+    """Turn errors of the file system into ours.
 
     Args:
         what: what was being done, to begin the message with: ``cannot write the checkpoint x``.
@@ -77,7 +77,7 @@ def file_errors(what: str) -> Iterator[None]:
 
 
 def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
-    """Makes or replaces a file; folders that are missing are made.
+    """Make or replace a file; folders that are missing are made.
 
     What writers of the same path have left that were killed is removed first.
 
@@ -122,7 +122,7 @@ def _new_file(folder: str, name: str) -> BinaryIO:
 
 
 def replace_file(source: str, destination: str) -> None:
-    """Moves a whole file to another name, over one that may be there.
+    """Move a whole file to another name, over one that may be there.
 
     Raises:
         OpError: as ``file_errors`` says.
@@ -134,7 +134,7 @@ def replace_file(source: str, destination: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Makes renames in a folder outlast a crash of the machine, where the system can promise it."""
+    """Make renames in a folder outlast a crash of the machine, where the system can promise it."""
     # Some file systems refuse to sync a folder, and Windows to open one: the rename is whole there too.
     with contextlib.suppress(OSError):
         held = os.open(folder, os.O_RDONLY)
@@ -149,7 +149,7 @@ def sync_folder(folder: str) -> None:
 
 @contextlib.contextmanager
 def keep_file(path: str) -> Iterator[None]:
-    """Keeps others from removing a file as unused, for as long as the block lasts.
+    """Keep others from removing a file as unused, for as long as the block lasts.
 
     Raises:
         AbortedError: if somebody is removing it.
@@ -165,7 +165,7 @@ def keep_file(path: str) -> Iterator[None]:
 
 
 def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
-    """Removes the files of a folder that nobody is writing or keeps; errors are no matter.
+    """Remove the files of a folder that nobody is writing or keeps; errors are no matter.
 
     Args:
         folder: where.
@@ -178,7 +178,7 @@ def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
 
 
 def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
-    """Removes a file unless somebody is writing or keeps it; errors are no matter.
+    """Remove a file unless somebody is writing or keeps it; errors are no matter.
 
     Args:
         path: the file.
@@ -199,7 +199,7 @@ def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None
 
 
 def _lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Locks an open file if nobody else has; ``True`` also where the file system has no locks."""
+    """Lock an open file if nobody else has; ``True`` also where the file system has no locks."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -212,7 +212,7 @@ def _lock(descriptor: int, *, shared: bool = False) -> bool:
 
 @contextlib.contextmanager
 def _lock_held(descriptor: int) -> Iterator[None]:
-    """Holds the lock of an open file beyond its closing."""
+    """Hold the lock of an open file beyond its closing."""
     if sys.platform == "win32":  # where an open file cannot be renamed
         yield
         return

@@ -41,7 +41,7 @@ _OTHER_DTYPES: dict[int, str] = {
 
 
 def data_file(prefix: str, shard: int, shards: int) -> str:
-    """The file that holds the bytes of one shard."""
+    """Return the file that holds the bytes of one shard."""
     return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
 
 
@@ -88,7 +88,7 @@ class TensorBundle:
             raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
 
     def close(self) -> None:
-        """Lets go of the files; may be called twice."""
+        """Let go of the files; may be called twice."""
         self._maps.clear()
 
     def _add(self, name: str, record: _Record, table: dict[bytes, bytes]) -> None:
@@ -148,7 +148,7 @@ class TensorBundle:
 
 
 def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
-    """The content of a data file; nothing if it is empty."""
+    """Return the content of a data file; nothing if it is empty."""
     try:
         with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
             size = os.fstat(file.fileno()).st_size
@@ -162,7 +162,7 @@ def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
 
 
 def _read_header(data: bytes, path: str) -> int:
-    """The number of shards, once the header is known to be one that is read here."""
+    """Return the number of shards, once the header is known to be one that is read here."""
     shards, endianness, needs = 0, _LITTLE, 0
     for number, value in fields(data):
         if number == 1:

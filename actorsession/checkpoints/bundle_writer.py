@@ -28,7 +28,7 @@ _RESTART, _BLOCK = 16, 4096
 
 
 def write_bundle(prefix: str, tensors: Iterable[tuple[str, DType, Array]]) -> None:
-    """Makes or replaces a checkpoint.
+    """Make or replace a checkpoint.
 
     Args:
         prefix: what its files begin with.
@@ -60,7 +60,7 @@ def _number_parts(value: Array) -> tuple[list[Any], int]:
 
 
 def _string_parts(value: Array) -> tuple[list[Any], int]:
-    """The lengths, a checksum of them, then the strings; and the checksum of it all."""
+    """Return the lengths, a checksum of them, then the strings; and the checksum of it all."""
     texts: list[bytes] = value.reshape(-1).tolist()
     fixed = b"".join(
         [len(each).to_bytes(4 if len(each) < 1 << 32 else 8, "little") for each in texts]
@@ -112,7 +112,7 @@ def write_table(entries: Mapping[bytes, bytes]) -> bytes:
 
 
 def _appended(out: bytearray, entries: Sequence[tuple[bytes, bytes]], every: int) -> bytes:
-    """Appends a block, its compression (none) and their checksum; where it is."""
+    """Append a block, its compression (none) and their checksum; where it is."""
     content, restarts, last = bytearray(), [], b""
     for i, (key, value) in enumerate(entries):
         shared = 0

@@ -46,7 +46,7 @@ _LONG = 1 << 13
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """The checksum of ``data``, or of what ``crc`` is the checksum of followed by ``data``.
+    """Return the checksum of ``data``, or of what ``crc`` is the checksum of followed by ``data``.
 
     Args:
         data: bytes or any contiguous buffer of them.
@@ -67,7 +67,7 @@ def crc32c(data: Any, crc: int = 0) -> int:
 def crc32c_each(
     data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """The checksums of many parts of one buffer.
+    """Return the checksums of many parts of one buffer.
 
     Args:
         data: a contiguous array of bytes.
@@ -97,14 +97,14 @@ def crc32c_each(
 
 
 def masked(crc: Any) -> Any:
-    """The form in which a checksum is stored; of an integer, or of an array of uint32."""
+    """Return the form in which a checksum is stored; of an integer, or of an array of uint32."""
     if isinstance(crc, np.ndarray):
         return (crc >> np.uint32(15) | crc << np.uint32(17)) + np.uint32(_MASK_DELTA)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
 
 
 def unmasked(stored: int) -> int:
-    """The checksum that was stored in masked form."""
+    """Return the checksum that was stored in masked form."""
     rotated = (stored - _MASK_DELTA) & _ALL
     return ((rotated >> 17) | (rotated << 15)) & _ALL
 
@@ -132,7 +132,7 @@ def _folded(data: np.ndarray[Any, Any], register: int) -> np.ndarray[Any, Any]:
 
 
 def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
-    """The register behind some bytes."""
+    """Return the register behind some bytes."""
     if data.size < _LOOP_BELOW:
         table = _byte_list()
         for byte in data.tobytes():
@@ -165,7 +165,7 @@ def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
 
 
 def _row_sums(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Where bytes lead from the register 0, for rows of at most ``_ROW`` of them."""
+    """Return where bytes lead from the register 0, for rows of at most ``_ROW`` of them."""
     count, width = rows.shape
     distances, table = _distances()[_ROW - width :], _sum_table()
     out = np.empty(count, np.uint32)
@@ -180,7 +180,7 @@ def _row_sums(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _of_rows(data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Where whole rows lead from the register 0."""
+    """Return where whole rows lead from the register 0."""
     return _row_sums(_gathered(data, starts, _ROW))
 
 
@@ -196,7 +196,7 @@ def _gathered(
 def _of_heads(
     data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """The registers behind the first bytes of each part, of which there are less than a row."""
+    """Return the registers behind the first bytes of each part, of which there are less than a row."""
     out: np.ndarray[Any, Any] = _behind_zeros()[sizes]
     # Inputs of like size are the rows of one look-up, with zeros in front of shorter ones.
     groups = np.frexp(sizes.astype(np.float64))[1]
@@ -216,7 +216,7 @@ def _of_heads(
 
 
 def _row_appended(registers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The registers behind a row of zeros."""
+    """Return the registers behind a row of zeros."""
     octets = registers.view(np.uint8).reshape(-1, 4)
     tables = _appending_zeros()
     found = tables[0][octets[:, 0]]
@@ -244,13 +244,13 @@ def _byte_list() -> list[int]:
 
 @functools.cache
 def _distances() -> np.ndarray[Any, Any]:
-    """Where the part of the table begins for each byte of a row."""
+    """Return where the part of the table begins for each byte of a row."""
     return np.arange(_ROW - 1, -1, -1, dtype=np.int64) * 256
 
 
 @functools.cache
 def _sum_table() -> np.ndarray[Any, Any]:
-    """What a byte gives that is followed by 0, 1, 2, ... others: 256 entries for each distance."""
+    """Return what a byte gives that is followed by 0, 1, 2, ... others: 256 entries for each distance."""
     table = _byte_table()
     parts = np.empty((_ROW, 256), np.uint32)
     parts[0] = table
@@ -261,13 +261,13 @@ def _sum_table() -> np.ndarray[Any, Any]:
 
 @functools.cache
 def _sums() -> memoryview[int]:
-    """The same table for the hands of Python, which takes single entries of a view faster."""
+    """Return the same table for the hands of Python, which takes single entries of a view faster."""
     return memoryview(_sum_table().data)
 
 
 @functools.cache
 def _behind_zeros() -> np.ndarray[Any, Any]:
-    """The register that a checksum begins with, behind 0, 1, 2, ... zeros."""
+    """Return the register that a checksum begins with, behind 0, 1, 2, ... zeros."""
     table, registers = _byte_list(), [_ALL]
     for _ in range(_ROW - 1):
         registers.append(table[registers[-1] & 255] ^ registers[-1] >> 8)
@@ -276,7 +276,7 @@ def _behind_zeros() -> np.ndarray[Any, Any]:
 
 @functools.cache
 def _appending_zeros() -> tuple[np.ndarray[Any, Any], ...]:
-    """What the zero bytes of a row make of a register, as a table for each of its four bytes."""
+    """Return what the zero bytes of a row make of a register, as a table for each of its four bytes."""
     # A byte of the register is one that the last four of the row's distances stand before.
     parts = _sum_table().reshape(_ROW, 256)
     return tuple(parts[_ROW - 1 - i] for i in range(4))

@@ -50,7 +50,7 @@ class Entry:
     pieces: list[Piece] = field(default_factory=list)
 
     def read(self, name: str, path: str, wanted: Extent | None = None) -> Array:
-        """The values, or those of a box, as a new array.
+        """Return the values, or those of a box, as a new array.
 
         Args:
             name: of the tensor, for messages.
@@ -91,11 +91,11 @@ class Source(Protocol):
         """Its tensors by name."""
 
     def close(self) -> None:
-        """Lets go of its files; may be called twice."""
+        """Let go of its files; may be called twice."""
 
 
 def add_piece(entries: dict[str, Entry], name: str, entry: Entry, path: str) -> None:
-    """Adds an entry to those that are known, its pieces to those of the same tensor.
+    """Add an entry to those that are known, its pieces to those of the same tensor.
 
     Raises:
         DataLossError: if what is known of the tensor contradicts it.

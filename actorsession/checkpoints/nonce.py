@@ -38,7 +38,8 @@ def nonce_held() -> Iterator[str]:
 
 
 def has_ended(nonce: str) -> bool:
-    """Whether a save is known to have ended; ``False`` if it may be under way, such as on another host."""
+    """Return whether a save is known to have ended; ``False`` if it may be under way, such as on another
+    host."""
     host, pid = nonce[:8], int(nonce[8:16], 16)
     if host != _host():
         return False
@@ -57,7 +58,7 @@ def has_ended(nonce: str) -> bool:
 
 @functools.cache
 def _host() -> str:
-    """What processes have in common that know each other by number."""
+    """Return what processes have in common that know each other by number."""
     parts = [platform.node()]
     # The same number may be another process after a boot, and in another container.
     with contextlib.suppress(OSError):

@@ -62,7 +62,7 @@ def write_varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, pos: int, end: int | None = None) -> tuple[int, int]:
-    """The integer at ``pos`` (below 2**64) and the position behind it.
+    """Return the integer at ``pos`` (below 2**64) and the position behind it.
 
     Raises:
         WireError: if it does not end before ``end``, that of the bytes if left out, or takes more than
@@ -85,12 +85,12 @@ def read_varint(data: bytes, pos: int, end: int | None = None) -> tuple[int, int
 
 
 def signed(value: int) -> int:
-    """The int64 whose two's complement a varint holds."""
+    """Return the int64 whose two's complement a varint holds."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
-    """All the integers that stand in a row, uint64; a new array.
+    """Return all the integers that stand in a row, uint64; a new array.
 
     Raises:
         WireError: if the last one has no end, or one takes more than ten bytes.
@@ -124,7 +124,7 @@ def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
 def single_integers(
     data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any] | None:
-    """The integers, int64, that parts of some bytes are, if they are one each; else nothing.
+    """Return the integers, int64, that parts of some bytes are, if they are one each; else nothing.
 
     Args:
         data: the bytes, and at least sixteen more.
@@ -149,14 +149,14 @@ def single_integers(
 
 
 def _marked(words: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> bool:
-    """Whether the bytes of integers that begin words are marked, but for the last of each."""
+    """Return whether the bytes of integers that begin words are marked, but for the last of each."""
     return not ((words & _MARKS ^ _MARKS_OF[sizes]) & _MASKS[sizes]).any()
 
 
 def _integers_at(
     data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """The bits of integers of some sizes without the marks; behind them are sixteen bytes more."""
+    """Return the bits of integers of some sizes without the marks; behind them are sixteen bytes more."""
     most = int(sizes.max())
     out: np.ndarray[Any, Any]
     # Bytes are joined two by two, then pairs, then halves.
@@ -180,7 +180,7 @@ def _integers_at(
 
 
 def _words(data: bytes, kind: str) -> np.ndarray[Any, Any]:
-    """The words that begin at each byte."""
+    """Return the words that begin at each byte."""
     dtype = np.dtype(kind)
     return np.ndarray((len(data) - dtype.itemsize + 1,), dtype, data, strides=(1,))
 
@@ -194,7 +194,7 @@ def write_varints(words: np.ndarray[Any, Any]) -> bytes:
 
 
 def write_tag(number: int, wire_type: int) -> bytes:
-    """What stands before a field's value."""
+    """Return what stands before a field's value."""
     return write_varint(number << 3 | wire_type)
 
 
@@ -218,7 +218,7 @@ def read_tag(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
 
 
 def read_bytes(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Where the bytes of a field with a length begin and end."""
+    """Return where the bytes of a field with a length begin and end."""
     length, start = read_varint(data, pos, end)
     if length > end - start:
         raise WireError(
@@ -228,7 +228,7 @@ def read_bytes(data: bytes, pos: int, end: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, pos: int, end: int, number: int, wire_type: int) -> int:
-    """The position behind a field that nobody knows.
+    """Return the position behind a field that nobody knows.
 
     Raises:
         WireError: if it is cut short or of no valid wire type.
@@ -250,7 +250,7 @@ def skip(data: bytes, pos: int, end: int, number: int, wire_type: int) -> int:
 
 
 def skip_value(data: bytes, pos: int, end: int, wire_type: int) -> int:
-    """The position behind a value that is no group; errors as ``skip``."""
+    """Return the position behind a value that is no group; errors as ``skip``."""
     if wire_type == VARINT:
         return read_varint(data, pos, end)[1]
     if wire_type == BYTES:

@@ -38,7 +38,7 @@ _TENSORFLOW_SUFFIX = ".index"
 def _candidates(
     prefix: str, opener: Opener | None = None
 ) -> list[tuple[str, Callable[[], Source]]]:
-    """The files that a prefix may lead to, and how each is opened."""
+    """Return the files that a prefix may lead to, and how each is opened."""
     found: list[tuple[str, Callable[[], Source]]] = [
         (path, functools.partial(NativeCheckpoint, path, opener))
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
@@ -67,18 +67,18 @@ def _chosen(prefix: str, opener: Opener | None = None) -> tuple[str, Callable[[]
 
 
 def main_file(prefix: str) -> str | None:
-    """The file that a prefix leads to; nothing if there is none."""
+    """Return the file that a prefix leads to; nothing if there is none."""
     found = _chosen(prefix)
     return None if found is None else found[0]
 
 
 def checkpoint_exists(prefix: str) -> bool:
-    """Whether a prefix leads to a checkpoint of either format; it is not opened."""
+    """Return whether a prefix leads to a checkpoint of either format; it is not opened."""
     return _chosen(prefix) is not None
 
 
 def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
-    """Opens the checkpoint that a prefix leads to; each file by ``opener``, which is as that of ``open``.
+    """Open the checkpoint that a prefix leads to; each file by ``opener``, which is as that of ``open``.
 
     Raises:
         NotFoundError: if there is none.
@@ -93,7 +93,7 @@ def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
 
 
 def remove_files(prefix: str) -> None:
-    """Removes the files of a checkpoint of either format, that which the prefix leads to first.
+    """Remove the files of a checkpoint of either format, that which the prefix leads to first.
 
     Raises:
         OpError: if the file system refuses.
@@ -143,24 +143,24 @@ class CheckpointReader:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the files; may be called twice."""
+        """Let go of the files; may be called twice."""
         self._source.close()
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """The shape of each tensor, by name."""
+        """Return the shape of each tensor, by name."""
         return {name: list(entry.shape) for name, entry in self._source.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """The element type of each tensor, by name; those that no tensor here has are left out."""
+        """Return the element type of each tensor, by name; those that no tensor here has are left out."""
         entries = self._source.entries.items()
         return {name: entry.dtype for name, entry in entries if entry.dtype is not None}
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether there is a tensor of that name."""
+        """Return whether there is a tensor of that name."""
         return _text(tensor_str) in self._source.entries
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value of a tensor: a new array; a numpy scalar or bytes for rank 0.
+        """Return the value of a tensor: a new array; a numpy scalar or bytes for rank 0.
 
         Raises:
             NotFoundError: if there is none of that name; the message lists the nearest names.
@@ -170,7 +170,7 @@ class CheckpointReader:
         return self.read(tensor_str)[()]
 
     def debug_string(self) -> bytes:
-        """One line for each tensor: name, element type and shape."""
+        """Return one line for each tensor: name, element type and shape."""
         lines = [
             f"{name} ({entry.stored}) {list(entry.shape)}\n"
             for name, entry in sorted(self._source.entries.items())
@@ -178,7 +178,7 @@ class CheckpointReader:
         return "".join(lines).encode()
 
     def entry(self, name: str) -> Entry:
-        """What is known of a tensor.
+        """Return what is known of a tensor.
 
         Raises:
             NotFoundError: if there is none of that name; the message lists the nearest names.

@@ -89,7 +89,7 @@ class Stored:
 def write_file(
     path: str, tensors: Mapping[str, Any], parts: Mapping[str, tuple[str, str]] | None = None
 ) -> int:
-    """Writes a file, whole or not at all.
+    """Write a file, whole or not at all.
 
     Args:
         path: where it is to be; replaced if it is there.
@@ -209,12 +209,12 @@ class SafetensorsFile:
                 self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
 
     def close(self) -> None:
-        """Lets go of the file; arrays that were loaded keep what they need of it."""
+        """Let go of the file; arrays that were loaded keep what they need of it."""
         # Not closed by force: a view of the mapping may be in use.
         self._map = None
 
     def load(self, name: str) -> Array:
-        """The values of a tensor, once their checksum is known to be right.
+        """Return the values of a tensor, once their checksum is known to be right.
 
         Args:
             name: as stored.

@@ -53,7 +53,7 @@ _FORGOTTEN = 86400.0
 
 
 def sharded_name(basename: str, shard: int, num_shards: int) -> str:
-    """The prefix of one shard: ``basename-00000-of-00002``."""
+    """Return the prefix of one shard: ``basename-00000-of-00002``."""
     return f"{basename}-{shard:05d}-of-{num_shards:05d}"
 
 
@@ -78,7 +78,7 @@ def saving(prefix: str) -> Iterator[str]:
 
 
 def stored_name(name: str, spec: str) -> str:
-    """What a tensor is called in a file: a slice has its place behind its name."""
+    """Return what a tensor is called in a file: a slice has its place behind its name."""
     # No node has a space in its name, so that slices and whole tensors cannot collide.
     return f"{name} {spec}" if spec else name
 
@@ -87,7 +87,7 @@ def stored_name(name: str, spec: str) -> str:
 
 
 def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]) -> None:
-    """Writes tensors as the one file of a prefix, in the place of whatever it led to.
+    """Write tensors as the one file of a prefix, in the place of whatever it led to.
 
     Args:
         prefix: of the checkpoint, or of a shard that ``merge`` is to make one of.
@@ -123,7 +123,7 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
 
 
 def check_prefix(prefix: str) -> None:
-    """Refuses a prefix that names no file.
+    """Refuse a prefix that names no file.
 
     Raises:
         InvalidArgumentError: for one that is empty or ends in a slash.
@@ -135,7 +135,7 @@ def check_prefix(prefix: str) -> None:
 
 
 def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
-    """Makes one checkpoint of shards that were saved under prefixes of their own.
+    """Make one checkpoint of shards that were saved under prefixes of their own.
 
     Those that do not have the name of a shard of the destination with a nonce are moved to one; the tensors
     are not read. What the destination was before is removed once the new checkpoint is whole.
@@ -183,7 +183,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
 
 
 def _place(prefix: str, name: str, destination: str) -> str:
-    """Where the file of a shard goes: it stays if no other save can give a file that name."""
+    """Return where the file of a shard goes: it stays if no other save can give a file that name."""
     start = os.path.abspath(destination)
     own = os.path.abspath(prefix)
     match = _SHARD.fullmatch(own[len(start) :]) if own.startswith(start) else None
@@ -191,7 +191,7 @@ def _place(prefix: str, name: str, destination: str) -> str:
 
 
 def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) -> None:
-    """Moves shards to their places and writes the index, with which they are the checkpoint."""
+    """Move shards to their places and write the index, with which they are the checkpoint."""
     entries: dict[str, Entry] = {}
     weights: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -225,7 +225,7 @@ def _ignore(count: int) -> None:
 
 
 def remove_files_of(prefix: str) -> None:
-    """Removes the files of a checkpoint of ours, that which the prefix leads to first.
+    """Remove the files of a checkpoint of ours, that which the prefix leads to first.
 
     Raises:
         OpError: if the file system refuses.
@@ -235,14 +235,14 @@ def remove_files_of(prefix: str) -> None:
 
 
 def _drop(*paths: str) -> None:
-    """Removes files; those that are not there are no error."""
+    """Remove files; those that are not there are no error."""
     for path in paths:
         with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
 
 def _shards(prefix: str) -> list[tuple[str, str | None]]:
-    """The shards that are there of a prefix, whatever checkpoint they are of, with their nonces."""
+    """Return the shards that are there of a prefix, whatever checkpoint they are of, with their nonces."""
     folder, name = os.path.split(prefix)
     form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{re.escape(SUFFIX)}")
     with contextlib.suppress(OSError):
@@ -252,7 +252,7 @@ def _shards(prefix: str) -> list[tuple[str, str | None]]:
 
 
 def _shards_named(prefix: str) -> list[str]:
-    """The files that are shards of a prefix by their names, and of its checkpoint by the index."""
+    """Return the files that are shards of a prefix by their names, and of its checkpoint by the index."""
     try:
         named = set(_read_index(prefix + INDEX_SUFFIX)[0].values())
     except (NotFoundError, DataLossError):
@@ -261,7 +261,7 @@ def _shards_named(prefix: str) -> list[str]:
 
 
 def _is_over(nonce: str | None, path: str) -> bool:
-    """Whether a shard is known to be of a save that has ended; without a nonce it may be anybody's."""
+    """Return whether a shard is known to be of a save that has ended; without a nonce it may be anybody's."""
     if nonce is None or nonces.has_ended(nonce):
         return nonce is not None
     with contextlib.suppress(OSError):
@@ -270,7 +270,7 @@ def _is_over(nonce: str | None, path: str) -> bool:
 
 
 def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_over) -> None:
-    """Removes what saves of a prefix have left that ended, or were killed, without a checkpoint.
+    """Remove what saves of a prefix have left that ended, or were killed, without a checkpoint.
 
     Args:
         prefix: of the checkpoint.
@@ -323,7 +323,7 @@ class NativeCheckpoint:
             raise
 
     def close(self) -> None:
-        """Lets go of the files; may be called twice."""
+        """Let go of the files; may be called twice."""
         for file in self._files:
             file.close()
 
@@ -354,7 +354,7 @@ class NativeCheckpoint:
 
 
 def _add(entries: dict[str, Entry], name: str, stored: Stored, file: SafetensorsFile) -> None:
-    """Adds what a file stores under ``name`` to the tensors of a checkpoint."""
+    """Add what a file stores under ``name`` to the tensors of a checkpoint."""
     shape, extent = stored.meant, Extent.whole(stored.meant)
     if stored.part_of is not None:
         name_of_whole, spec = stored.part_of

@@ -36,7 +36,7 @@ class Extent:
 
     @classmethod
     def whole(cls, shape: Sequence[int]) -> Extent:
-        """All of a tensor of that shape."""
+        """Return all of a tensor of that shape."""
         return cls((0,) * len(shape), tuple(shape))
 
     @property
@@ -45,14 +45,14 @@ class Extent:
         return math.prod(self.sizes)
 
     def fits(self, shape: Sequence[int]) -> bool:
-        """Whether it lies in a tensor of that shape."""
+        """Return whether it lies in a tensor of that shape."""
         return len(self.starts) == len(self.sizes) == len(shape) and all(
             start >= 0 and size >= 0 and start + size <= dim
             for start, size, dim in zip(self.starts, self.sizes, shape, strict=True)
         )
 
     def meet(self, other: Extent) -> Extent | None:
-        """What lies in both; nothing if that is empty."""
+        """Return what lies in both; nothing if that is empty."""
         starts = tuple(map(max, self.starts, other.starts))
         ends = tuple(
             min(a + n, b + m)
@@ -62,7 +62,7 @@ class Extent:
         return Extent(starts, sizes) if all(n > 0 for n in sizes) else None
 
     def within(self, outer: Extent) -> tuple[slice, ...]:
-        """The index of it in an array that holds ``outer``."""
+        """Return the index of it in an array that holds ``outer``."""
         return tuple(
             slice(a - b, a - b + n)
             for a, b, n in zip(self.starts, outer.starts, self.sizes, strict=True)
@@ -74,7 +74,7 @@ class Extent:
 
 
 def parse_spec(spec: str) -> tuple[Shape, Extent] | None:
-    """Reads a ``shape_and_slice``: the shape of the whole and the part that is meant.
+    """Read a ``shape_and_slice``: the shape of the whole and the part that is meant.
 
     Args:
         spec: sizes of the whole, then ``start,size`` or ``-`` for each dimension joined by colons; empty
@@ -111,7 +111,7 @@ def _span(part: str, dim: int) -> tuple[int, int]:
 
 
 def write_spec(shape: Sequence[int], starts: Sequence[int], sizes: Sequence[int]) -> str:
-    """The ``shape_and_slice`` of a part of a tensor; see ``parse_spec``."""
+    """Return the ``shape_and_slice`` of a part of a tensor; see ``parse_spec``."""
     spans = ":".join(f"{a},{n}" for a, n in zip(starts, sizes, strict=True))
     return " ".join([*map(str, shape), spans])
 
@@ -119,7 +119,7 @@ def write_spec(shape: Sequence[int], starts: Sequence[int], sizes: Sequence[int]
 def assemble(
     shape: Sequence[int], dtype: Any, wanted: Extent, pieces: Iterable[tuple[Extent, Array]]
 ) -> tuple[Array, int]:
-    """Puts a box of a tensor together from pieces that do not overlap.
+    """Put a box of a tensor together from pieces that do not overlap.
 
     Args:
         shape: of the whole tensor.
@@ -146,7 +146,7 @@ def assemble(
 
 
 def slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
-    """The key of one slice in the index of a TensorFlow checkpoint.
+    """Return the key of one slice in the index of a TensorFlow checkpoint.
 
     Args:
         name: of the whole tensor.
@@ -159,7 +159,7 @@ def slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
 
 
 def _unsigned(value: int) -> bytes:
-    """How many bytes, then the bytes, so that longer numbers sort behind shorter ones."""
+    """Return how many bytes, then the bytes, so that longer numbers sort behind shorter ones."""
     digits = value.to_bytes((value.bit_length() + 7) // 8, "big")
     return bytes([len(digits)]) + digits
 

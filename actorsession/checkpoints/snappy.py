@@ -15,7 +15,7 @@ _MAX_LENGTH = 1 << 30
 
 
 def decompress(data: bytes) -> bytes:
-    """The bytes that were compressed.
+    """Return the bytes that were compressed.
 
     Raises:
         ValueError: if ``data`` is not Snappy's.

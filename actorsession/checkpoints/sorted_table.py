@@ -23,12 +23,12 @@ _NONE, _SNAPPY = 0, 1
 
 
 def is_table(data: bytes) -> bool:
-    """Whether bytes end as a table does."""
+    """Return whether bytes end as a table does."""
     return len(data) >= _FOOTER and data.endswith(MAGIC)
 
 
 def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
-    """The entries of a table, in the order of their keys.
+    """Return the entries of a table, in the order of their keys.
 
     Args:
         data: the whole file.
@@ -61,7 +61,7 @@ def _handle(data: bytes, position: int) -> tuple[int, int, int]:
 
 
 def _block(data: bytes, offset: int, size: int) -> bytes:
-    """The content of a block, once its checksum is known to be right."""
+    """Return the content of a block, once its checksum is known to be right."""
     end = offset + size
     if end + _TRAILER > len(data) - _FOOTER:
         raise ValueError(f"a block at {offset} of {size} bytes lies outside of the file")

@@ -21,7 +21,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def pack_strings(value: Array) -> Array:
-    """The bytes of a string tensor.
+    """Return the bytes of a string tensor.
 
     Args:
         value: an array of bytes or str objects.
@@ -44,7 +44,7 @@ def pack_strings(value: Array) -> Array:
 
 
 def unpack_strings(content: Any, shape: Shape, where: str) -> Array:
-    """The string tensor that ``pack_strings`` made bytes of.
+    """Return the string tensor that ``pack_strings`` made bytes of.
 
     Args:
         content: the bytes.

@@ -32,7 +32,7 @@ large arrays sent over the socket on one host too; TF_CONFIG says which cluster 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command.
+    """Run a command.
 
     Args:
         argv: arguments without the program's name; the process's own if left out.

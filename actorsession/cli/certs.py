@@ -21,7 +21,7 @@ needs the package cryptography: pip install 'actorsession[tls]'.
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "certs", help="make certificates for servers and clients",
         description="Makes a CA and a certificate for the machines of a cluster.",

@@ -35,7 +35,7 @@ come up, or no process is left; 2 called wrongly.
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "cluster", help="start a cluster of processes on this machine",
         description="Starts a cluster of processes on this machine and keeps it until a signal comes.",
@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 async def _keep(cluster: LocalCluster, *, as_json: bool) -> int:
-    """Starts a cluster, and keeps it until a signal comes or nothing is left of it."""
+    """Start a cluster, and keep it until a signal comes or nothing is left of it."""
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
         life = group.create_task(_live(cluster, as_json=as_json), name="the cluster")
@@ -130,7 +130,7 @@ def _announce(cluster: LocalCluster, *, as_json: bool) -> None:
 
 
 async def _see_end(process: WorkerProcess) -> bool:
-    """Waits for the end of a process, which is not expected; returns whether it ended in order."""
+    """Wait for the end of a process, which is not expected; returns whether it ended in order."""
     in_order = await process.wait_ended() == 0
     if not in_order:
         fail("cluster", f"{process.task} has ended: {process.fate}")

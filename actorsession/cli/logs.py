@@ -22,7 +22,7 @@ _REMEMBERED = 4096
 
 
 def log_to_stderr() -> None:
-    """Has this process log to standard error, unless its logging is set up already.
+    """Have this process log to standard error, unless its logging is set up already.
 
     Raises:
         ValueError: if the variable names no level.
@@ -52,7 +52,7 @@ class OncePerMinute(logging.Filter):
         self._said: dict[tuple[str, str, str], list[float]] = {}  # when, and how often not since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is to be said; adds how many were not."""
+        """Return whether a record is to be said; adds how many were not."""
         if record.levelno < logging.WARNING:
             return True
         of = getattr(record, "peer", None) or record.getMessage()

@@ -48,7 +48,7 @@ _TLS = (
 
 
 def add_to(commands: Any) -> None:
-    """Adds the commands to the sub-parsers of the program's parser."""
+    """Add the commands to the sub-parsers of the program's parser."""
     worker = commands.add_parser(
         "worker", help="serve one task of a cluster",
         description="Serves one task of a cluster until a signal comes.",
@@ -176,7 +176,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
 
 
 def _security(options: argparse.Namespace) -> SecurityConfig | None:
-    """The TLS files of the command line; ValueError unless there are all three or none."""
+    """Return the TLS files of the command line; ValueError unless there are all three or none."""
     from actorsession.cluster import SecurityConfig
 
     given = {field: getattr(options, f"tls_{name}") or "" for name, field, _ in _TLS}
@@ -218,7 +218,7 @@ class _Extended:
         self._address = address
 
     def cluster_spec(self) -> Any:
-        """The cluster at this moment."""
+        """Return the cluster at this moment."""
         from actorsession.cluster.spec import ClusterSpec
 
         spec = self._resolver.cluster_spec()

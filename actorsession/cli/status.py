@@ -28,7 +28,7 @@ _HEADINGS = ("SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PUSHES")
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "status", help="show what the tasks of a cluster are doing",
         description=(
@@ -111,7 +111,7 @@ async def _ask(address: str, *, everybody: bool, patience: float) -> list[_Row]:
 
 
 async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
-    """Fills a row in; also asks who answers there, if it should be a task of a cluster."""
+    """Fill a row in; also asks who answers there, if it should be a task of a cluster."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
 

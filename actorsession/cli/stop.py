@@ -21,7 +21,7 @@ _REASON = "actorsession stop"
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "stop", help="end a server, or all servers of a cluster",
         description="Ends a server, and waits until it has.",

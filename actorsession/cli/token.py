@@ -21,7 +21,7 @@ exit status: 0 made; 2 called wrongly.
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "token", help="make a token for servers and clients",
         description="Prints a random token, for ACTORSESSION_TOKEN.",

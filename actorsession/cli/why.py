@@ -19,7 +19,7 @@ environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "why", help="show why the steps of a cluster hang",
         description=(

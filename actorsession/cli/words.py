@@ -21,17 +21,17 @@ raw = argparse.RawDescriptionHelpFormatter
 
 
 def say(line: str) -> None:
-    """Writes a line to standard output, at once: it may be a pipe that somebody waits at."""
+    """Write a line to standard output, at once: it may be a pipe that somebody waits at."""
     print(line, flush=True)
 
 
 def say_json(value: Any) -> None:
-    """Writes a value as one line of JSON."""
+    """Write a value as one line of JSON."""
     say(json.dumps(value))
 
 
 def fail(command: str, error: object) -> int:
-    """Writes what went wrong to standard error, in one line.
+    """Write what went wrong to standard error, in one line.
 
     Returns:
         The exit status of failure.
@@ -42,7 +42,7 @@ def fail(command: str, error: object) -> int:
 
 
 def add_file_roots(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that says where operations may open files."""
+    """Add the option that says where operations may open files."""
     parser.add_argument(
         "--file-root", action="append", dest="file_roots", metavar="DIR",
         help="let operations open files there and nowhere else; may be given several times (by default "

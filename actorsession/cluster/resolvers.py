@@ -41,7 +41,7 @@ class ClusterResolver(Protocol):
     """Who knows a cluster, and which task of it this process is."""
 
     def cluster_spec(self) -> ClusterSpec:
-        """The tasks and their addresses at this moment; may block, and is called in any thread."""
+        """Return the tasks and their addresses at this moment; may block, and is called in any thread."""
 
     @property
     def task_type(self) -> str | None:
@@ -86,13 +86,13 @@ class SimpleClusterResolver:
         self.rpc_layer = rpc_layer
 
     def cluster_spec(self) -> ClusterSpec:
-        """The cluster that it was given."""
+        """Return the cluster that it was given."""
         return self._spec
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """The target for sessions.
+        """Return the target for sessions.
 
         Args:
             task_type: job of the task that is to be the master; without it, the master that was given.
@@ -128,7 +128,7 @@ class _Described:
         raise NotImplementedError
 
     def cluster_spec(self) -> ClusterSpec:
-        """The cluster at this moment; an empty one if none is described.
+        """Return the cluster at this moment; an empty one if none is described.
 
         Raises:
             OSError: if it cannot be read.
@@ -191,7 +191,7 @@ class _Described:
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """The target for sessions: "" where the cluster is one task or none, which needs no other.
+        """Return the target for sessions: "" where the cluster is one task or none, which needs no other.
 
         Args:
             task_type: job of the task that is to be the master; by default this process's.
@@ -315,7 +315,7 @@ def _url(address: str, scheme: str | None) -> str:
 
 
 async def ask_resolver(resolver: ClusterResolver, deadline: Deadline) -> ClusterSpec:
-    """Asks a resolver in a thread of its own.
+    """Ask a resolver in a thread of its own.
 
     A resolver that hangs keeps its thread, which ends with the process; nobody waits for it.
 

@@ -25,7 +25,7 @@ _MAX_TASK = 2**31 - 1  # task numbers are 32 bits wide, as in TensorFlow
 
 
 def full_address(address: str, scheme: str = DEFAULT_SCHEME) -> str:
-    """An address with its scheme: ``host:port`` means ``tcp://host:port``."""
+    """Return an address with its scheme: ``host:port`` means ``tcp://host:port``."""
     return address if "://" in address else f"{scheme}://{address}"
 
 
@@ -89,7 +89,7 @@ class ClusterSpec:
 
     @classmethod
     def of_tasks(cls, tasks: Mapping[str, str]) -> ClusterSpec:
-        """The cluster of some tasks, by full task name, such as ``tasks`` gives them.
+        """Return the cluster of some tasks, by full task name, such as ``tasks`` gives them.
 
         Raises:
             ValueError: for a name that is none of a task.
@@ -110,7 +110,7 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job: str) -> int:
-        """How many tasks a job has.
+        """Return how many tasks a job has.
 
         Raises:
             ValueError: for an unknown job.
@@ -118,7 +118,7 @@ class ClusterSpec:
         return len(self._of(job))
 
     def task_indices(self, job: str) -> list[int]:
-        """The indices of a job's tasks, sorted.
+        """Return the indices of a job's tasks, sorted.
 
         Raises:
             ValueError: for an unknown job.
@@ -126,7 +126,7 @@ class ClusterSpec:
         return sorted(self._of(job))
 
     def task_address(self, job: str, index: int) -> str:
-        """The address of a task as it was given, without a scheme if it had none.
+        """Return the address of a task as it was given, without a scheme if it had none.
 
         Raises:
             ValueError: for an unknown job or task.
@@ -137,7 +137,7 @@ class ClusterSpec:
         return tasks[index]
 
     def job_tasks(self, job: str) -> list[str | None]:
-        """The addresses of a job by index; ``None`` where a sparse job has no task.
+        """Return the addresses of a job by index; ``None`` where a sparse job has no task.
 
         Raises:
             ValueError: for an unknown job.
@@ -158,7 +158,7 @@ class ClusterSpec:
         }
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """The jobs as lists of addresses, as dicts where indices are missing or there is no task."""
+        """Return the jobs as lists of addresses, as dicts where indices are missing or there is no task."""
         out: dict[str, list[str] | dict[int, str]] = {}
         for job, tasks in self._jobs.items():
             dense = bool(tasks) and max(tasks) + 1 == len(tasks)
@@ -166,7 +166,7 @@ class ClusterSpec:
         return out
 
     def as_cluster_def(self) -> ClusterDef:
-        """The jobs as a ``ClusterDef``, sorted by name."""
+        """Return the jobs as a ``ClusterDef``, sorted by name."""
         return ClusterDef(
             tuple(JobDef(job, dict(sorted(t.items()))) for job, t in sorted(self._jobs.items()))
         )

@@ -66,7 +66,7 @@ def own_wait_graph(
     masters: Iterable[MasterWaits],
     pool: KernelPool | None = None,
 ) -> TaskWaits:
-    """What a worker says.
+    """Return what a worker says.
 
     Args:
         message: the question.
@@ -98,7 +98,7 @@ def own_wait_graph(
 def _steps(
     session: WorkerSession, table: RendezvousTable, stacks: Stacks, most: int
 ) -> Iterable[StepWaits]:
-    """The steps of one session; those that began first, which are the ones that hang."""
+    """Return the steps of one session; those that began first, which are the ones that hang."""
     for step in session.steps[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
     for step_id, link in list(session.held_steps.items())[:most]:
@@ -171,7 +171,7 @@ class WaitGraphs:
 async def collect_wait_graphs(
     asks: Mapping[str, Ask], session: str, deadline: Deadline
 ) -> WaitGraphs:
-    """Asks tasks what their steps wait for, and follows the values to where they come from.
+    """Ask tasks what their steps wait for, and follows the values to where they come from.
 
     Args:
         asks: how each task is asked, by its name.
@@ -208,13 +208,13 @@ class _Collector:
         return WaitGraphs(waits, self._silent)
 
     async def _look(self, tasks: Sequence[str]) -> None:
-        """Asks tasks for all their steps."""
+        """Ask tasks for all their steps."""
         message = AskWhy(session_handle=self._session, most=MOST, steps=[], keys=[])
         for task, waits in await self._ask(dict.fromkeys(tasks, message)):
             self._reports[task] = waits
 
     async def _follow(self) -> None:
-        """Asks for what values have become, until the chains end."""
+        """Ask for what values have become, until the chains end."""
         for _ in range(_ROUNDS):
             known = [*self._reports.values(), TaskWaits(task="", keys=tuple(self._known.values()))]
             questions = self._questions(awaited_keys(known))
@@ -224,7 +224,7 @@ class _Collector:
                 self._known.update({(sent.step_id, sent.key): sent for sent in waits.keys})
 
     def _questions(self, awaited: Mapping[tuple[int, str], str]) -> dict[str, AskWhy]:
-        """What to ask each task, of values that nothing is known of."""
+        """Return what to ask each task, of values that nothing is known of."""
         sessions = {s.step_id: s.session for r in self._reports.values() for s in r.steps}
         wanted: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         for (step_id, key), session in awaited.items():
@@ -242,14 +242,14 @@ class _Collector:
         }  # fmt: skip
 
     def _asked_as(self, name: str, session: str) -> str | None:
-        """The task that a session calls by a name, if it can be asked."""
+        """Return the task that a session calls by a name, if it can be asked."""
         for task, report in self._reports.items():
             if report.names.get(session) == name and task not in self._silent:
                 return task
         return None
 
     async def _ask(self, questions: Mapping[str, AskWhy]) -> list[tuple[str, TaskWaits]]:
-        """Asks tasks at once; those that do not answer are noted."""
+        """Ask tasks at once; those that do not answer are noted."""
         left = self._deadline.time_left
         limit = self._deadline if left is None else Deadline.after(left * _SHARE)
         calls = [self._ask_one(task, message, limit) for task, message in questions.items()]

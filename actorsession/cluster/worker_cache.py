@@ -107,7 +107,7 @@ class WorkerCache:
         self.pushes = 0
 
     def introduce_as(self, hello: Hello) -> None:
-        """Sets what this task says of itself from now on."""
+        """Set what this task says of itself from now on."""
         self._hello = hello
 
     @property
@@ -116,13 +116,13 @@ class WorkerCache:
         return self._addresses
 
     def learn(self, addresses: Mapping[str, str]) -> None:
-        """Takes in where tasks are; what is new replaces what was known."""
+        """Take in where tasks are; what is new replaces what was known."""
         self._addresses.update(addresses)
         for task in addresses:
             self._heard.pop(task, None)
 
     def hear(self, addresses: Mapping[str, str]) -> None:
-        """Takes in where the master of a session says that tasks are.
+        """Take in where the master of a session says that tasks are.
 
         It is tried first, for a master may know of a move that we have not heard of. But what our own
         cluster says is not forgotten: whoever opens a session could cut us off from the others else.
@@ -132,7 +132,7 @@ class WorkerCache:
             del self._heard[next(iter(self._heard))]
 
     def forget(self, tasks: Iterable[str]) -> None:
-        """Takes in that tasks are part of the cluster no more; links to them are closed."""
+        """Take in that tasks are part of the cluster no more; links to them are closed."""
         for task in tasks:
             self._addresses.pop(task, None)
             self._heard.pop(task, None)
@@ -145,7 +145,7 @@ class WorkerCache:
     # -- links ---------------------------------------------------------------------------------
 
     async def serve(self, connection: Connection) -> None:
-        """Serves a connection that a peer or client opened, until it is over."""
+        """Serve a connection that a peer or client opened, until it is over."""
         peer = connection.peer
         of_us = self._is_of_us(peer)
         link = self._make_link(connection, peer.task, of_us=of_us)
@@ -164,7 +164,7 @@ class WorkerCache:
         )  # fmt: skip
 
     def _is_of_us(self, peer: Hello) -> bool:
-        """Whether whoever dialled is a task of our cluster, and not a client that has its name."""
+        """Return whether whoever dialled is a task of our cluster, and not a client that has its name."""
         known = peer.task in self._addresses or peer.task in self._heard
         return known and peer.cluster_id == self._hello.cluster_id
 
@@ -181,7 +181,7 @@ class WorkerCache:
         )  # fmt: skip
 
     def _keep(self, task: str, link: Link) -> None:
-        """Uses a link for a task, unless one to the same life of the task is in use."""
+        """Use a link for a task, unless one to the same life of the task is in use."""
         known = self._links.get(task)
         if known is not None:
             if known.peer.incarnation == link.peer.incarnation:
@@ -197,11 +197,11 @@ class WorkerCache:
             del self._links[task]
 
     def link_now(self, task: str) -> Link | None:
-        """The link to a task if there is one."""
+        """Return the link to a task if there is one."""
         return self._links.get(task)
 
     def watch(self, task: str, callback: Callable[[], None]) -> Callable[[], None]:
-        """Registers a callback for the end of the link to a task; called soon if there is none.
+        """Register a callback for the end of the link to a task; called soon if there is none.
 
         Args:
             task: its name or ``peer_key``.
@@ -216,7 +216,7 @@ class WorkerCache:
         return link.on_closed(lambda _: callback())
 
     async def link(self, task: str, deadline: Deadline) -> Link:
-        """The link to a task, dialled if there is none.
+        """Return the link to a task, dialled if there is none.
 
         Raises:
             UnavailableError: if the task cannot be reached; names it and its address.
@@ -255,7 +255,7 @@ class WorkerCache:
             dialling.exception()  # those who waited for it may all have given up
 
     def _places(self, task: str) -> list[str]:
-        """The addresses at which a task may be, in the order in which they are tried."""
+        """Return the addresses at which a task may be, in the order in which they are tried."""
         places = (task.partition("@")[2], self._heard.get(task), self._addresses.get(task))
         return list(dict.fromkeys(place for place in places if place))
 
@@ -295,7 +295,7 @@ class WorkerCache:
         return link
 
     async def ask_where(self, deadline: Deadline) -> str:
-        """Has addresses learnt anew from whoever knows them.
+        """Have addresses learnt anew from whoever knows them.
 
         If that fails the last ones known may still be tried: whoever answers there says which task it is.
 
@@ -312,7 +312,7 @@ class WorkerCache:
         return ""
 
     def worker(self, task: str, incarnation: int | None = None) -> PeerRef:
-        """The worker of another task; reached when it is asked something.
+        """Return the worker of another task; reached when it is asked something.
 
         Args:
             task: its name, or the ``peer_key`` of one that only some session knows.
@@ -323,12 +323,12 @@ class WorkerCache:
     # -- pushes --------------------------------------------------------------------------------
 
     def push(self, task: str, message: PushTensors) -> None:
-        """Delivers tensors to the worker of another task; never blocks."""
+        """Deliver tensors to the worker of another task; never blocks."""
         self.pushes += 1
         self.tell_behind(task, message)
 
     def tell_behind(self, task: str, message: PushTensors | ValuesLost) -> None:
-        """Delivers a message to the worker of another task behind all pushes; never blocks."""
+        """Deliver a message to the worker of another task behind all pushes; never blocks."""
         link = self._links.get(task)
         if link is not None and task not in self._unsent:
             self._tell(link, task, message)
@@ -339,7 +339,7 @@ class WorkerCache:
             _ = self._children.start(self._push_later(task), name=f"push to {task}")
 
     def is_backlogged(self, task: str) -> bool:
-        """Whether so much waits to be sent to a task that no step should begin that sends there."""
+        """Return whether so much waits to be sent to a task that no step should begin that sends there."""
         waiting = self._unsent.get(task)
         if waiting is not None:  # for a link that does not stand yet
             return sum(_nbytes(message) for message in waiting) > BACKLOG
@@ -347,7 +347,7 @@ class WorkerCache:
         return link is not None and link.backlogged
 
     async def wait_for_room(self, task: str) -> None:
-        """Waits while it does, or until the link is lost or cannot be had."""
+        """Wait while it does, or until the link is lost or cannot be had."""
         if task in self._unsent:
             with contextlib.suppress(OpError):
                 await self.link(task, Deadline.after(CONNECT_TIMEOUT))
@@ -384,7 +384,7 @@ class WorkerCache:
     # -- end -----------------------------------------------------------------------------------
 
     async def aclose(self, grace: float) -> None:
-        """Closes all links to other tasks at once; bounded by ``grace`` seconds and as many again."""
+        """Close all links to other tasks at once; bounded by ``grace`` seconds and as many again."""
         async with asyncio.TaskGroup() as group:
             for link in list(self._links.values()):
                 group.create_task(link.aclose(grace), name=f"close {link!r}")

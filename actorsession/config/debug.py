@@ -50,7 +50,7 @@ class DebugTensorWatch:
             object.__setattr__(self, name, _strings(name, getattr(self, name)))
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
 
@@ -104,7 +104,7 @@ class DebugOptions:
         return bool(self.debug_tensor_watch_opts or self.break_on)
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
 

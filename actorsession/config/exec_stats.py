@@ -120,7 +120,7 @@ class NodeExecStats:
         return self.scheduled_nanos // 1000
 
     def to_wire(self) -> list[Any]:
-        """The values as plain ones."""
+        """Return the values as plain ones."""
         outputs = [
             [o.slot, d.dtype, list(d.shape), d.allocated_bytes, d.allocator_name]
             for o in self.output
@@ -137,7 +137,7 @@ class NodeExecStats:
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeExecStats:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             TypeError: for another form.

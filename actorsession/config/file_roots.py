@@ -50,7 +50,7 @@ class FileRoots:
         self._owner = owner
 
     def real(self, path: str) -> str:
-        """Where a name leads, which need not exist; the name itself where all may be opened.
+        """Return where a name leads, which need not exist; the name itself where all may be opened.
 
         Raises:
             PermissionDeniedError: if that is outside of the roots; names it, and them.
@@ -59,7 +59,7 @@ class FileRoots:
         return path if self.roots is None else self._found(path)[1]
 
     def prefix(self, path: str) -> str:
-        """The beginning of names in one folder, with the folder as ``real`` gives it.
+        """Return the beginning of names in one folder, with the folder as ``real`` gives it.
 
         Raises:
             PermissionDeniedError: if the folder is outside of the roots.
@@ -68,7 +68,7 @@ class FileRoots:
         return path if self.roots is None else os.path.join(self.real(folder or "."), name)
 
     def opener(self, path: str, flags: int) -> int:
-        """Opens a file, as the ``opener`` of ``open``; new ones get the usual mode.
+        """Open a file, as the ``opener`` of ``open``; new ones get the usual mode.
 
         Raises:
             PermissionDeniedError: if its name leads out of the roots.
@@ -89,7 +89,7 @@ class FileRoots:
             os.close(at)
 
     def _found(self, path: str) -> tuple[str, str]:
-        """The root that a name leads into, and where it leads."""
+        """Return the root that a name leads into, and where it leads."""
         assert self.roots is not None
         if "\0" in path:
             raise InvalidArgumentError(f"{path!r:.200} is no name of a file")

@@ -69,12 +69,12 @@ class OptimizerOptions:
         refused("cpu_global_jit", self.cpu_global_jit, (False,), _NO_JIT)
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
 
 def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
-    """Turns a plain number into a member of its enumeration."""
+    """Turn a plain number into a member of its enumeration."""
     value = getattr(settings, name)
     try:
         object.__setattr__(settings, name, kind(value))
@@ -131,5 +131,5 @@ class GraphOptions:
         )  # fmt: skip
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)

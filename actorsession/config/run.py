@@ -68,12 +68,12 @@ class RunOptions:
         return self.trace_level > TraceLevel.NO_TRACE
 
     def to_wire(self) -> dict[str, Any]:
-        """The options as plain values."""
+        """Return the options as plain values."""
         return to_wire(self)
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> RunOptions:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             InvalidArgumentError: for another form, an unknown field or a value that is not allowed.

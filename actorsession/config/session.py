@@ -54,7 +54,7 @@ class ThreadPoolOptionProto:
         at_least(0, "num_threads", self.num_threads)
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
 
@@ -74,7 +74,7 @@ class SessionMetadata:
         check_types(self)
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
 
@@ -101,7 +101,7 @@ class Experimental:
         refused("use_tfrt", self.use_tfrt, (False,), "there is one runtime here, and this is it")
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
 
@@ -139,7 +139,7 @@ class RPCOptions:
             )
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values, without what is this process's own."""
+        """Return the settings as plain values, without what is this process's own."""
         return {name: v for name, v in to_wire(self).items() if name not in _TLS_FILES}
 
 
@@ -273,12 +273,12 @@ class ConfigProto:
         return self.operation_timeout_in_ms / 1000 or None
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """Return the settings as plain values."""
         return to_wire(self)
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> ConfigProto:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             InvalidArgumentError: for another form, an unknown field or a value that is not allowed.

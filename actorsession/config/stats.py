@@ -48,7 +48,7 @@ class NodeStats:
     detail: NodeExecStats | None = None
 
     def exec_stats(self, thread_id: int) -> NodeExecStats:
-        """The entry of ``dev_stats`` for this node."""
+        """Return the entry of ``dev_stats`` for this node."""
         if self.detail is not None:
             return replace(self.detail, thread_id=thread_id)
         start = round(self.start * 1e9)
@@ -60,7 +60,7 @@ class NodeStats:
         )  # fmt: skip
 
     def to_wire(self) -> list[Any]:
-        """The values as plain ones."""
+        """Return the values as plain ones."""
         detail = self.detail.to_wire() if self.detail is not None else None
         return [
             self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail,
@@ -68,7 +68,7 @@ class NodeStats:
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeStats:
-        """Reads what ``to_wire`` made; TypeError or ValueError for another form."""
+        """Read what ``to_wire`` made; TypeError or ValueError for another form."""
         device, node, op, start, end, thread, nbytes, wire = value
         detail = None if wire is None else NodeExecStats.from_wire(wire)
         return cls(device, node, op, start, end, thread, nbytes, detail)
@@ -119,19 +119,19 @@ class StepStats:
         return [_device_stats(device, by_device[device]) for device in sorted(by_device)]
 
     def merge(self, other: StepStats) -> None:
-        """Adds what another process recorded of the same step."""
+        """Add what another process recorded of the same step."""
         self.nodes.extend(other.nodes)
         self.transfers.extend(other.transfers)
         self.left_out += other.left_out
 
     def to_wire(self) -> list[Any]:
-        """The statistics as plain values."""
+        """Return the statistics as plain values."""
         transfers = [[t.kind, t.key, t.device, t.time, t.nbytes] for t in self.transfers]
         return [self.step_id, [n.to_wire() for n in self.nodes], transfers, self.left_out]
 
     @classmethod
     def from_wire(cls, value: Any) -> StepStats:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             InvalidArgumentError: for any other form.
@@ -174,7 +174,7 @@ class RunMetadata:
     session_metadata: SessionMetadata | None = None
 
     def clear(self) -> None:
-        """Drops what an earlier run left."""
+        """Drop what an earlier run left."""
         self.step_stats = None
         self.partition_graphs = []
         self.cost_graph = CostGraphDef()

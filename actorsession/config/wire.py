@@ -39,7 +39,7 @@ def list_of(cls: type[S]) -> Mapping[str, Any]:
 
 
 def at_least(least: int, name: str, value: int) -> None:
-    """Refuses a number below a bound.
+    """Refuse a number below a bound.
 
     Raises:
         InvalidArgumentError: naming the field, the bound and the value.
@@ -49,7 +49,7 @@ def at_least(least: int, name: str, value: int) -> None:
 
 
 def at_most(most: int, name: str, value: int) -> None:
-    """Refuses a number above a bound.
+    """Refuse a number above a bound.
 
     Raises:
         InvalidArgumentError: naming the field, the bound and the value.
@@ -59,7 +59,7 @@ def at_most(most: int, name: str, value: int) -> None:
 
 
 def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
-    """Refuses a setting that this runtime cannot follow.
+    """Refuse a setting that this runtime cannot follow.
 
     Args:
         name: of the field.
@@ -75,7 +75,7 @@ def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> Non
 
 
 def check_types(settings: DataclassInstance) -> None:
-    """Checks the type of every field by its default or its class, and makes lists tuples.
+    """Check the type of every field by its default or its class, and make lists tuples.
 
     Raises:
         TypeError: naming the field, what it is and what was given.
@@ -109,7 +109,7 @@ def _instance(name: str, value: Any, cls: type[Any]) -> Any:
 
 
 def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
-    """The value as a bool, int or str; numpy's numbers are fine, and so are 0 and 1 for a bool."""
+    """Return the value as a bool, int or str; numpy's numbers are fine, and so are 0 and 1 for a bool."""
     if kind is int:
         return whole_number(name, value)
     if isinstance(value, kind):
@@ -120,7 +120,7 @@ def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
 
 
 def whole_number(name: str, value: Any) -> int:
-    """The value of a field as an int; numpy's whole numbers are fine, truth values are not.
+    """Return the value of a field as an int; numpy's whole numbers are fine, truth values are not.
 
     Raises:
         TypeError: if it is no whole number.
@@ -137,7 +137,7 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def to_wire(settings: DataclassInstance) -> dict[str, Any]:
-    """The settings as plain values."""
+    """Return the settings as plain values."""
     return {f.name: _plain(getattr(settings, f.name)) for f in fields(settings)}
 
 
@@ -153,7 +153,7 @@ def _plain(value: Any) -> Any:
 
 
 def from_wire(cls: type[S], value: Any) -> S:
-    """Reads what ``to_wire`` made.
+    """Read what ``to_wire`` made.
 
     Raises:
         InvalidArgumentError: for another form, an unknown field or a value that is not allowed.

@@ -21,7 +21,7 @@ _OK, _FAILED, _CALLED_WRONGLY = 0, 1, 2
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the sub-parsers of the program's parser."""
+    """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "demo",
         help="train a model in one process, then on a cluster of processes",
@@ -64,7 +64,7 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the demo.
+    """Run the demo.
 
     Args:
         options: as ``add_to`` defines them.

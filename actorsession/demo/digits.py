@@ -95,7 +95,7 @@ def _read(file: IO[bytes], name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArra
 
 
 def _fault(images: npt.NDArray[Any], labels: npt.NDArray[Any]) -> str | None:
-    """The first way in which the arrays are not a digits file, in words."""
+    """Return the first way in which the arrays are not a digits file, in words."""
     for name, array in (("images", images), ("labels", labels)):
         if array.dtype != np.uint8:
             return f"'{name}' has dtype {array.dtype}"

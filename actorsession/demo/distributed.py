@@ -59,7 +59,7 @@ class Replica:
 
 
 def build_replica(cluster: acts.LocalCluster, index: int) -> Replica:
-    """Builds the replica of a worker."""
+    """Build the replica of a worker."""
     graph = acts.Graph()
     placed = replica_device_setter(cluster=cluster.spec, worker_device=f"/job:worker/task:{index}")
     with graph.as_default(), graph.device(placed):
@@ -74,7 +74,7 @@ async def train_on_cluster(
     on_progress: OnProgress,
     on_start: Callable[[acts.LocalCluster], None],
 ) -> Lesson:
-    """Starts a cluster, trains on it, looks closely at one step, and ends it.
+    """Start a cluster, trains on it, looks closely at one step, and ends it.
 
     Args:
         digits: what is learnt.
@@ -96,7 +96,7 @@ async def train_on_cluster(
 async def _train_replicas(
     lesson: Lesson, replicas: list[Replica], digits: Digits, on_progress: OnProgress
 ) -> None:
-    """Runs all replicas at the same time; the first gives the variables their values."""
+    """Run all replicas at the same time; the first gives the variables their values."""
     first, *others = replicas
     share, rest = divmod(lesson.steps, len(replicas))
     plan = Plan(steps=share + rest, look_every=max(1, share // LOOKS))
@@ -126,7 +126,7 @@ async def _train_replica(
 async def _look_closely(
     lesson: Lesson, cluster: acts.LocalCluster, replica: Replica, digits: Digits
 ) -> None:
-    """Counts what a training step moves, and records when and where each node of one runs."""
+    """Count what a training step moves, and records when and where each node of one runs."""
     images, labels = next(batches(digits, seed=0))
     feeds = {replica.model.images: images, replica.model.labels: labels}
     async with replica.session() as session:
@@ -144,7 +144,7 @@ async def _look_closely(
 
 
 async def _traffic(cluster: acts.LocalCluster, session: acts.AsyncSession) -> Traffic:
-    """What the cluster and this client have sent so far."""
+    """Return what the cluster and this client have sent so far."""
     return traffic((await cluster.statistics()).values(), session.statistics().link)
 
 

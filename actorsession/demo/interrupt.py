@@ -43,13 +43,13 @@ class Interrupts:
         self._before: Any = signal.SIG_DFL
 
     def install(self) -> None:
-        """Takes over from the handler of before."""
+        """Take over from the handler of before."""
         self._before = signal.signal(signal.SIGINT, self._on_signal)
         # While the interpreter goes, Python's own answer to Ctrl-C would be a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
     def uninstall(self) -> None:
-        """Gives back to the handler of before."""
+        """Give back to the handler of before."""
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         # None stands for a handler that was not set from Python, which cannot set it again.
         if self._before is not None:
@@ -57,7 +57,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def cancelling_this(self) -> Iterator[None]:
-        """Lets Ctrl-C cancel the running child of the event loop, for a block in a coroutine."""
+        """Let Ctrl-C cancel the running child of the event loop, for a block in a coroutine."""
         import asyncio  # not above: it takes as long as all that stands before the handler
 
         child = asyncio.current_task()
@@ -75,11 +75,11 @@ class Interrupts:
             self._cancel = None
 
     def on_hard_end(self, kill: Callable[[], object]) -> None:
-        """Registers what ends the processes that were started, without waiting for anything."""
+        """Register what ends the processes that were started, without waiting for anything."""
         self._kill = kill
 
     def say_goodbye(self) -> None:
-        """Prints the one line, once."""
+        """Print the one line, once."""
         if not self._said:
             self._said = True
             # Not through sys.stdout, which may be in the middle of a line when a signal comes.
@@ -100,5 +100,5 @@ class Interrupts:
 
 
 def _start_of_line() -> str:
-    """What comes before a line at a terminal, which shows ``^C`` and perhaps half a progress bar."""
+    """Return what comes before a line at a terminal, which shows ``^C`` and perhaps half a progress bar."""
     return f"{_SHOW_CURSOR}\n" if sys.stdout.isatty() else ""

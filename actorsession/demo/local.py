@@ -13,7 +13,7 @@ __all__ = ["train_locally"]
 
 
 async def train_locally(digits: Digits, steps: int, on_progress: OnProgress) -> Lesson:
-    """Trains in this process: a session whose target is ``""``.
+    """Train in this process: a session whose target is ``""``.
 
     Args:
         digits: what is learnt.

@@ -43,7 +43,7 @@ class Model:
 
 
 def build_model() -> Model:
-    """Builds the network into the default graph."""
+    """Build the network into the default graph."""
     random = np.random.default_rng(SEED)
 
     def dense(inputs: acts.Tensor, rows: int, columns: int, name: str) -> acts.Tensor:

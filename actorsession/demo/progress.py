@@ -14,7 +14,7 @@ class Reporter:
     """Hears of the progress of one lesson after the other; this one shows nothing of it."""
 
     def begin(self, title: str, steps: int) -> None:
-        """Starts a lesson of so many steps."""
+        """Start a lesson of so many steps."""
 
     def advance(self, steps: int, accuracy: float | None) -> None:
         """Some steps more were done; with the accuracy, if it was looked at."""
@@ -25,7 +25,7 @@ class Reporter:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        """Leaves standard output as it was found."""
+        """Leave standard output as it was found."""
 
 
 class Lines(Reporter):
@@ -37,12 +37,12 @@ class Lines(Reporter):
         self._seen = ""
 
     def begin(self, title: str, steps: int) -> None:
-        """Starts a lesson of so many steps."""
+        """Start a lesson of so many steps."""
         self._title, self._steps, self._done, self._seen = title, steps, 0, ""
         print(f"  {title}: step 0 of {steps}")
 
     def advance(self, steps: int, accuracy: float | None) -> None:
-        """Prints a line if another quarter is done."""
+        """Print a line if another quarter is done."""
         before, self._done = self._done, self._done + steps
         if accuracy is not None:
             self._seen = f", accuracy {accuracy:.3f}"
@@ -67,11 +67,11 @@ class Bars(Reporter):
         self._drawn = 0.0
 
     def begin(self, title: str, steps: int) -> None:
-        """Starts a bar of so many steps."""
+        """Start a bar of so many steps."""
         self._lesson = self._progress.add_task(title, total=steps, note="")
 
     def advance(self, steps: int, accuracy: float | None) -> None:
-        """Lengthens the bar."""
+        """Lengthen the bar."""
         if accuracy is not None:
             self._progress.update(self._lesson, note=f"accuracy {accuracy:.3f}")
         self._progress.advance(self._lesson, steps)
@@ -86,12 +86,12 @@ class Bars(Reporter):
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        """Leaves the bars as they are, and shows the cursor again."""
+        """Leave the bars as they are, and shows the cursor again."""
         self._progress.stop()
 
 
 def reporter(wanted: bool) -> Reporter:
-    """The reporter that suits standard output.
+    """Return the reporter that suits standard output.
 
     Args:
         wanted: whether progress is to be shown at all.

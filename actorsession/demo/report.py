@@ -18,7 +18,7 @@ _HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step")
 
 
 def table(lessons: Sequence[Lesson]) -> str:
-    """The lessons as a table of plain text."""
+    """Return the lessons as a table of plain text."""
     rows = [_HEADINGS, *(_row(lesson) for lesson in lessons)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
@@ -47,7 +47,7 @@ def failures(lessons: Sequence[Lesson]) -> Iterator[str]:
 
 
 def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
-    """Writes the trace of one distributed step, if there was one; returns a line about it."""
+    """Write the trace of one distributed step, if there was one; returns a line about it."""
     for lesson in lessons:
         if lesson.trace is not None:
             path = folder / "trace.json"
@@ -57,7 +57,7 @@ def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
 
 
 def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
-    """Draws the learning curves, if matplotlib is installed; returns a line about it."""
+    """Draw the learning curves, if matplotlib is installed; returns a line about it."""
     if importlib.util.find_spec("matplotlib") is None:
         return (
             "Learning curves: left out, matplotlib is not installed "

@@ -37,7 +37,7 @@ class Settings:
 
 
 def show(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[str]:
-    """Trains, and prints and writes what came out.
+    """Train, and print and write what came out.
 
     Args:
         digits: what is learnt.

@@ -99,7 +99,7 @@ def batches(digits: Digits, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 async def train(
     session: acts.AsyncSession, model: Model, digits: Digits, plan: Plan, on_progress: OnProgress
 ) -> list[Checkpoint]:
-    """Trains for as many steps as planned.
+    """Train for as many steps as planned.
 
     Args:
         session: its variables have their first values.
@@ -128,7 +128,7 @@ async def train(
 
 
 async def check(session: acts.AsyncSession, model: Model, digits: Digits) -> Checkpoint:
-    """Examines the model on the images that were held out."""
+    """Examine the model on the images that were held out."""
     step, accuracy = await session.run(
         [model.steps_done, model.accuracy],
         {model.images: digits.test_images, model.labels: digits.test_labels},

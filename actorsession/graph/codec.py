@@ -101,7 +101,7 @@ class Packed:
 
 
 def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
-    """Encodes a list that will travel inside another value; it comes as a ``Packed``, for ``opened``.
+    """Encode a list that will travel inside another value; it comes as a ``Packed``, for ``opened``.
 
     One item after the other, so that no call holds the interpreter lock for long.
 
@@ -128,12 +128,12 @@ def opened(value: Any) -> Any:
 
 
 def tensor_bytes(value: Any) -> int:
-    """The number of bytes that a tensor's elements take (object elements count 8 bytes each)."""
+    """Return the number of bytes that a tensor's elements take (object elements count 8 bytes each)."""
     return int(getattr(value, "nbytes", 0))
 
 
 def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
-    """Encodes a value.
+    """Encode a value.
 
     Args:
         value: see the module's text. Arrays are borrowed: those put into ``segments`` must not
@@ -170,7 +170,7 @@ class _Packer(threading.local):
         return data
 
     def _extend(self, obj: Any) -> Any:
-        """What msgpack does not know itself, in words that it does."""
+        """Return what msgpack does not know itself, in words that it does."""
         if isinstance(obj, tuple):
             return list(obj)
         if isinstance(obj, (np.ndarray, np.generic)):
@@ -254,7 +254,7 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
-    """Decodes what ``pack`` made.
+    """Decode what ``pack`` made.
 
     Args:
         data: the encoded value; hostile input is expected and bounded.
@@ -318,7 +318,7 @@ class _Reader:
 
 
 def _counting_hooks() -> dict[str, Callable[[Any], Any]]:
-    """Hooks for msgpack that end the decoding when a value has too many lists and maps."""
+    """Hook for msgpack that end the decoding when a value has too many lists and maps."""
     left = _MAX_CONTAINERS
 
     def count(container: Any) -> Any:
@@ -383,7 +383,7 @@ def _unpack_packed(place: Any, segments: Sequence[Buffer]) -> Packed:
 
 
 def _count(shape: Any) -> int:
-    """The number of elements of a shape that came in."""
+    """Return the number of elements of a shape that came in."""
     # The rank first: a product of thousands of large numbers takes seconds.
     if not isinstance(shape, list) or len(shape) > _MAX_RANK:
         raise ProtocolError(
@@ -395,7 +395,8 @@ def _count(shape: Any) -> int:
 
 
 def bytes_held(values: Iterable[Any]) -> int:
-    """What a run counts for that brings these values: the bytes of arrays; 0 if they fit into a header.
+    """Return what a run counts for that brings these values: the bytes of arrays; 0 if they fit into a
+    header.
 
     The number of such runs is limited beside their bytes, which bounds what they hold together.
 

@@ -33,7 +33,7 @@ class GraphCollections:
         return self.get_all_collection_keys()
 
     def add_to_collection(self, name: Hashable, value: Any) -> None:
-        """Appends a value to a named collection.
+        """Append a value to a named collection.
 
         Raises:
             RuntimeError: if the graph is finalized.
@@ -44,7 +44,7 @@ class GraphCollections:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Iterable[Hashable] | str, value: Any) -> None:
-        """Appends a value to each of several collections, once where a name is repeated.
+        """Append a value to each of several collections, once where a name is repeated.
 
         Args:
             names: of the collections, or the name of one.
@@ -57,7 +57,7 @@ class GraphCollections:
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
-        """The values of a collection, as a new list.
+        """Return the values of a collection, as a new list.
 
         Args:
             name: of the collection; one that does not exist is empty.
@@ -70,17 +70,17 @@ class GraphCollections:
         return [v for v in values if hasattr(v, "name") and matches(v.name)]
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
-        """The list behind a collection, made if absent: changing it changes the collection."""
+        """Return the list behind a collection, made if absent: changing it changes the collection."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of all collections, those left out whose key is no string."""
+        """Return the names of all collections, those left out whose key is no string."""
         with self._lock:
             return [name for name in self._collections if isinstance(name, str)]
 
     def clear_collection(self, name: Hashable) -> None:
-        """Forgets a collection and what is in it.
+        """Forget a collection and what is in it.
 
         Raises:
             RuntimeError: if the graph is finalized.

@@ -29,12 +29,12 @@ PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXT_ITERATIONS | {LOOP_COND, 
 
 
 def is_back_edge(consumer: str, producer: str) -> bool:
-    """Whether a data edge between nodes of two types is one that closes a loop."""
+    """Return whether a data edge between nodes of two types is one that closes a loop."""
     return consumer in MERGES and producer in NEXT_ITERATIONS
 
 
 def reads(op: Operation, other: Operation) -> bool:
-    """Whether an operation needs another one, or is it; through loops as well as straight."""
+    """Return whether an operation needs another one, or is it; through loops as well as straight."""
     seen, waiting = {op}, [op]
     while waiting:
         at = waiting.pop()

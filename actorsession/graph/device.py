@@ -51,7 +51,7 @@ class DeviceSpec:
 
     @classmethod
     def parse(cls, text: str) -> DeviceSpec:
-        """Reads a full or partial name; ``/cpu:0``, ``cpu:0`` and ``/device:CPU:0`` are the same.
+        """Read a full or partial name; ``/cpu:0``, ``cpu:0`` and ``/device:CPU:0`` are the same.
 
         Raises:
             ValueError: if a part is malformed or given twice.
@@ -70,7 +70,7 @@ class DeviceSpec:
         return cls.parse(spec)
 
     def to_string(self) -> str:
-        """The name in canonical form; so does ``str``."""
+        """Return the name in canonical form; so does ``str``."""
         return str(self)
 
     def merge(self, inner: DeviceSpec) -> DeviceSpec:
@@ -83,7 +83,7 @@ class DeviceSpec:
         return outer.merge(self)
 
     def matches(self, full: DeviceSpec) -> bool:
-        """Whether every part named here is the same in ``full``."""
+        """Return whether every part named here is the same in ``full``."""
         return all(
             mine is None or mine == getattr(full, f)
             for f in _PARTS
@@ -91,7 +91,7 @@ class DeviceSpec:
         )
 
     def compatible(self, other: DeviceSpec) -> bool:
-        """Whether no part is named differently in the two."""
+        """Return whether no part is named differently in the two."""
         return all(
             getattr(self, f) is None
             or getattr(other, f) is None
@@ -146,7 +146,7 @@ def _number(text: str) -> int | str:
 
 
 def task_name(job: str, index: int) -> str:
-    """The name of a cluster task: ``/job:worker/replica:0/task:1``."""
+    """Return the name of a cluster task: ``/job:worker/replica:0/task:1``."""
     return f"/job:{job}/replica:0/task:{index}"
 
 
@@ -183,16 +183,16 @@ class DeviceAttributes:
         return self.name.rpartition("/device:")[0]
 
     def renamed(self, task: str) -> DeviceAttributes:
-        """The same device under the name that a task of another name gives it."""
+        """Return the same device under the name that a task of another name gives it."""
         return replace(self, name=f"{task}/device:{self.name.rpartition('/device:')[2]}")
 
     def to_wire(self) -> list[Any]:
-        """The attributes as plain values."""
+        """Return the attributes as plain values."""
         return [self.name, self.device_type, self.incarnation, self.memory_limit]
 
     @classmethod
     def from_wire(cls, value: Any) -> DeviceAttributes:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form.

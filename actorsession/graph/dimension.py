@@ -16,7 +16,7 @@ Dim: TypeAlias = int | None
 
 
 def size_of(value: Any) -> Dim:
-    """The number of a dimension, ``None`` if it is unknown.
+    """Return the number of a dimension, ``None`` if it is unknown.
 
     Raises:
         TypeError: for what is neither an integer, a ``Dimension`` nor ``None``.
@@ -60,12 +60,12 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both may be the same number."""
+        """Return whether both may be the same number."""
         theirs = size_of(other)
         return self._value is None or theirs is None or self._value == theirs
 
     def assert_is_compatible_with(self, other: Any) -> None:
-        """Refuses another number.
+        """Refuse another number.
 
         Raises:
             ValueError: if both are known and differ.
@@ -74,7 +74,7 @@ class Dimension:
             raise ValueError(f"dimensions {self} and {as_dimension(other)} are not compatible")
 
     def merge_with(self, other: Any) -> Dimension:
-        """The dimension that is known if either is.
+        """Return the dimension that is known if either is.
 
         Raises:
             ValueError: if both are known and differ.
@@ -179,12 +179,12 @@ def _compared(function: Callable[[int, int], bool], left: Any, right: Any) -> An
 
 
 def as_dimension(value: Any) -> Dimension:
-    """Makes a dimension of an int or ``None``; one that is a dimension stays itself."""
+    """Make a dimension of an int or ``None``; one that is a dimension stays itself."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
 def dimension_value(dimension: Any) -> Any:
-    """The number or ``None`` that a dimension is, whether or not it is a ``Dimension``.
+    """Return the number or ``None`` that a dimension is, whether or not it is a ``Dimension``.
 
     Args:
         dimension: one member of a shape: a ``Dimension``, an int or ``None``.

@@ -47,14 +47,14 @@ class DType:
     as_datatype_enum: int
 
     def __new__(cls, type_enum: Any, handle_data: Any = None) -> DType:
-        """The one instance that stands for the type."""
+        """Return the one instance that stands for the type."""
         return as_dtype(type_enum)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self!r} does not change: {name} cannot be set")
 
     def __eq__(self, other: object) -> bool:
-        """Whether another is this type, or anything else that stands for it, such as its name."""
+        """Return whether another is this type, or anything else that stands for it, such as its name."""
         if isinstance(other, DType):
             return self is other
         return other is not None and _found(other) is self
@@ -180,7 +180,7 @@ class DType:
         return real.min, real.max
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether values of another type are of this one: when it is the same."""
+        """Return whether values of another type are of this one: when it is the same."""
         return as_dtype(other) is self
 
 
@@ -236,7 +236,7 @@ _BY_PYTHON: dict[object, DType] = {
 
 
 def as_dtype(value: Any) -> DType:
-    """Finds the dtype that a name, number, numpy dtype, numpy scalar type or Python type stands for.
+    """Find the dtype that a name, number, numpy dtype, numpy scalar type or Python type stands for.
 
     Numbers are TensorFlow's; its types of references count as what they refer to. Python's ``float``
     and ``int`` mean float32 and int32, as constants of them do. Byte order does not matter, and numpy's

@@ -32,14 +32,14 @@ class Runnable(Protocol):
 
 
 def get_default_session() -> Any:
-    """The innermost default session of this thread or asyncio child, or ``None``."""
+    """Return the innermost default session of this thread or asyncio child, or ``None``."""
     return DEFAULT_SESSIONS.get()
 
 
 def run_in_session(
     element: Runnable, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
 ) -> Any:
-    """What ``session.run(element, feed_dict)`` gives, in the default session if none is named.
+    """Return what ``session.run(element, feed_dict)`` gives, in the default session if none is named.
 
     Args:
         element: what to run.

@@ -22,7 +22,7 @@ class Forms(Protocol):
     """Makes TensorFlow's messages."""
 
     def node(self, op: Operation) -> Any:
-        """An operation as ``NodeDef``.
+        """Return an operation as ``NodeDef``.
 
         Raises:
             ValueError: for one that has no such form.
@@ -36,7 +36,7 @@ class Forms(Protocol):
         """
 
     def definition(self, op_def: OpDef) -> Any:
-        """An operation type as TensorFlow's ``OpDef``."""
+        """Return an operation type as TensorFlow's ``OpDef``."""
 
     def shape(self, shape: TensorShape) -> Any:
         """A shape as ``TensorShapeProto``."""
@@ -46,7 +46,7 @@ _REGISTERED: list[Forms] = []
 
 
 def register_forms(made: Forms) -> None:
-    """Says how messages are made; called by ``interop`` once, when it is imported."""
+    """Say how messages are made; called by ``interop`` once, when it is imported."""
     _REGISTERED[:] = [made]
 
 

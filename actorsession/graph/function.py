@@ -86,7 +86,7 @@ class FunctionDef:
         return tuple([made[name][index] for name, index in self.outputs])
 
     def to_wire(self) -> list[Any]:
-        """The function as plain values."""
+        """Return the function as plain values."""
         return [
             _specs_to_wire(self.inputs), _specs_to_wire(self.captures),
             [node.to_wire() for node in self.nodes], [list(ref) for ref in self.outputs],
@@ -94,7 +94,7 @@ class FunctionDef:
 
     @classmethod
     def from_wire(cls, value: Any) -> FunctionDef:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form; whether the nodes make a function is for planners.
@@ -138,13 +138,13 @@ codec.NESTED_CLASSES.fill("functions", codec.NestedClass(FunctionDef, FunctionDe
 
 
 def functions_of(node: NodeDef) -> tuple[FunctionDef, ...]:
-    """The functions in the attributes of a node; none for most."""
+    """Return the functions in the attributes of a node; none for most."""
     keys = _FUNCTIONS.get(node.op)
     return () if keys is None else tuple([node.attrs[key] for key in keys])
 
 
 def entering(node: NodeDef) -> int:
-    """How many variables of a loop get their first values from its inputs.
+    """Return how many variables of a loop get their first values from its inputs.
 
     The others, behind them, begin empty: counters at 0, and lists without elements. They gather what
     gradients need, and were added when those were built.
@@ -163,7 +163,7 @@ def nodes_inside(node: NodeDef) -> Iterator[tuple[NodeDef, bool]]:
 
 
 def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
-    """What is wrong with the functions of a node, in words; nothing for other nodes.
+    """Return what is wrong with the functions of a node, in words; nothing for other nodes.
 
     Args:
         node: the node.
@@ -286,12 +286,12 @@ class FunctionBody:
 
     @contextlib.contextmanager
     def building(self) -> Iterator[None]:
-        """Puts what is built in the block into this body."""
+        """Put what is built in the block into this body."""
         with self.graph.as_default(), entered(self.graph, body=self):
             yield
 
     def encloses(self, other: FunctionBody | None) -> bool:
-        """Whether ``other`` is this body or inside it."""
+        """Return whether ``other`` is this body or inside it."""
         while other is not None and other is not self:
             other = other.outer
         return other is self
@@ -299,7 +299,7 @@ class FunctionBody:
     # -- what it comes down to -----------------------------------------------------------------
 
     def needed(self, outputs: Sequence[Tensor]) -> list[Operation]:
-        """The operations that results need, in the order they were built."""
+        """Return the operations that results need, in the order they were built."""
         own = set(self.operations)
         found: set[Operation] = set()
         waiting = [t.op for t in outputs]
@@ -313,26 +313,26 @@ class FunctionBody:
         return [op for op in self.operations if op in found and op not in parameters]
 
     def captured(self, outputs: Sequence[Tensor]) -> list[Tensor]:
-        """The tensors from outside that results are made of."""
+        """Return the tensors from outside that results are made of."""
         own = set(self.operations)
         read = [t for op in self.needed(outputs) for t in op.inputs]
         return list(dict.fromkeys([t for t in (*read, *outputs) if t.op not in own]))
 
     def waits_for(self, outputs: Sequence[Tensor]) -> list[Operation]:
-        """The operations outside that some operation of the results runs after."""
+        """Return the operations outside that some operation of the results runs after."""
         own = set(self.operations)
         before = [op for needed in self.needed(outputs) for op in needed.control_inputs]
         return list(dict.fromkeys([op for op in before if op not in own]))
 
     def tied_to(self, outputs: Sequence[Tensor]) -> set[str]:
-        """The colocation groups outside that operations of the results are in."""
+        """Return the colocation groups outside that operations of the results are in."""
         own = {f"loc:@{op.name}" for op in self.operations}
         return {
             group for op in self.needed(outputs) for group in op.groups()
         } - own  # fmt: skip
 
     def define(self, outputs: Sequence[Tensor], captures: Sequence[Tensor]) -> FunctionDef:
-        """The body as plain data.
+        """Return the body as plain data.
 
         Args:
             outputs: its results.
@@ -361,7 +361,7 @@ class FunctionBody:
 def brought_in(
     homes: Mapping[Operation, FunctionBody], tensor: Tensor, body: FunctionBody | None
 ) -> Tensor:
-    """What code in ``body`` reads for a tensor: itself, or what a gradient's body has of it."""
+    """Return what code in ``body`` reads for a tensor: itself, or what a gradient's body has of it."""
     home = homes.get(tensor.op)
     if home is None or home.encloses(body):
         return tensor
@@ -375,7 +375,7 @@ def brought_in(
 def check_reach(
     homes: Mapping[Operation, FunctionBody], ops: Iterable[Operation], body: FunctionBody | None
 ) -> None:
-    """Refuses operations that code in ``body`` cannot read.
+    """Refuse operations that code in ``body`` cannot read.
 
     Raises:
         InaccessibleTensorError: naming the construct that one of them is inside of.

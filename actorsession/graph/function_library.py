@@ -50,7 +50,7 @@ class FunctionLibrary:
         self._given: set[str] = set()
 
     def add(self, function: LibraryFunction) -> None:
-        """Adds a function.
+        """Add a function.
 
         Raises:
             ValueError: if another one has its name.
@@ -63,11 +63,11 @@ class FunctionLibrary:
             )
 
     def get(self, name: str) -> LibraryFunction | None:
-        """The function of that name, if there is one."""
+        """Return the function of that name, if there is one."""
         return self._functions.get(name)
 
     def names(self) -> tuple[str, ...]:
-        """The names of all functions, in the order they were added."""
+        """Return the names of all functions, in the order they were added."""
         return tuple(self._functions)
 
     def unique_name(self, wanted: str) -> str:

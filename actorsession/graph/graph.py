@@ -89,16 +89,17 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return len(self._changed)
 
     def changed_since(self, number: int) -> list[tuple[Tensor | Operation, str]]:
-        """The tensors that were refined and operations that read something else since the first ``number``
-        changes, with the line that did it."""
+        """Return the tensors that were refined and operations that read something else since the first
+        ``number`` changes, with the line that did it."""
         return self._changed[number:]
 
     def extended_since(self, number: int) -> list[Operation]:
-        """The operations changed after the first ``number`` times; see ``extend_op``, ``update_input``."""
+        """Return the operations changed after the first ``number`` times; see ``extend_op``,
+        ``update_input``."""
         return self._extended[number:]
 
     def as_graph_def(self) -> GraphDef:
-        """The graph as plain data."""
+        """Return the graph as plain data."""
         return GraphDef(tuple(op.plain for op in self._operations), seed=self.seed)
 
     # -- building ------------------------------------------------------------------------------
@@ -110,7 +111,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         attrs: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> Operation:
-        """Adds an operation under the present scopes.
+        """Add an operation under the present scopes.
 
         Args:
             op_type: a registered operation type.
@@ -173,11 +174,11 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return tuple(op_def.infer(context))
 
     def brought_in(self, tensor: Tensor) -> Tensor:
-        """What is read for a tensor where the caller builds; see ``function.brought_in``."""
+        """Return what is read for a tensor where the caller builds; see ``function.brought_in``."""
         return brought_in(self._bodies, tensor, scope_of(self).body)
 
     def body_of(self, op: Operation) -> FunctionBody | None:
-        """The loop body or branch that an operation is in, if any."""
+        """Return the loop body or branch that an operation is in, if any."""
         return self._bodies.get(op)
 
     def _check_open(self, what: str) -> None:
@@ -189,7 +190,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             )
 
     def _op_name(self, name: str, scope: Scope) -> tuple[str, str]:
-        """What name is wanted in full, and the one that the operation gets."""
+        """Return what name is wanted in full, and the one that the operation gets."""
         if name.endswith("/"):
             wanted = given = name[:-1]
         else:
@@ -201,7 +202,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return wanted, given
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """The name under the present scope, with ``_1``, ``_2``, ... if it is taken in any case.
+        """Return the name under the present scope, with ``_1``, ``_2``, ... if it is taken in any case.
 
         Args:
             name: wanted name.
@@ -227,7 +228,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             frame.seen.add(op)
 
     def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
-        """Makes an operation read another tensor, which may be built later than itself.
+        """Make an operation read another tensor, which may be built later than itself.
 
         For the edge that closes a loop of single operations, of which sessions hear as of ``extend_op``.
         Any other change is for sessions that have not taken the operation in; others warn of it.
@@ -267,7 +268,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                 self._extended.append(op)
 
     def forget(self, body: FunctionBody) -> None:
-        """Drops what was built in a loop body or branch that was given up; its names stay taken."""
+        """Drop what was built in a loop body or branch that was given up; its names stay taken."""
         with self._lock:
             for op in [op for op, home in self._bodies.items() if body.encloses(home)]:
                 del self._by_name[op.name], self._bodies[op]
@@ -277,7 +278,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return self._lock
 
     def describe(self, number: int, check: Callable[[], None]) -> None:
-        """Makes the plain forms of all operations but the first ``number``, which remember them.
+        """Make the plain forms of all operations but the first ``number``, which remember them.
 
         The graph is locked for slices of it, so that whoever builds in another thread hardly waits; who takes
         all operations in afterwards locks it shortly.
@@ -300,7 +301,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         attrs: Mapping[str, Any],
         outputs: Sequence[Tensor],
     ) -> None:
-        """Gives an operation more inputs and outputs, all else being as it was.
+        """Give an operation more inputs and outputs, all else being as it was.
 
         For the loops and branches that a gradient goes back through, which hand out more then. What others
         read of the operation already stays the same, so plans made before stay right.
@@ -313,7 +314,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                 self._extended.append(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
-        """Merges what is known of a tensor's static shape with ``shape``.
+        """Merge what is known of a tensor's static shape with ``shape``.
 
         Raises:
             ValueError: if the two contradict each other.
@@ -329,11 +330,11 @@ class Graph(NodeIndex, Scoped, GraphCollections):
     # -- what sessions may do with it ----------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Forbids for good that sessions feed ``tensor``."""
+        """Forbid for good that sessions feed ``tensor``."""
         self._restrict(self._unfeedable, tensor)
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Forbids for good that sessions fetch ``op`` or its tensors."""
+        """Forbid for good that sessions fetch ``op`` or its tensors."""
         self._restrict(self._unfetchable, op)
 
     def _restrict(self, restricted: set[Any], element: Any) -> None:
@@ -342,16 +343,16 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             self._restrictions = len(self._unfeedable) + len(self._unfetchable)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether sessions may feed ``tensor``."""
+        """Return whether sessions may feed ``tensor``."""
         return tensor not in self._unfeedable and tensor.op not in self._bodies
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
-        """Whether sessions may fetch an operation, or a tensor of one."""
+        """Return whether sessions may fetch an operation, or a tensor of one."""
         op = element.op if isinstance(element, Tensor) else element
         return op not in self._unfetchable and op not in self._bodies
 
     def construct_of(self, element: Tensor | Operation) -> str | None:
-        """The name of the loop or cond whose body an operation, or a tensor of one, is inside of."""
+        """Return the name of the loop or cond whose body an operation, or a tensor of one, is inside of."""
         op = element.op if isinstance(element, Tensor) else element
         return self._bodies[op].construct if op in self._bodies else None
 
@@ -361,7 +362,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return self._restrictions
 
     def finalize(self) -> None:
-        """Forbids any further change; the line that asked is remembered for the error message."""
+        """Forbid any further change; the line that asked is remembered for the error message."""
         with self._lock:
             if self._finalized_at is None:
                 self._finalized_at = user_line()
@@ -374,7 +375,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
     # -- scopes --------------------------------------------------------------------------------
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
-        """Makes this the default graph of the calling thread or asyncio child, for a block."""
+        """Make this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
 
     def __repr__(self) -> str:
@@ -399,19 +400,19 @@ _DEFAULT_GRAPHS: DefaultStack[Graph] = DefaultStack("actorsession_default_graph"
 
 
 def get_default_graph() -> Graph:
-    """The innermost default graph of this thread or child, else the thread's own fallback graph."""
+    """Return the innermost default graph of this thread or child, else the thread's own fallback graph."""
     graph = _DEFAULT_GRAPHS.get()
     assert graph is not None
     return graph
 
 
 def default_graphs() -> DefaultStack[Graph]:
-    """The stack behind ``get_default_graph``, for what enters and leaves it by calls."""
+    """Return the stack behind ``get_default_graph``, for what enters and leaves it by calls."""
     return _DEFAULT_GRAPHS
 
 
 def reset_default_graph() -> None:
-    """Drops the thread's fallback graph, so that the next use starts an empty one.
+    """Drop the thread's fallback graph, so that the next use starts an empty one.
 
     Raises:
         AssertionError: inside an ``as_default`` block.

@@ -15,7 +15,7 @@ _FORMS: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
 
 def register_message_form(kind: type, write: Callable[..., Any], read: Callable[..., Any]) -> None:
-    """Says how the objects of a class are written and read.
+    """Say how the objects of a class are written and read.
 
     Args:
         kind: the class.
@@ -35,7 +35,7 @@ def written(value: Any, export_scope: str | None) -> Any:
 
 
 def read(kind: type, message: Any, import_scope: str | None) -> Any:
-    """The object of a class that a message describes, in the default graph.
+    """Return the object of a class that a message describes, in the default graph.
 
     Raises:
         TypeError: if nobody says how.

@@ -18,7 +18,7 @@ _INNER = re.compile(r"[A-Za-z0-9_.\\/>-]*")
 
 
 def check_op_name(full_name: str) -> None:
-    """Refuses what cannot be the full name of an operation.
+    """Refuse what cannot be the full name of an operation.
 
     Raises:
         ValueError: saying what it must match.
@@ -30,7 +30,7 @@ def check_op_name(full_name: str) -> None:
 
 
 def check_scope_name(name: str, outer: str) -> None:
-    """Refuses what cannot be the name of a scope inside ``outer``, empty for the root.
+    """Refuse what cannot be the name of a scope inside ``outer``, empty for the root.
 
     Raises:
         ValueError: saying what it must match.
@@ -48,7 +48,7 @@ class NameTable:
         self._next: dict[str, int] = {}
 
     def unique(self, wanted: str) -> str:
-        """The name itself if it is free, else the name with the first suffix that is.
+        """Return the name itself if it is free, else the name with the first suffix that is.
 
         Args:
             wanted: full name, with its scope.
@@ -63,7 +63,7 @@ class NameTable:
         return f"{wanted}_{count}"
 
     def take(self, wanted: str, given: str) -> None:
-        """Marks a name as taken.
+        """Mark a name as taken.
 
         Args:
             wanted: what ``unique`` was asked for.

@@ -37,7 +37,7 @@ class TensorSpec:
 
 
 def tensor_name(node: str, index: int) -> str:
-    """The name of a node's output: ``node:index``."""
+    """Return the name of a node's output: ``node:index``."""
     return f"{node}:{index}"
 
 
@@ -66,7 +66,7 @@ class NodeDef:
     source: str = ""
 
     def to_wire(self) -> list[Any]:
-        """The node as plain values."""
+        """Return the node as plain values."""
         return [
             self.name, self.op, [list(i) for i in self.inputs], list(self.control_inputs),
             self.device, dict(self.attrs), [[s.dtype, s.shape] for s in self.outputs], self.source,
@@ -74,7 +74,7 @@ class NodeDef:
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeDef:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form.
@@ -117,7 +117,7 @@ def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] 
 
 
 def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
-    """Reads what ``nodes_to_wire`` made.
+    """Read what ``nodes_to_wire`` made.
 
     Raises:
         ProtocolError: for any other form.
@@ -133,7 +133,8 @@ def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
 
 
 def nodes_in(wire: Any) -> float:
-    """How many nodes a wire form of nodes holds; infinitely many if they are packed, as only many are."""
+    """Return how many nodes a wire form of nodes holds; infinitely many if they are packed, as only many
+    are."""
     if isinstance(wire, codec.Packed):
         return float("inf")
     return len(wire) if isinstance(wire, list) else 0
@@ -154,7 +155,7 @@ class GraphDef:
     seed: int | None = None
 
     def to_wire(self, *, pack: bool = False) -> list[Any]:
-        """The graph as plain values, for messages (large constants then travel out of band).
+        """Return the graph as plain values, for messages (large constants then travel out of band).
 
         Args:
             pack: whether the nodes are encoded here and now; see ``codec.Packed``.
@@ -163,7 +164,7 @@ class GraphDef:
 
     @classmethod
     def from_wire(cls, value: Any) -> GraphDef:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for another form or an unknown version.
@@ -178,12 +179,12 @@ class GraphDef:
         raise ProtocolError(f"not the wire form of a graph: {reprlib.repr(value)}")
 
     def to_bytes(self) -> bytes:
-        """The graph as one msgpack blob with everything inside."""
+        """Return the graph as one msgpack blob with everything inside."""
         return codec.pack(self.to_wire())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GraphDef:
-        """Reads what ``to_bytes`` made.
+        """Read what ``to_bytes`` made.
 
         Raises:
             ProtocolError: for bytes of any other form.
@@ -192,5 +193,5 @@ class GraphDef:
 
 
 def spec(dtype: Any, shape: Any) -> TensorSpec:
-    """Makes a ``TensorSpec`` of anything that stands for a dtype and a shape."""
+    """Make a ``TensorSpec`` of anything that stands for a dtype and a shape."""
     return TensorSpec(as_dtype(dtype), TensorShape(shape))

@@ -28,15 +28,15 @@ class NodeIndex:
         self._consumers_of = 0  # how many operations stand in it
 
     def get_operations(self) -> list[Operation]:
-        """All operations in the order they were built."""
+        """Return all operations in the order they were built."""
         return list(self._operations)
 
     def operations_since(self, number: int) -> list[Operation]:
-        """The operations built after the first ``number``."""
+        """Return the operations built after the first ``number``."""
         return self._operations[number:]
 
     def consumers(self, tensor: Tensor) -> list[Operation]:
-        """The operations that read ``tensor``, in the order they were built."""
+        """Return the operations that read ``tensor``, in the order they were built."""
         with self._lock:
             # Asked for rarely, and never while a large graph is built: brought up to date here.
             for op in self._operations[self._consumers_of :]:
@@ -46,7 +46,7 @@ class NodeIndex:
             return list(self._consumers.get(tensor, ()))
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name.
+        """Return the operation of that name.
 
         Raises:
             TypeError: if the name is no string.
@@ -58,7 +58,7 @@ class NodeIndex:
         return found
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor of that name, ``operation:index``.
+        """Return the tensor of that name, ``operation:index``.
 
         Raises:
             TypeError: if the name is no string.
@@ -72,7 +72,7 @@ class NodeIndex:
     def as_graph_element(
         self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """The tensor or operation that an object or name stands for.
+        """Return the tensor or operation that an object or name stands for.
 
         Args:
             obj: a tensor, an operation, a name, or anything with ``_as_graph_element()``.
@@ -122,7 +122,7 @@ class NodeIndex:
         return op.outputs[int(index)]
 
     def _forget_consumers(self) -> None:
-        """Has who reads what looked up anew, because an operation reads something else now."""
+        """Have who reads what looked up anew, because an operation reads something else now."""
         self._consumers = {}
         self._consumers_of = 0
 

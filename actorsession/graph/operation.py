@@ -218,11 +218,11 @@ class Tensor(OperatorMixin):
         return self._spec.shape.rank
 
     def get_shape(self) -> TensorShape:
-        """The static shape (TensorFlow's older spelling)."""
+        """Return the static shape (TensorFlow's older spelling)."""
         return shown(self._spec.shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds what is known of the static shape.
+        """Add what is known of the static shape.
 
         Raises:
             ValueError: if it contradicts what is known already.
@@ -230,14 +230,14 @@ class Tensor(OperatorMixin):
         self._op.graph.refine_shape(self, as_shape(shape))
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as input, in the order they were built."""
+        """Return the operations that take this tensor as input, in the order they were built."""
         return self._op.graph.consumers(self)
 
     def _operand(self) -> Tensor:
         return self
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Evaluates the tensor in a session.
+        """Evaluate the tensor in a session.
 
         Args:
             feed_dict: as in ``Session.run``.
@@ -342,15 +342,15 @@ class Operation:
         return forms().node(self)
 
     def forget_node_def(self) -> None:
-        """Drops the plain form after a static shape was refined, so that it is made again."""
+        """Drop the plain form after a static shape was refined, so that it is made again."""
         self._node_def = None
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replaces a data input; see ``Graph.update_input``."""
+        """Replace a data input; see ``Graph.update_input``."""
         self.graph.update_input(self, index, tensor)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute as TensorFlow gives it; ``attrs`` has it as it is kept here.
+        """Return the value of an attribute as TensorFlow gives it; ``attrs`` has it as it is kept here.
 
         Strings are bytes, types ``DType``, shapes and tensors messages. What follows from the inputs,
         such as ``T``, is an attribute too.
@@ -361,19 +361,19 @@ class Operation:
         return forms().attribute(self, name)
 
     def values(self) -> tuple[Tensor, ...]:
-        """The outputs (TensorFlow's older spelling)."""
+        """Return the outputs (TensorFlow's older spelling)."""
         return self.outputs
 
     def colocation_groups(self) -> list[bytes]:
-        """The ``loc:@name`` groups that the operation is in: its own, if it was put with no other."""
+        """Return the ``loc:@name`` groups that the operation is in: its own, if it was put with no other."""
         return [group.encode() for group in self.groups() or (f"loc:@{self.name}",)]
 
     def groups(self) -> tuple[str, ...]:
-        """The groups of the operations that it was put with, as text."""
+        """Return the groups of the operations that it was put with, as text."""
         return tuple(self.attrs.get("_class", ()))
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Runs the operation in a session.
+        """Run the operation in a session.
 
         Args:
             feed_dict: as in ``Session.run``.

@@ -53,7 +53,7 @@ TENSOR_STORE = ("session", "tensors", "tensor store")
 
 
 def NOT_DIFFERENTIABLE(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
-    """The gradient of an op through which nothing flows: ``None`` for each input."""
+    """Return the gradient of an op through which nothing flows: ``None`` for each input."""
     return [None] * len(op.inputs)
 
 
@@ -74,7 +74,7 @@ class InferContext:
     constants: tuple[Array | None, ...]
 
     def constant(self, index: int) -> Array | None:
-        """The value of an input if it is known while the graph is built."""
+        """Return the value of an input if it is known while the graph is built."""
         return self.constants[index]
 
 
@@ -90,19 +90,19 @@ class VariableHolder(Protocol):
         """Whether a value was assigned."""
 
     def read(self) -> Any:
-        """The value, borrowed; raises FailedPreconditionError when uninitialised."""
+        """Return the value, borrowed; raises FailedPreconditionError when uninitialised."""
 
     def assign(self, value: Any) -> None:
-        """Stores ``value``, which the holder owns from now on."""
+        """Store ``value``, which the holder owns from now on."""
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        """Stores ``function(old, *operands, out=buffer)``.
+        """Store ``function(old, *operands, out=buffer)``.
 
         In place when nobody else holds the old value.
         """
 
     def access(self, function: Callable[[Any], Any]) -> None:
-        """Stores ``function(writable)``, given the old value or, if shared, a copy of it."""
+        """Store ``function(writable)``, given the old value or, if shared, a copy of it."""
 
 
 class ResourceHost(Protocol):
@@ -117,18 +117,18 @@ class ResourceHost(Protocol):
         """Where files may be opened; to be asked anew in each run."""
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
-        """The variable under (container, name), made uninitialised if absent."""
+        """Return the variable under (container, name), made uninitialised if absent."""
 
     def lookup_or_create(
         self, container: str, name: str, kind: str, make: Callable[[], Any], spec: object = None
     ) -> Any:
-        """The resource under (container, kind, name), made if absent.
+        """Return the resource under (container, kind, name), made if absent.
 
         InvalidArgumentError if the one that is there was made for another ``spec``.
         """
 
     def lookup(self, container: str, name: str, kind: str) -> Any:
-        """The resource under (container, kind, name); NotFoundError if there is none."""
+        """Return the resource under (container, kind, name); NotFoundError if there is none."""
 
 
 class KernelContext(Protocol):
@@ -163,7 +163,7 @@ class KernelContext(Protocol):
         """The device's resource manager."""
 
     def constant(self, index: int) -> Array | None:
-        """The value of an input that is a constant of the plan."""
+        """Return the value of an input that is a constant of the plan."""
 
     def state(self, make: Callable[[], Any]) -> Any:
         """State of a stateful kernel, made once per session and node, shared by all its plans."""
@@ -267,7 +267,7 @@ _DEFERRED: dict[str, str] = {}
 
 
 def register(op: OpDef) -> OpDef:
-    """Adds an operation type and returns it.
+    """Add an operation type and return it.
 
     Raises:
         KeyError: if the name is taken.
@@ -281,7 +281,7 @@ def register(op: OpDef) -> OpDef:
 
 
 def defer(modules: Mapping[str, str]) -> None:
-    """Has modules imported when one of their operation types is first looked up.
+    """Have modules imported when one of their operation types is first looked up.
 
     Args:
         modules: from the name of an operation type to the module that registers it.
@@ -290,7 +290,7 @@ def defer(modules: Mapping[str, str]) -> None:
 
 
 def _load(name: str) -> OpDef | None:
-    """The operation type after its module was imported; ``None`` if no module has it."""
+    """Return the operation type after its module was imported; ``None`` if no module has it."""
     module = _DEFERRED.get(name)
     if module is not None:
         importlib.import_module(module)
@@ -298,7 +298,7 @@ def _load(name: str) -> OpDef | None:
 
 
 def lookup(name: str) -> OpDef:
-    """The registered operation type of that name.
+    """Return the registered operation type of that name.
 
     Raises:
         ValueError: if there is none; the message lists the nearest names.
@@ -317,10 +317,10 @@ def lookup(name: str) -> OpDef:
 
 
 def is_registered(name: str) -> bool:
-    """Whether an operation type of that name exists."""
+    """Return whether an operation type of that name exists."""
     return name in _OPS or name in _DEFERRED
 
 
 def registered_ops() -> tuple[str, ...]:
-    """The names of all operation types, sorted."""
+    """Return the names of all operation types, sorted."""
     return tuple(sorted(_OPS.keys() | _DEFERRED.keys()))

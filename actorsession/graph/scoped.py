@@ -30,7 +30,7 @@ class Scoped:
     """What a graph has for the blocks in which operations are built."""
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
-        """Prefixes the names of operations built in the block.
+        """Prefix the names of operations built in the block.
 
         Args:
             name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""``
@@ -43,12 +43,13 @@ class Scoped:
         return NameScope(_graph(self), name)
 
     def get_name_scope(self) -> str:
-        """The full name of the innermost name scope, without a slash at its end; empty for the root."""
+        """Return the full name of the innermost name scope, without a slash at its end; empty for the
+        root."""
         return scope_of(_graph(self)).name
 
     @contextlib.contextmanager
     def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
-        """Asks for a device for operations built in the block; inner blocks win part by part.
+        """Ask for a device for operations built in the block; inner blocks win part by part.
 
         Args:
             device: a full or partial name, a function from the operation to one, or ``None`` to
@@ -68,7 +69,7 @@ class Scoped:
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """Makes operations built in the block run after ``control_inputs``.
+        """Make operations built in the block run after ``control_inputs``.
 
         Args:
             control_inputs: operations, tensors or variables; ``None`` clears what is outside, and
@@ -109,7 +110,7 @@ class Scoped:
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Gives operations built in the block other gradients than their types have.
+        """Give operations built in the block other gradients than their types have.
 
         Args:
             op_type_map: from operation types to names under which gradients were registered.
@@ -127,13 +128,13 @@ class Scoped:
             yield
 
     def switch_to_thread_local(self) -> None:
-        """Does nothing: each thread has blocks of its own from the beginning."""
+        """Do nothing: each thread has blocks of its own from the beginning."""
 
     def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:
-        """Puts state built in the block into the resource container ``name``."""
+        """Put state built in the block into the resource container ``name``."""
         return entered(_graph(self), container=name)
 
 
 def _graph(scoped: Scoped) -> Graph:
-    """The graph that this is a part of."""
+    """Return the graph that this is a part of."""
     return cast("Graph", scoped)

@@ -77,7 +77,7 @@ _EMPTY: Mapping[Graph, Scope] = {}
 
 
 def scope_of(graph: Graph) -> Scope:
-    """The scope in which the caller builds nodes of ``graph``."""
+    """Return the scope in which the caller builds nodes of ``graph``."""
     return _SCOPES.get(_EMPTY).get(graph, _ROOT)
 
 
@@ -152,7 +152,7 @@ class NameScope(contextlib.AbstractContextManager[str]):
 
 
 def control_inputs_of(scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation, ...]:
-    """The control inputs of a new node, without those that its data inputs imply."""
+    """Return the control inputs of a new node, without those that its data inputs imply."""
     if not scope.control:
         return ()
     producers = {t.op for t in inputs}
@@ -164,7 +164,7 @@ def control_inputs_of(scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation
 
 
 def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a new node with the groups of the scope's colocation blocks."""
+    """Return the attributes of a new node with the groups of the scope's colocation blocks."""
     if not scope.colocation:
         return attrs
     groups = set(attrs.get("_class", ()))
@@ -174,7 +174,7 @@ def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
 
 
 def device_under(scope: Scope, op: Operation) -> str:
-    """The device of a new node: where it is colocated, else what the device blocks say.
+    """Return the device of a new node: where it is colocated, else what the device blocks say.
 
     Goes from the innermost block outwards, as TensorFlow does: a spec fills what is still open, the
     answer of a function replaces everything.
@@ -229,7 +229,7 @@ class DefaultStack(Generic[T]):
         self._fallback = threading.local()
 
     def get(self) -> T | None:
-        """The innermost default, the thread's fallback, or nothing."""
+        """Return the innermost default, the thread's fallback, or nothing."""
         stack = self._stack.get(())
         if stack:
             return stack[-1]
@@ -242,7 +242,7 @@ class DefaultStack(Generic[T]):
 
     @contextlib.contextmanager
     def entered(self, value: T) -> Iterator[T]:
-        """Makes ``value`` the default for the length of a block."""
+        """Make ``value`` the default for the length of a block."""
         token = self._stack.set((*self._stack.get(()), value))
         try:
             yield value
@@ -250,11 +250,11 @@ class DefaultStack(Generic[T]):
             self._stack.reset(token)
 
     def push(self, value: T) -> None:
-        """Makes ``value`` the default until ``remove``, for what is entered and left by calls."""
+        """Make ``value`` the default until ``remove``, for what is entered and left by calls."""
         self._stack.set((*self._stack.get(()), value))
 
     def remove(self, value: T) -> None:
-        """Takes the innermost occurrence of ``value`` off the stack, if it is there."""
+        """Take the innermost occurrence of ``value`` off the stack, if it is there."""
         stack = list(self._stack.get(()))
         for index in range(len(stack) - 1, -1, -1):
             if stack[index] is value:
@@ -263,7 +263,7 @@ class DefaultStack(Generic[T]):
         self._stack.set(tuple(stack))
 
     def reset_fallback(self) -> None:
-        """Drops the thread's fallback; the next ``get`` makes a new one.
+        """Drop the thread's fallback; the next ``get`` makes a new one.
 
         Raises:
             AssertionError: inside an entered block, as in TensorFlow.

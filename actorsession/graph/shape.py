@@ -70,11 +70,11 @@ class TensorShape:
     ndims = rank
 
     def is_fully_defined(self) -> bool:
-        """Whether every dimension is known."""
+        """Return whether every dimension is known."""
         return self._dims is not None and None not in self._dims
 
     def num_elements(self) -> int | None:
-        """The product of all dimensions, if all are known."""
+        """Return the product of all dimensions, if all are known."""
         if self._dims is None:
             return None
         total = 1
@@ -85,7 +85,7 @@ class TensorShape:
         return total
 
     def as_list(self) -> list[Dim]:
-        """The dimensions as a list.
+        """Return the dimensions as a list.
 
         Raises:
             ValueError: if the rank is unknown.
@@ -95,11 +95,11 @@ class TensorShape:
         return list(self._dims)
 
     def as_proto(self) -> Any:
-        """The shape as TensorFlow's ``TensorShapeProto``."""
+        """Return the shape as TensorFlow's ``TensorShapeProto``."""
         return forms().shape(self)
 
     def as_tuple(self) -> tuple[int, ...]:
-        """The dimensions of a fully defined shape.
+        """Return the dimensions of a fully defined shape.
 
         Raises:
             ValueError: if some dimension is unknown.
@@ -109,7 +109,7 @@ class TensorShape:
         return tuple(d for d in self._dims if d is not None)
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
-        """Whether some full shape fits both."""
+        """Return whether some full shape fits both."""
         theirs = as_shape(other)._dims
         mine = self._dims
         if mine is None or theirs is None:
@@ -119,7 +119,7 @@ class TensorShape:
         )
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """The shape that knows what either knows.
+        """Return the shape that knows what either knows.
 
         Raises:
             ValueError: if the two contradict each other.
@@ -136,14 +136,14 @@ class TensorShape:
         )
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
-        """What two shapes have in common: dimensions in which they differ are unknown."""
+        """Return what two shapes have in common: dimensions in which they differ are unknown."""
         mine, theirs = self._dims, as_shape(other)._dims
         if mine is None or theirs is None or len(mine) != len(theirs):
             return self._like(None)
         return self._like([a if a == b else None for a, b in zip(mine, theirs, strict=True)])
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
-        """The dimensions of both in a row; unknown if either is of unknown rank."""
+        """Return the dimensions of both in a row; unknown if either is of unknown rank."""
         other = as_shape(other)
         if self._dims is None or other._dims is None:
             return self._like(None)
@@ -184,7 +184,7 @@ class TensorShape:
         return self
 
     def assert_has_rank(self, rank: int) -> None:
-        """Refuses to have another rank.
+        """Refuse to have another rank.
 
         Raises:
             ValueError: if the rank is known, and is another.
@@ -193,7 +193,7 @@ class TensorShape:
             raise ValueError(f"shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: ShapeLike) -> None:
-        """Refuses a shape of another rank.
+        """Refuse a shape of another rank.
 
         Raises:
             ValueError: if both ranks are known and differ.
@@ -203,7 +203,7 @@ class TensorShape:
             raise ValueError(f"shapes {self} and {theirs} must have the same rank")
 
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
-        """Refuses a shape that contradicts this one.
+        """Refuse a shape that contradicts this one.
 
         Raises:
             ValueError: if no full shape fits both.
@@ -212,7 +212,7 @@ class TensorShape:
             raise ValueError(f"shapes {self} and {as_shape(other)} are incompatible")
 
     def assert_is_fully_defined(self) -> None:
-        """Refuses to be unknown in part.
+        """Refuse to be unknown in part.
 
         Raises:
             ValueError: if a dimension is unknown.
@@ -265,14 +265,14 @@ def _sizes(dims: Sequence[Any]) -> tuple[Dim, ...]:
 
 
 def _of_message(proto: Any) -> tuple[Dim, ...] | None:
-    """The dimensions in TensorFlow's message, where -1 stands for an unknown one."""
+    """Return the dimensions in TensorFlow's message, where -1 stands for an unknown one."""
     if proto.unknown_rank:
         return None
     return _sizes([None if dim.size == -1 else dim.size for dim in proto.dim])
 
 
 def _of_unknown(part: slice) -> list[None] | None:
-    """The dimensions of a slice of a shape of unknown rank: that many, if the slice says how many."""
+    """Return the dimensions of a slice of a shape of unknown rank: that many, if the slice says how many."""
     start, stop = part.start or 0, part.stop
     if stop is None or part.step is not None or start < 0 or stop < 0:
         return None
@@ -299,7 +299,7 @@ _dimensions_are_used = False
 
 
 def use_dimensions(used: bool) -> None:
-    """Chooses what the shapes of tensors and variables consist of, for the whole process.
+    """Choose what the shapes of tensors and variables consist of, for the whole process.
 
     Args:
         used: whether of ``Dimension`` objects, as in TensorFlow 1, and not of ints and ``None``.
@@ -309,7 +309,7 @@ def use_dimensions(used: bool) -> None:
 
 
 def dimensions_are_used() -> bool:
-    """What ``use_dimensions`` chose; ints and ``None`` to begin with."""
+    """Return what ``use_dimensions`` chose; ints and ``None`` to begin with."""
     return _dimensions_are_used
 
 
@@ -319,7 +319,7 @@ def shown(shape: TensorShape) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """One dimension of a shape as an object, whatever shapes consist of.
+    """Return one dimension of a shape as an object, whatever shapes consist of.
 
     Args:
         shape: a shape; of an unknown rank each dimension is unknown.
@@ -337,12 +337,12 @@ scalar_shape = TensorShape(())
 
 
 def as_shape(value: ShapeLike) -> TensorShape:
-    """Makes a shape of ints of ``None``, an int, a sequence or any shape."""
+    """Make a shape of ints of ``None``, an int, a sequence or any shape."""
     return value if type(value) is TensorShape else TensorShape(value)
 
 
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The static result of numpy broadcasting.
+    """Return the static result of numpy broadcasting.
 
     Raises:
         ValueError: if the shapes cannot be broadcast, whatever the unknown dimensions are.

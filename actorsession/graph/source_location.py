@@ -20,7 +20,7 @@ _known: dict[str, bool] = {}  # module name -> whether it is skipped
 
 
 def user_line(skip: int = 2) -> str:
-    """The nearest calling line outside the library as ``file:line``; empty if there is none.
+    """Return the nearest calling line outside the library as ``file:line``; empty if there is none.
 
     Args:
         skip: how many frames above this function to leave out.
@@ -40,7 +40,7 @@ def user_line(skip: int = 2) -> str:
 
 
 def stack_level() -> int:
-    """The ``stacklevel`` by which a warning of the calling function points at the user's line."""
+    """Return the ``stacklevel`` by which a warning of the calling function points at the user's line."""
     frame: FrameType | None = sys._getframe(1)
     level = 1
     while frame is not None and _is_skipped(frame.f_globals.get("__name__", "")):

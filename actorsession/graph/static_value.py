@@ -35,7 +35,7 @@ _OF_SHAPES = frozenset({"Shape", "Size", "Rank"})
 
 
 def constant_value(tensor: Tensor) -> Array | None:
-    """The value of a tensor if it is known while the graph is built, else ``None``.
+    """Return the value of a tensor if it is known while the graph is built, else ``None``.
 
     Returns:
         An array that must not be changed.
@@ -55,7 +55,7 @@ def constant_value(tensor: Tensor) -> Array | None:
 
 
 def _is_settled(tensor: Tensor) -> bool:
-    """Whether an earlier answer still holds: a shape refined since may have made more known."""
+    """Return whether an earlier answer still holds: a shape refined since may have made more known."""
     if tensor.op.op_def.static_value is None:
         return True
     answer = tensor._constant
@@ -76,7 +76,7 @@ def _settle(tensor: Tensor) -> None:
 
 
 def _elements(tensor: Tensor, context: InferContext) -> int:
-    """How many elements a value will have; of those that are read, if nothing else is known."""
+    """Return how many elements a value will have; of those that are read, if nothing else is known."""
     count = tensor.spec.shape.num_elements()
     if count is None:  # what was not known when it was built may be known now
         count = tensor.op.op_def.infer(context)[0].shape.num_elements()
@@ -88,7 +88,7 @@ def _found(tensor: Tensor) -> Array | None:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor if it is known while the graph is built; it can no longer be fed then.
+    """Return the value of a tensor if it is known while the graph is built; it can no longer be fed then.
 
     Args:
         tensor: a tensor; anything else that belongs to no graph is its own value.
@@ -116,7 +116,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def _prevent_feeding(tensor: Tensor) -> None:
-    """Marks a tensor of known value, and all whose values it was made of."""
+    """Mark a tensor of known value, and all whose values it was made of."""
     seen: set[Tensor] = set()
     waiting = [tensor]
     while waiting:

@@ -39,7 +39,7 @@ class FunctionName(str):
 
 
 def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
-    """An attribute as a message.
+    """Return an attribute as a message.
 
     Args:
         value: what the operation holds.
@@ -90,7 +90,8 @@ _KINDS = {
 
 
 def is_of_kind(proto: AttrValue, kind: str) -> bool:
-    """Whether an attribute has a value of the type that TensorFlow names; an empty list is one of any."""
+    """Return whether an attribute has a value of the type that TensorFlow names; an empty list is one of
+    any."""
     found = proto.WhichOneof("value")
     if found != "list":
         return found is not None and _KINDS.get(found) == kind
@@ -99,7 +100,7 @@ def is_of_kind(proto: AttrValue, kind: str) -> bool:
 
 
 def attr_of(proto: AttrValue) -> Any:
-    """The value of an attribute as operations hold it.
+    """Return the value of an attribute as operations hold it.
 
     Raises:
         ValueError: for an empty message, a placeholder, or a type that does not exist here.

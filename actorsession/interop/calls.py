@@ -22,7 +22,7 @@ __all__ = ["build_call", "spelled_out"]
 
 
 def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
-    """The graph with a ``StatefulPartitionedCall`` for each node whose type is a function.
+    """Return the graph with a ``StatefulPartitionedCall`` for each node whose type is a function.
 
     Raises:
         ValueError: if a function of its library calls itself.
@@ -46,7 +46,7 @@ def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
 
 
 def _numbered(text: str, called: Mapping[str, protos.FunctionDef]) -> str:
-    """What reads an output of a call by the name that its function gives it, by its number."""
+    """Return what reads an output of a call by the name that its function gives it, by its number."""
     node, _, place = text.partition(":")
     if node not in called or not place:
         return text
@@ -108,7 +108,7 @@ def build_call(
     library: Mapping[str, PlannedFunction],
     call: Callable[[PlannedFunction, Sequence[Tensor], str], list[Tensor]],
 ) -> tuple[Operation, list[Tensor]]:
-    """Builds a call; arguments as ``build_construct``.
+    """Build a call; arguments as ``build_construct``.
 
     Raises:
         ValueError: if its function is missing or takes another number of values.

@@ -63,7 +63,7 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
 def variable_from_proto(
     proto: protos.VariableDef, graph: Graph, import_scope: str | None = None
 ) -> Variable:
-    """The variable that nodes of a graph make up.
+    """Return the variable that nodes of a graph make up.
 
     Args:
         proto: the names of the nodes.
@@ -143,7 +143,7 @@ def register_proto_function(
     to_proto: Callable[..., Any] | None = None,
     from_proto: Callable[..., Any] | None = None,
 ) -> None:
-    """Says how the objects of a collection are written and read.
+    """Say how the objects of a collection are written and read.
 
     Args:
         collection_name: the collection.
@@ -168,7 +168,7 @@ _OF_VARIABLES = (
 
 
 def _variable_of(handle: Tensor) -> Variable | None:
-    """The variable of a handle, if a collection has it already."""
+    """Return the variable of a handle, if a collection has it already."""
     for key in _OF_VARIABLES:
         for variable in handle.graph.get_collection(key):
             if isinstance(variable, Variable) and variable.handle is handle:
@@ -226,7 +226,7 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
 def restore_collection(
     key: str, written: protos.CollectionDef, graph: Graph, scope: str | None
 ) -> None:
-    """Adds to a graph's collection what a message holds; names are below ``scope``."""
+    """Add to a graph's collection what a message holds; names are below ``scope``."""
     kind = written.WhichOneof("kind")
     if kind is None:
         return
@@ -248,12 +248,12 @@ def restore_collection(
 
 
 def _element(name: str, graph: Graph, scope: str | None) -> Any:
-    """The operation or tensor of a name; the variable, where the name is that of one."""
+    """Return the operation or tensor of a name; the variable, where the name is that of one."""
     found = graph.as_graph_element(_within(name, scope))
     variable = _variable_of(found) if isinstance(found, Tensor) else None
     return found if variable is None else variable
 
 
 def is_restored_by_function(key: str) -> bool:
-    """Whether a collection holds objects of a kind of its own, such as variables."""
+    """Return whether a collection holds objects of a kind of its own, such as variables."""
     return key in _FUNCTIONS

@@ -31,7 +31,7 @@ def build_construct(
     library: Mapping[str, PlannedFunction],
     call: CallFunction,
 ) -> tuple[Operation, list[Tensor]]:
-    """Builds a loop or branch.
+    """Build a loop or branch.
 
     Args:
         node: the node.

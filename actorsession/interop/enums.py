@@ -49,7 +49,7 @@ _OURS = ", ".join(dtype.name for dtype in ALL_TYPES)
 
 
 def label_of(enum: str, number: int) -> str | None:
-    """The name of a value of an enumeration, if it has one."""
+    """Return the name of a value of an enumeration, if it has one."""
     return _LABELS[enum].get(number)
 
 
@@ -59,7 +59,7 @@ def dtype_number(dtype: DType) -> int:
 
 
 def dtype_of(number: int) -> DType:
-    """The element type of TensorFlow's number; references count as what they refer to.
+    """Return the element type of TensorFlow's number; references count as what they refer to.
 
     Raises:
         ValueError: for types that do not exist here.

@@ -119,7 +119,7 @@ class _Writer:
     def _construct(
         self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
     ) -> dict[str, tuple[Any, str | None]]:
-        """The attributes of a loop or branch, whose functions go into the library."""
+        """Return the attributes of a loop or branch, whose functions go into the library."""
         made: dict[str, tuple[Any, str | None]] = {
             name: (value, None) for name, value in node.attrs.items() if name.startswith("_")
         }
@@ -141,7 +141,7 @@ class _Writer:
         return made
 
     def _function(self, node: PlainNodeDef, key: str) -> str:
-        """Writes a function of a node; calls of one function share it."""
+        """Write a function of a node; call of one function share it."""
         function: FunctionDef = node.attrs[key]
         named = node.attrs.get("_function") if node.op in CALLS else None
         shared = (str(named), function.arguments)
@@ -164,7 +164,7 @@ class _Writer:
 
 
 def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
-    """The outputs that a node has in TensorFlow's form, where loops hand on what they capture."""
+    """Return the outputs that a node has in TensorFlow's form, where loops hand on what they capture."""
     rest = inputs[len(node.outputs) :] if node.op == WHILE else ()
     return (*node.outputs, *rest)
 
@@ -200,7 +200,7 @@ def attributes_of(
 
 
 def _is_needed(name: str, value: Any, node: PlainNodeDef, defaults: Mapping[str, Any]) -> bool:
-    """Whether an attribute that TensorFlow does not have would otherwise be lost."""
+    """Return whether an attribute that TensorFlow does not have would otherwise be lost."""
     if name.startswith("_"):
         return True
     if name in FROM_HANDLE and defaults.get("dtype") is registry.REQUIRED and node.inputs:
@@ -233,7 +233,7 @@ def _bound(
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Writes a graph to a file, in TensorFlow's form.
+    """Write a graph to a file, in TensorFlow's form.
 
     Args:
         graph_or_graph_def: a graph, one as plain data, or a message.

@@ -60,7 +60,7 @@ class Field:
 
 
 def parse_schema(schema: str) -> dict[str, Field]:
-    """The fields that a schema describes, by name and in the order of their numbers."""
+    """Return the fields that a schema describes, by name and in the order of their numbers."""
     found = {}
     for line in schema.split("\n"):
         if not line.strip():
@@ -93,25 +93,25 @@ class Repeated(list[Any]):
         return checked_message(self._field, value)
 
     def add(self, **values: Any) -> Any:
-        """Appends a new message and returns it."""
+        """Append a new message and return it."""
         made = self._field.message(**values)
         super().append(made)
         return made
 
     def append(self, value: Any) -> None:
-        """Appends a value; of a message a copy."""
+        """Append a value; of a message a copy."""
         super().append(_copied(self._field, self._checked(value)))
 
     def extend(self, values: Iterable[Any]) -> None:
-        """Appends values; of messages copies."""
+        """Append values; of messages copies."""
         super().extend([_copied(self._field, self._checked(v)) for v in values])
 
     def MergeFrom(self, other: Iterable[Any]) -> None:
-        """Appends copies of all values of another list."""
+        """Append copies of all values of another list."""
         self.extend(other)
 
     def insert(self, index: Any, value: Any) -> None:
-        """Inserts a value; of a message a copy."""
+        """Insert a value; of a message a copy."""
         super().insert(index, _copied(self._field, self._checked(value)))
 
     def __iadd__(self, values: Iterable[Any]) -> Self:  # type: ignore[misc]
@@ -140,7 +140,7 @@ class ScalarMap(dict[Any, Any]):
         super().__setitem__(_key(self._field, key), self._field.scalar.check(value))
 
     def update(self, other: Any = (), /, **more: Any) -> None:
-        """Sets many entries."""
+        """Set many entries."""
         for key, value in dict(other, **more).items():
             self[key] = value
 
@@ -166,7 +166,7 @@ class MessageMap(dict[Any, Any]):
         )
 
     def update(self, other: Any = (), /, **more: Any) -> None:
-        """Sets many entries to copies of messages."""
+        """Set many entries to copies of messages."""
         for key, value in dict(other, **more).items():
             self[key] = value
 
@@ -178,7 +178,7 @@ def _key(field: Field, key: Any) -> Any:
 
 
 def checked_message(field: Field, value: Any) -> Message:
-    """The value, which is a message of the field's class; TypeError for others."""
+    """Return the value, which is a message of the field's class; TypeError for others."""
     if type(value) is not field.message:
         raise TypeError(f"field {field.name!r} holds {field.kind}, got {type(value).__name__}")
     made: Message = value
@@ -195,7 +195,7 @@ def filled_map(field: Field, values: Any) -> ScalarMap | MessageMap:
 
 
 def empty_value(field: Field) -> Any:
-    """What a field that is a list, map or message has before anything is in it."""
+    """Return what a field that is a list, map or message has before anything is in it."""
     if field.key:
         return filled_map(field, None)
     return Repeated(field) if field.repeated else field.message()

@@ -41,7 +41,7 @@ def _inside(function: FunctionDef) -> FunctionDef:
 
 
 def _first_value(loop: NodeDef, k: int) -> list[NodeDef]:
-    """The nodes of the first value of a variable, the value last."""
+    """Return the nodes of the first value of a variable, the value last."""
     name = f"{loop.name}/first_{k}"
     if loop.outputs[k].dtype is not variant:
         return [_number(name, 0, loop.device)]
@@ -62,7 +62,7 @@ def _number(name: str, value: int, device: str) -> NodeDef:
 
 
 def _element_dtype(loop: NodeDef, k: int) -> DType:
-    """What a list gathers, by the node of the body that appends to it."""
+    """Return what a list gathers, by the node of the body that appends to it."""
     body: FunctionDef = loop.attrs["body"]
     producer = body.outputs[k][0]
     found: DType = next(n for n in body.nodes if n.name == producer).attrs["element_dtype"]

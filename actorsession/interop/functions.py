@@ -123,7 +123,7 @@ class PlannedFunction:
 
 
 def plan_function(function: protos.FunctionDef) -> PlannedFunction:
-    """Reads a function.
+    """Read a function.
 
     Raises:
         ValueError: for what is no function.

@@ -48,7 +48,7 @@ def _like(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
-    """The nodes that some nodes need, and those themselves.
+    """Return the nodes that some nodes need, and those themselves.
 
     Args:
         graph_def: the graph, in TensorFlow's form or the library's own.
@@ -194,7 +194,7 @@ class _Frozen:
             self._behind.update(found)
 
     def _variable(self, node: NodeDef) -> str | None:
-        """The variable that is a node's first input, if it is one to convert."""
+        """Return the variable that is a node's first input, if it is one to convert."""
         data = [text for text in node.input if not text.startswith("^")]
         return self._behind.get(_producer(data[0])) if data else None
 
@@ -222,7 +222,7 @@ class _Frozen:
         return found
 
     def turned(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
-        """What a node becomes."""
+        """Return what a node becomes."""
         if self._behind.get(node.name) == node.name:
             if node.name not in values:
                 return [node.copy()]
@@ -260,7 +260,7 @@ def _constant(name: str, value: Any, like: NodeDef) -> NodeDef:
 
 
 def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
-    """Gives a node other attributes; what it says of its device and shapes stays."""
+    """Give a node other attributes; what it says of its device and shapes stays."""
     kept = {
         key: value
         for key, value in node.attr.items()
@@ -279,7 +279,8 @@ _OF_VARIABLES = frozenset({
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether TensorFlow has a node's kernel for processors alone: strings and int32 of a few operations.
+    """Return whether TensorFlow has a node's kernel for processors alone: strings and int32 of a few
+    operations.
 
     Args:
         node: an operation, or its description.
@@ -303,7 +304,7 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
-    """The static shape of a tensor by the name that a node's input has in a description.
+    """Return the static shape of a tensor by the name that a node's input has in a description.
 
     Args:
         graph: where it is.

@@ -41,7 +41,7 @@ def import_graph_def(
     op_dict: object = None,
     producer_op_list: protos.OpList | None = None,
 ) -> list[Any] | None:
-    """Builds the nodes of a ``GraphDef`` in the default graph.
+    """Build the nodes of a ``GraphDef`` in the default graph.
 
     Args:
         graph_def: the graph: TensorFlow's form or the library's own, or protobuf's own object of it.
@@ -82,7 +82,7 @@ def import_graph_def(
 def _of_value(
     item: tuple[str, int | None], values: Mapping[tuple[str, int], tuple[str, int]]
 ) -> tuple[str, int | None]:
-    """Where the value of an output is, which is elsewhere for references."""
+    """Return where the value of an output is, which is elsewhere for references."""
     name, index = item
     return item if index is None else values.get((name, index), (name, index))
 
@@ -90,7 +90,7 @@ def _of_value(
 def _planned(
     graph_def: Any, producer: protos.OpList | None, mapped: Container[tuple[str, int]]
 ) -> tuple[list[Planned], Mapping[str, PlannedFunction]]:
-    """The nodes, and the functions that loops and branches among them name."""
+    """Return the nodes, and the functions that loops and branches among them name."""
     if isinstance(graph_def, PlainGraphDef):
         return plan_plain(graph_def), {}
     if not isinstance(graph_def, protos.GraphDef):
@@ -183,7 +183,7 @@ def _rehearsed(
     values: Mapping[tuple[str, int], Any],
     library: Mapping[str, PlannedFunction],
 ) -> NodeBuilder:
-    """Builds the nodes in a graph of their own, with stand-ins for what comes from outside."""
+    """Build the nodes in a graph of their own, with stand-ins for what comes from outside."""
     graph = Graph()
     with graph.as_default():
         mapped = {ref: _stand_in(value, graph) for ref, value in values.items()}

@@ -106,7 +106,7 @@ class Message:
         self._values[field.name] = value
 
     def _has(self, field: Field) -> bool:
-        """Whether a field counts: is set in a oneof, not empty, or not its default."""
+        """Return whether a field counts: is set in a oneof, not empty, or not its default."""
         if field.name not in self._values:
             return False
         value = self._values[field.name]
@@ -122,7 +122,7 @@ class Message:
         return not any(self._has(self.FIELDS[name]) for name in self._values)
 
     def WhichOneof(self, group: str) -> str | None:
-        """The name of the field of a oneof that is set, if one is.
+        """Return the name of the field of a oneof that is set, if one is.
 
         Raises:
             ValueError: if the message has no such oneof.
@@ -137,7 +137,7 @@ class Message:
         return None
 
     def HasField(self, name: str) -> bool:
-        """Whether a message or a member of a oneof is set.
+        """Return whether a message or a member of a oneof is set.
 
         Raises:
             ValueError: for a field that is always there, and for names of no field.
@@ -148,7 +148,7 @@ class Message:
         return self.WhichOneof(field.oneof) == name if field.oneof else self._has(field)
 
     def ClearField(self, name: str) -> None:
-        """Sets a field to its default.
+        """Set a field to its default.
 
         Raises:
             ValueError: if there is no such field.
@@ -158,11 +158,11 @@ class Message:
         self._values.pop(name, None)
 
     def SetInParent(self) -> None:
-        """Makes the message count as present although nothing is set in it."""
+        """Make the message count as present although nothing is set in it."""
         object.__setattr__(self, "_present", True)
 
     def ListFields(self) -> list[tuple[Field, Any]]:
-        """The fields that are set, in the order of their numbers, with their values."""
+        """Return the fields that are set, in the order of their numbers, with their values."""
         chosen: dict[str, str | None] = {}
         found = []
         for field in self.FIELDS.values():
@@ -179,7 +179,7 @@ class Message:
     # -- as a whole ----------------------------------------------------------------------------
 
     def Clear(self) -> None:
-        """Sets every field to its default."""
+        """Set every field to its default."""
         self._values.clear()
 
     def copy(self) -> Self:
@@ -190,7 +190,7 @@ class Message:
         return made
 
     def CopyFrom(self, other: Message) -> None:
-        """Becomes a copy of another message of the class.
+        """Become a copy of another message of the class.
 
         Raises:
             TypeError: for a message of another class.
@@ -203,7 +203,7 @@ class Message:
         self.SetInParent()
 
     def MergeFrom(self, other: Message) -> None:
-        """Takes over what is set in another message; lists are appended, messages merged.
+        """Take over what is set in another message; lists are appended, messages merged.
 
         Raises:
             TypeError: for a message of another class.
@@ -222,7 +222,7 @@ class Message:
                 mine.SetInParent()
 
     def _submessage(self, field: Field) -> Message:
-        """The message in a field, the one of its oneof from now on."""
+        """Return the message in a field, the one of its oneof from now on."""
         value = self._values.get(field.name)
         if value is None or (field.oneof and self.WhichOneof(field.oneof) != field.name):
             value = field.message()
@@ -252,7 +252,7 @@ class Message:
     # -- bytes ---------------------------------------------------------------------------------
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
-        """The message in protobuf's wire format; the same bytes for equal messages, always."""
+        """Return the message in protobuf's wire format; the same bytes for equal messages, always."""
         out: list[bytes] = []
         for field, value in self.ListFields():
             if field.key:
@@ -267,18 +267,18 @@ class Message:
         return b"".join(out)
 
     def ByteSize(self) -> int:
-        """How many bytes ``SerializeToString`` gives."""
+        """Return how many bytes ``SerializeToString`` gives."""
         return len(self.SerializeToString())
 
     @classmethod
     def FromString(cls, data: bytes) -> Self:
-        """Reads a message; see ``ParseFromString``."""
+        """Read a message; see ``ParseFromString``."""
         made = cls()
         made.ParseFromString(data)
         return made
 
     def ParseFromString(self, data: bytes) -> int:
-        """Becomes the message that stands in protobuf's wire format.
+        """Become the message that stands in protobuf's wire format.
 
         Returns:
             The number of bytes read.
@@ -290,7 +290,7 @@ class Message:
         return self.MergeFromString(data)
 
     def MergeFromString(self, data: bytes) -> int:
-        """Merges in what stands in protobuf's wire format; see ``ParseFromString``."""
+        """Merge in what stands in protobuf's wire format; see ``ParseFromString``."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"bytes are wanted, got {type(data).__name__}")
         try:

@@ -98,7 +98,7 @@ def export_meta_graph(
 
 
 def _below(scope: str | None) -> str | None:
-    """The pattern of names below a scope."""
+    """Return the pattern of names below a scope."""
     return f"{re.escape(scope.rstrip('/'))}/" if scope else None
 
 
@@ -108,7 +108,7 @@ def _clear_devices(graph_def: protos.GraphDef) -> None:
 
 
 def _list_ops(made: protos.MetaGraphDef) -> None:
-    """Names the operation types that the graph uses; readers look up what they know of them."""
+    """Name the operation types that the graph uses; readers look up what they know of them."""
     del made.meta_info_def.stripped_op_list.op[:]
     for op in sorted({node.op for node in made.graph_def.node}):
         made.meta_info_def.stripped_op_list.op.add(name=op)
@@ -146,7 +146,7 @@ class ImportedMetaGraph:
 
 
 def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
-    """Reads a file in either form.
+    """Read a file in either form.
 
     Raises:
         OSError: if the file cannot be read; FileNotFoundError if there is none.
@@ -165,7 +165,7 @@ def import_meta_graph(
     import_scope: str | None = None,
     input_map: Mapping[Any, Any] | None = None,
 ) -> ImportedMetaGraph:
-    """Builds a meta graph in the default graph, with its collections.
+    """Build a meta graph in the default graph, with its collections.
 
     Args:
         meta_graph_or_file: the message, or the path of a file.

@@ -19,7 +19,7 @@ _COLOCATED = b"loc:@"
 
 
 def scoped_graph_def(graph_def: protos.GraphDef, scope: str) -> tuple[protos.GraphDef, list[str]]:
-    """The nodes below a name scope, without it in their names, and the inputs from elsewhere.
+    """Return the nodes below a name scope, without it in their names, and the inputs from elsewhere.
 
     Args:
         graph_def: the whole graph.
@@ -49,7 +49,7 @@ def _input(name: str, prefix: str, unbound: list[str]) -> str:
 
 
 def _leave_groups(node: protos.NodeDef, prefix: str) -> None:
-    """Keeps the colocation with nodes of the same scope."""
+    """Keep the colocation with nodes of the same scope."""
     if "_class" in node.attr:
         start = _COLOCATED + prefix.encode()
         groups = list(node.attr["_class"].list.s)
@@ -60,7 +60,7 @@ def _leave_groups(node: protos.NodeDef, prefix: str) -> None:
 
 
 def bound_map(message: protos.MetaGraphDef, input_map: Mapping[Any, Any] | None) -> dict[Any, Any]:
-    """What an import reads instead of the names in ``input_map``, by the names in the file.
+    """Return what an import reads instead of the names in ``input_map``, by the names in the file.
 
     Raises:
         ValueError: if the graph has unbound inputs and there is no map.

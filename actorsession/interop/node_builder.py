@@ -61,7 +61,7 @@ class NodeBuilder:
         self._open: list[tuple[Planned, int]] = []  # inputs that come from nodes built later
 
     def build(self, ordered: Sequence[Planned]) -> None:
-        """Builds all nodes.
+        """Build all nodes.
 
         Raises:
             ValueError: naming the node that does not fit.
@@ -77,7 +77,7 @@ class NodeBuilder:
         self._close_loops()
 
     def _close_loops(self) -> None:
-        """Lets each Merge read the NextIteration that it was built before."""
+        """Let each Merge read the NextIteration that it was built before."""
         for node, at in self._open:
             try:
                 self.built[node.name]._update_input(at, self._tensor(*node.inputs[at]))
@@ -88,11 +88,11 @@ class NodeBuilder:
         self._open.clear()
 
     def element(self, name: str, index: int | None) -> Tensor | Operation:
-        """What stands for an operation of the file, or for an output of one."""
+        """Return what stands for an operation of the file, or for an output of one."""
         return self.built[name] if index is None else self._tensor(name, index)
 
     def _free_names(self, names: Sequence[str]) -> dict[str, str]:
-        """The full names for nodes: TensorFlow's rule, by which names that differ in case are two.
+        """Return the full names for nodes: TensorFlow's rule, by which names that differ in case are two.
 
         A node whose name is taken gets one that no other node of the file has or gets.
         """
@@ -125,7 +125,8 @@ class NodeBuilder:
         return outputs[index]
 
     def _inputs(self, node: Planned) -> list[Tensor]:
-        """What a node reads; what closes a loop and is built later is one of its other inputs so far."""
+        """Return what a node reads; what closes a loop and is built later is one of its other inputs so
+        far."""
         if node.type not in MERGES:
             return [self._tensor(name, index) for name, index in node.inputs]
         found = {
@@ -172,7 +173,7 @@ class NodeBuilder:
     def _call(
         self, function: PlannedFunction, arguments: Sequence[Tensor], name: str
     ) -> list[Tensor]:
-        """Builds the nodes of a function where it is called; gives its results."""
+        """Build the nodes of a function where it is called; gives its results."""
         given = {(a, 0): t for a, t in zip(function.arguments, arguments, strict=True)}
         inner = NodeBuilder(self._graph, f"{name}/", given, self._library)
         inner.build(in_order(function.nodes, given))
@@ -180,7 +181,7 @@ class NodeBuilder:
         return after([inner.built[name] for name in function.control], results, self._graph)
 
     def _turned(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
-        """The inputs as the type here takes them, where it is another than in the file."""
+        """Return the inputs as the type here takes them, where it is another than in the file."""
         if node.type == node.op:
             return inputs
         if node.op == "Concat":
@@ -207,7 +208,7 @@ class NodeBuilder:
 
 
 def handle_of(tensor: Tensor) -> Operation | None:
-    """The operation that names the variable that a handle refers to, if it can be seen."""
+    """Return the operation that names the variable that a handle refers to, if it can be seen."""
     op = tensor.op
     while op.type == "Identity":
         op = op.inputs[0].op
@@ -215,7 +216,7 @@ def handle_of(tensor: Tensor) -> Operation | None:
 
 
 def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
-    """Compares the types that the file speaks of with those of the inputs."""
+    """Compare the types that the file speaks of with those of the inputs."""
     signature = node.signature
     if signature is None:
         return
@@ -236,7 +237,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
 def _expected(
     arg: Arg, given: Mapping[str, Any], found: Mapping[str, Any], attrs: Mapping[str, Any]
 ) -> list[Any]:
-    """The type of each value of an input; ``None`` where any will do."""
+    """Return the type of each value of an input; ``None`` where any will do."""
     if arg.is_list:
         return list(given.get(arg.type, found[arg.type]))
     count = given.get(arg.number, found.get(arg.number, 0)) if arg.number else 1

@@ -12,7 +12,7 @@ __all__ = ["in_order"]
 
 
 def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) -> list[Planned]:
-    """The nodes with producers before consumers, otherwise in the order of the file.
+    """Return the nodes with producers before consumers, otherwise in the order of the file.
 
     A Merge comes before the NextIteration that it reads: that edge closes a loop.
 
@@ -54,7 +54,7 @@ def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) ->
 
 
 def _cycle_words(left: Sequence[Planned]) -> str:
-    """Names one cycle among nodes that all wait for another of them."""
+    """Name one cycle among nodes that all wait for another of them."""
     by_name = {node.name: node for node in left}
     seen: dict[str, None] = {}
     node = left[0]

@@ -98,7 +98,7 @@ class Planned:
 
 
 def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
-    """The nodes of a graph in the library's own form.
+    """Return the nodes of a graph in the library's own form.
 
     Raises:
         NotFoundError: for types that are not registered.
@@ -119,7 +119,7 @@ def plan_message(
     producer_ops: protos.OpList | None = None,
     mapped: Container[tuple[str, int]] = (),
 ) -> list[Planned]:
-    """The nodes of a graph in TensorFlow's form; see ``plan_plain``.
+    """Return the nodes of a graph in TensorFlow's form; see ``plan_plain``.
 
     Args:
         graph_def: the graph.
@@ -142,7 +142,7 @@ def plan_message(
 def functions_used(
     nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]
 ) -> list[str]:
-    """The functions that attributes of nodes name, and those that these name in turn."""
+    """Return the functions that attributes of nodes name, and those that these name in turn."""
     found: dict[str, None] = {}
     waiting = list(nodes)
     while waiting:
@@ -155,7 +155,7 @@ def functions_used(
 
 
 def check_versions(versions: protos.VersionDef) -> None:
-    """Refuses a graph that says it is not for readers of this version.
+    """Refuse a graph that says it is not for readers of this version.
 
     Raises:
         ValueError: as TensorFlow's own check.
@@ -176,7 +176,7 @@ def check_versions(versions: protos.VersionDef) -> None:
 
 
 def resource_type(op: str) -> str | None:
-    """The type that does with handles what a type does with references; ``None`` for other types."""
+    """Return the type that does with handles what a type does with references; ``None`` for other types."""
     if op in REFERENCES:
         return "VarHandleOp"
     signature = signature_of(op)
@@ -190,7 +190,7 @@ def resource_type(op: str) -> str | None:
 
 
 def _check_size(graph_def: protos.GraphDef) -> None:
-    """Refuses a small file that asks for large constants: each alone is bounded where it is read."""
+    """Refuse a small file that asks for large constants: each alone is bounded where it is read."""
     tensors = [value.tensor for node in graph_def.node for value in node.attr.values()
                if value.WhichOneof("value") == "tensor"]  # fmt: skip
     total = sum(repeated_bytes(tensor) for tensor in tensors)
@@ -255,7 +255,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
 
 
 def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -> Planned:
-    """One node, checked for itself; see ``plan_message``.
+    """Return one node, checked for itself; see ``plan_message``.
 
     Args:
         node: the node.
@@ -314,7 +314,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
 def _ours(
     node: protos.NodeDef, type_here: str, given: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The attributes that the node gets here; what follows from its inputs is not among them."""
+    """Return the attributes that the node gets here; what follows from its inputs is not among them."""
     wanted = lookup(type_here).attrs
     known = signature_of(node.op)
     attrs: dict[str, Any] = {}
@@ -338,7 +338,7 @@ def _ours(
 def _check_default(
     node: protos.NodeDef, name: str, value: Any, attr: Any, producer: Mapping[str, Any]
 ) -> None:
-    """Refuses a setting that the operation here does not know: its result would be another."""
+    """Refuse a setting that the operation here does not know: its result would be another."""
     # Types and counts have no default, or follow from the inputs.
     if attr.default is REQUIRED or attr.type in ("type", "list(type)") or name in _HINTS:
         return

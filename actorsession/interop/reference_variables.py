@@ -20,7 +20,7 @@ __all__ = ["without_references"]
 def without_references(
     planned: Sequence[Planned], wanted: Iterable[tuple[str, int | None]] = ()
 ) -> tuple[list[Planned], dict[tuple[str, int], tuple[str, int]]]:
-    """The nodes with handles in place of references.
+    """Return the nodes with handles in place of references.
 
     Args:
         planned: the nodes of a graph.
@@ -62,7 +62,7 @@ class _Rewriter:
         self._references = references
 
     def rewritten(self, node: Planned) -> list[Planned]:
-        """What a node becomes: itself or its sibling, after the reads that it needs."""
+        """Return what a node becomes: itself or its sibling, after the reads that it needs."""
         if node.op in REFERENCES:
             return [replace(node, given={}, shapes=())]
         signature = node.signature
@@ -89,7 +89,7 @@ class _Rewriter:
         return [*made, node]
 
     def _handle(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """The variable behind a reference, and what must have run before it is used."""
+        """Return the variable behind a reference, and what must have run before it is used."""
         after: tuple[str, ...] = ()
         seen = {name}
         while self._by_name[name].op not in REFERENCES:

@@ -15,7 +15,7 @@ __all__ = ["with_reads"]
 
 
 def with_reads(graph_def: protos.GraphDef) -> protos.GraphDef:
-    """The graph with each ``ResourceGather`` taken apart; the one given is not changed.
+    """Return the graph with each ``ResourceGather`` taken apart; the one given is not changed.
 
     Those inside of functions stay as they are.
     """

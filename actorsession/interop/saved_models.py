@@ -29,7 +29,7 @@ class SavedModel(Message):
 
 
 def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
-    """Reads what stands in a folder, in either form.
+    """Read what stands in a folder, in either form.
 
     Raises:
         FileNotFoundError: if there is none.
@@ -55,7 +55,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
 def write_saved_model(
     model: SavedModel, export_dir: str | os.PathLike[str], as_text: bool = False
 ) -> str:
-    """Writes the file into a folder, whole or not at all; its path.
+    """Write the file into a folder, whole or not at all; its path.
 
     Raises:
         OpError: if the file system refuses.

@@ -83,7 +83,7 @@ def _lines() -> Mapping[str, str]:
 
 @functools.cache
 def signature_of(op: str) -> Signature | None:
-    """The signature of an operation type, if TensorFlow has it."""
+    """Return the signature of an operation type, if TensorFlow has it."""
     line = _lines().get(op)
     if line is None:
         return None
@@ -143,7 +143,7 @@ def bind(
     known: Mapping[str, Any],
     attrs: Mapping[str, Attr],
 ) -> dict[str, Any] | None:
-    """The attributes that follow from the types of a node's inputs or outputs.
+    """Return the attributes that follow from the types of a node's inputs or outputs.
 
     Args:
         args: the inputs or outputs of the signature.
@@ -172,7 +172,7 @@ def bind(
 
 
 def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[int] | None:
-    """How many values each argument is; the open ones share what the others leave."""
+    """Return how many values each argument is; the open ones share what the others leave."""
     fixed: list[int | None] = []
     for arg in args:
         key = arg.number or (arg.type if arg.is_list else "")

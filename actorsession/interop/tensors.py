@@ -58,7 +58,7 @@ def shape_proto(shape: TensorShape) -> TensorShapeProto:
 
 
 def shape_of(proto: TensorShapeProto) -> TensorShape:
-    """The static shape that a message stands for.
+    """Return the static shape that a message stands for.
 
     Raises:
         InvalidArgumentError: for a size below -1 or too many dimensions.
@@ -157,7 +157,7 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def make_ndarray(tensor: TensorProto) -> Array:
-    """The array that a message holds; strings come as an object array of bytes.
+    """Return the array that a message holds; strings come as an object array of bytes.
 
     Returns:
         A new, writable array.
@@ -185,7 +185,7 @@ def make_ndarray(tensor: TensorProto) -> Array:
 
 
 def repeated_bytes(tensor: TensorProto) -> int:
-    """How many bytes a message takes as an array, where it is in a short form; else nothing."""
+    """Return how many bytes a message takes as an array, where it is in a short form; else nothing."""
     if tensor.tensor_content or tensor.tensor_shape.unknown_rank or not tensor.tensor_shape.dim:
         return 0
     count: int = math.prod([max(dim.size, 0) for dim in tensor.tensor_shape.dim[:_MAX_RANK]])
@@ -224,7 +224,7 @@ def _from_list(tensor: TensorProto, dtype: DType) -> Array:
 
 
 def _repeated(flat: Array, dtype: DType, shape: tuple[int, ...], count: int) -> Array:
-    """The elements of the shape, of which the last given one is repeated; zeros if none is given."""
+    """Return the elements of the shape, of which the last given one is repeated; zeros if none is given."""
     if flat.size == count:
         return flat
     if flat.size > count:

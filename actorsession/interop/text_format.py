@@ -35,7 +35,7 @@ _LEFT_OUT = frozenset({
 
 
 def MessageToString(message: Message) -> str:
-    """The text form of a message, a line per field."""
+    """Return the text form of a message, a line per field."""
     return "".join([line + "\n" for line in _lines(message, "")])
 
 
@@ -76,7 +76,7 @@ def _word(kind: str, value: Any) -> str:
 
 
 def _shortest(value: float) -> float:
-    """The float with the fewest digits that is the same in single precision."""
+    """Return the float with the fewest digits that is the same in single precision."""
     with np.errstate(over="ignore"):
         for digits in range(6, 9):
             short = float(f"{value:.{digits}g}")
@@ -100,7 +100,7 @@ def _escaped(content: bytes) -> str:
 
 
 def Parse(text: str | bytes, message: M) -> M:
-    """Reads a text form into a message, after clearing it.
+    """Read a text form into a message, after clearing it.
 
     Args:
         text: the text, UTF-8 if bytes.
@@ -117,7 +117,7 @@ def Parse(text: str | bytes, message: M) -> M:
 
 
 def Merge(text: str | bytes, message: M) -> M:
-    """Merges a text form into a message; see ``Parse``."""
+    """Merge a text form into a message; see ``Parse``."""
     if isinstance(text, bytes):
         try:
             text = text.decode()
@@ -171,7 +171,7 @@ class _Reader:
         return found
 
     def message(self, message: Message, closing: str, depth: int) -> None:
-        """Reads fields up to the closing sign, or the end of the text."""
+        """Read fields up to the closing sign, or the end of the text."""
         if depth > _MAX_DEPTH:
             raise self._fault(f"messages are nested more than {_MAX_DEPTH} deep")
         while True:
@@ -311,7 +311,7 @@ _PLAIN = {
 
 
 def _unescaped(text: str) -> bytes:
-    """The bytes that a quoted text stands for; ValueError for an escape that there is not."""
+    """Return the bytes that a quoted text stands for; ValueError for an escape that there is not."""
     out, at = [], 0
     for found in _UNESCAPE.finditer(text):
         out.append(text[at : found.start()].encode())

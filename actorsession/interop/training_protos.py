@@ -82,7 +82,7 @@ def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverD
 
 
 def within_scope(said: protos.SaverDef, import_scope: str | None) -> protos.SaverDef:
-    """The description of the same saver where its graph was imported into a scope."""
+    """Return the description of the same saver where its graph was imported into a scope."""
     made = said.copy()
     if import_scope:
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):

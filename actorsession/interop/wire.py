@@ -58,7 +58,7 @@ class Budget:
         self._left = messages
 
     def enter(self, depth: int) -> None:
-        """Counts one message.
+        """Count one message.
 
         Raises:
             DataLossError: if there are too many, or it is nested too deep.
@@ -176,12 +176,12 @@ _SCALARS: Mapping[str, Scalar] = {
 
 
 def scalar(name: str) -> Scalar | None:
-    """The scalar type of that name, if it is one."""
+    """Return the scalar type of that name, if it is one."""
     return _SCALARS.get(name)
 
 
 def write_scalar(kind: Scalar, value: Any) -> bytes:
-    """The bytes of one value.
+    """Return the bytes of one value.
 
     Raises:
         TypeError: for a value of another type.
@@ -215,7 +215,7 @@ def write_packed(kind: Scalar, values: Iterable[Any]) -> bytes:
 
 
 def read_packed(kind: Scalar, data: bytes, pos: int, end: int) -> list[Any]:
-    """The values that stand packed between two positions."""
+    """Return the values that stand packed between two positions."""
     if kind.packed is not None:
         dtype = np.dtype(kind.packed)
         if (end - pos) % dtype.itemsize:

@@ -30,7 +30,7 @@ _TENSOR_PARTS = frozenset({np.ndarray, np.generic})
 
 
 def describe(hint: Any) -> str:
-    """An annotation as people write it, such as ``list[str] | None``."""
+    """Return an annotation as people write it, such as ``list[str] | None``."""
     if hint is type(None):
         return "None"
     if _is_union(hint):
@@ -45,7 +45,7 @@ def describe(hint: Any) -> str:
 
 
 def wrong_field(tag: str, field: str, declared: str, expected: str, value: Any) -> ProtocolError:
-    """The error for a field that holds something else than was declared.
+    """Return the error for a field that holds something else than was declared.
 
     Args:
         tag: the message's.
@@ -62,7 +62,7 @@ def wrong_field(tag: str, field: str, declared: str, expected: str, value: Any) 
 
 
 def field_checks(field: str, hint: Any) -> list[str]:
-    """Writes the statements that check one field and convert it where its annotation asks for that.
+    """Write the statements that check one field and convert it where its annotation asks for that.
 
     The statements read and may rebind the local variable ``f_<field>``; they call ``wrong(field,
     declared, expected, value)`` for the error to raise, and use ``TENSOR`` for the tensor types.
@@ -196,7 +196,7 @@ def _are_tensor(parts: list[Any]) -> bool:
 
 
 def _converts(hint: Any) -> bool:
-    """Whether reading a value of this annotation may yield another object than the decoder made."""
+    """Return whether reading a value of this annotation may yield another object than the decoder made."""
     if hint is float or (typing.get_origin(hint) or hint) is tuple:
         return True
     return _is_union(hint) and any(_converts(part) for part in _split_union(hint)[0])

@@ -45,7 +45,7 @@ class UnreadableMessage(ProtocolError):
 
 
 def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
-    """Makes the bytes of an envelope.
+    """Make the bytes of an envelope.
 
     Args:
         envelope: arrays inside its message are borrowed until the segments have been sent.
@@ -68,7 +68,7 @@ def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
 
 
 def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
-    """Makes an envelope of what ``encode`` made.
+    """Make an envelope of what ``encode`` made.
 
     Args:
         header: hostile input is expected.

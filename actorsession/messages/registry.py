@@ -70,7 +70,7 @@ class Registry:
     def message(
         self, tag: str, *, reply: str | None = None, patient: bool = False
     ) -> Callable[[type[T]], type[T]]:
-        """Makes the decorator that registers a message class.
+        """Make the decorator that registers a message class.
 
         Args:
             tag: the class's name on the wire.
@@ -96,7 +96,7 @@ class Registry:
         return register
 
     def spec_of(self, message_class: type[Any]) -> Spec:
-        """What is known of a message class.
+        """Return what is known of a message class.
 
         Raises:
             InvalidArgumentError: if it is not registered.
@@ -108,7 +108,7 @@ class Registry:
         return spec
 
     def reply_of(self, message_class: type[Any]) -> type[Any] | None:
-        """The class that answers a message, or ``None`` for one that can only be told.
+        """Return the class that answers a message, or ``None`` for one that can only be told.
 
         Raises:
             InvalidArgumentError: if the class, or the tag it names as its reply, is not registered.
@@ -124,7 +124,7 @@ class Registry:
         return reply.cls
 
     def to_wire(self, value: object) -> list[Any]:
-        """The wire form of a message: its tag and its fields. Nothing is copied.
+        """Return the wire form of a message: its tag and its fields. Nothing is copied.
 
         Raises:
             InvalidArgumentError: if its class is not registered.
@@ -132,7 +132,7 @@ class Registry:
         return self.spec_of(type(value)).write(value)
 
     def from_wire(self, wire: object) -> Any:
-        """The message that a wire form stands for; lists and dicts inside become its own.
+        """Return the message that a wire form stands for; lists and dicts inside become its own.
 
         Raises:
             ProtocolError: for any other form: no list, an unknown tag, a wrong number of fields, a

@@ -67,7 +67,7 @@ class DebugTensorDatum:
         return f"{self.tensor_name}:{self.debug_op}"
 
     def get_tensor(self) -> Array:
-        """Reads the value.
+        """Read the value.
 
         Raises:
             DataLossError: if the file is gone or holds something else.
@@ -93,7 +93,7 @@ def _restored(stored: Array, dtype: str, shape: tuple[int, ...]) -> Array:
 
 
 def _strings(stored: Array, shape: tuple[int, ...]) -> Array:
-    """An array of bytes from the lengths of its elements and, behind them, the elements."""
+    """Return an array of bytes from the lengths of its elements and, behind them, the elements."""
     count = int(np.prod(shape, dtype=np.int64))
     blob = stored.tobytes()
     lengths = np.frombuffer(blob[: 8 * count], "<i8")
@@ -146,7 +146,7 @@ Predicate: TypeAlias = Callable[[DebugTensorDatum, Array], bool]
 
 
 def has_inf_or_nan(datum: DebugTensorDatum, tensor: Array) -> bool:
-    """Whether a watched value has a NaN or an infinity; a predicate for ``DebugDumpDir.find``."""
+    """Return whether a watched value has a NaN or an infinity; a predicate for ``DebugDumpDir.find``."""
     is_value = datum.debug_op == "DebugIdentity"  # summaries have infinities of their own
     return is_value and as_dtype(datum.dtype).kind in "fc" and not bool(np.isfinite(tensor).all())
 
@@ -185,11 +185,11 @@ class DebugDumpDir:
         return sum([len(run.data) for run in self.runs])
 
     def nodes(self) -> list[str]:
-        """The names of the nodes that were watched, sorted."""
+        """Return the names of the nodes that were watched, sorted."""
         return sorted({datum.node_name for datum in self.dumped_tensor_data})
 
     def watch_keys(self, node_name: str | None = None) -> list[str]:
-        """What was watched, as ``node:slot:op``, sorted.
+        """Return what was watched, as ``node:slot:op``, sorted.
 
         Args:
             node_name: only of this node.
@@ -199,7 +199,7 @@ class DebugDumpDir:
         )
 
     def watch_key_to_data(self, watch_key: str) -> list[DebugTensorDatum]:
-        """The values of a watch, in order; none for what was not watched."""
+        """Return the values of a watch, in order; none for what was not watched."""
         return [d for d in self.dumped_tensor_data if d.watch_key == watch_key]
 
     def get_tensors(
@@ -210,7 +210,7 @@ class DebugDumpDir:
         *,
         session_run_index: int | None = None,
     ) -> list[Array]:
-        """Reads what was kept of a tensor.
+        """Read what was kept of a tensor.
 
         Args:
             node_name: name of its node.
@@ -244,7 +244,7 @@ class DebugDumpDir:
         device_name: str | None = None,
         exclude_node_names: str | None = None,
     ) -> list[DebugTensorDatum]:
-        """The values for which a predicate holds, in the order in which they were seen.
+        """Return the values for which a predicate holds, in the order in which they were seen.
 
         Args:
             predicate: from what is known of a value, and the value.

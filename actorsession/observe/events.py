@@ -14,7 +14,7 @@ Event: TypeAlias = dict[str, Any]
 
 
 def event(phase: str, category: str, name: str, pid: int, tid: int, ts: float) -> Event:
-    """An event of any kind; the caller adds what its kind needs.
+    """Return an event of any kind; the caller adds what its kind needs.
 
     Args:
         phase: the kind, one letter.
@@ -28,7 +28,7 @@ def event(phase: str, category: str, name: str, pid: int, tid: int, ts: float) -
 
 
 def naming(kind: str, pid: int, name: str, tid: int = 0) -> Event:
-    """An event that gives a process (``process_name``) or a lane (``thread_name``) its name."""
+    """Return an event that gives a process (``process_name``) or a lane (``thread_name``) its name."""
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
 

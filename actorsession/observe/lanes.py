@@ -35,7 +35,7 @@ class Span:
 
 
 def spread(spans: Iterable[Span]) -> list[list[Span]]:
-    """Puts each span, in the order of their starts, on the first lane that is free by then.
+    """Put each span, in the order of their starts, on the first lane that is free by then.
 
     Args:
         spans: in any order.

@@ -54,7 +54,7 @@ class ChromeTrace:
     events: tuple[Event, ...]
 
     def format_to_string(self, pretty: bool = False) -> str:
-        """The trace as JSON, for Perfetto or ``chrome://tracing``; indented when ``pretty``."""
+        """Return the trace as JSON, for Perfetto or ``chrome://tracing``; indented when ``pretty``."""
         trace = {"traceEvents": self.events}
         return json.dumps(trace, indent=4) if pretty else json.dumps(trace, separators=(",", ":"))
 
@@ -95,7 +95,7 @@ class Timeline:
     def analyze_step_stats(
         self, show_dataflow: bool = True, show_memory: bool = True, op_time: str = "schedule"
     ) -> StepStatsAnalysis:
-        """Makes the trace.
+        """Make the trace.
 
         Args:
             show_dataflow: whether to draw arrows from producers to consumers of tensors.
@@ -114,7 +114,7 @@ class Timeline:
     def generate_chrome_trace_format(
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
-        """The trace as JSON text; see ``analyze_step_stats`` for the arguments."""
+        """Return the trace as JSON text; see ``analyze_step_stats`` for the arguments."""
         return self.analyze_step_stats(
             show_dataflow, show_memory, op_time
         ).chrome_trace.format_to_string(pretty=True)
@@ -186,7 +186,7 @@ class _Drawing:
             self._draw_counters()
 
     def _take(self, device: DeviceStepStats, pid: int) -> None:
-        """Gives each node of a device its lane, and notes what it made."""
+        """Give each node of a device its lane, and note what it made."""
         spans = [
             Span(s.node_name, "Op", s.all_start_micros, s.all_start_micros + s.all_end_rel_micros)
             for s in device.node_stats

@@ -42,7 +42,7 @@ class _End:
 
 
 def chrome_trace(stats: StepStats) -> dict[str, Any]:
-    """Makes the trace of a step.
+    """Make the trace of a step.
 
     Args:
         stats: of a run with ``RunOptions.trace_level`` set.
@@ -56,7 +56,7 @@ def chrome_trace(stats: StepStats) -> dict[str, Any]:
 
 
 def write_trace(path: str | os.PathLike[str], stats: StepStats) -> None:
-    """Writes the trace of a step as a JSON file, to be opened at https://ui.perfetto.dev.
+    """Write the trace of a step as a JSON file, to be opened at https://ui.perfetto.dev.
 
     Args:
         path: the file; replaced if it exists.
@@ -82,7 +82,7 @@ class _Trace:
         self._place: dict[int, tuple[int, int]] = {}  # id of a span -> (pid, tid)
 
     def build(self) -> dict[str, Any]:
-        """All events: names first, then spans, then arrows."""
+        """Return all events: names first, then spans, then arrows."""
         sends: dict[tuple[str, str], Span] = {}
         for node in self._stats.nodes:
             span = self._node_span(node)
@@ -123,7 +123,7 @@ class _Trace:
         self._ends[transfer.kind].append(_End(transfer, inside, span))
 
     def _pairs(self) -> Iterator[tuple[_End, _End]]:
-        """Sends and their arrivals: the n-th of a key meets the n-th, as in a rendezvous."""
+        """Send and their arrivals: the n-th of a key meets the n-th, as in a rendezvous."""
         arrived: dict[str, deque[_End]] = defaultdict(deque)
         for end in sorted(self._ends["recv"], key=lambda e: e.time):
             arrived[end.transfer.key].append(end)

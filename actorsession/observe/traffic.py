@@ -33,7 +33,7 @@ class Traffic:
 
 
 def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None = None) -> Traffic:
-    """Adds up what all links of a cluster have carried so far.
+    """Add up what all links of a cluster have carried so far.
 
     Args:
         servers: the counters of all tasks, as ``LocalCluster.statistics`` gives them. Each link between
@@ -55,5 +55,5 @@ def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None =
 
 
 def _messages(link: LinkStatistics) -> int:
-    """Messages that belong to what this end has sent: the answers to its calls with them."""
+    """Message that belong to what this end has sent: the answers to its calls with them."""
     return 2 * link.calls_sent + link.tells_sent

@@ -53,12 +53,12 @@ class BlasLibrary:
     changed: Callable[[int], None]
 
     def get(self) -> int:
-        """The number of threads that products take which nobody keeps to one."""
+        """Return the number of threads that products take which nobody keeps to one."""
         with _aside.lock:
             return _aside.numbers.get(self.path) or self.asked()
 
     def set(self, number: int) -> None:
-        """Makes products take a number of threads, once nobody keeps them to one."""
+        """Make products take a number of threads, once nobody keeps them to one."""
         with _aside.lock:
             if self.path in _aside.numbers:
                 _aside.numbers[self.path] = number
@@ -90,7 +90,7 @@ def lock() -> threading.RLock:
 
 
 def loaded_libraries(paths: Sequence[str] | None = None) -> list[BlasLibrary]:
-    """The OpenBLAS libraries of this process.
+    """Return the OpenBLAS libraries of this process.
 
     Args:
         paths: files to look at; by default those that the process has loaded.
@@ -100,7 +100,7 @@ def loaded_libraries(paths: Sequence[str] | None = None) -> list[BlasLibrary]:
 
 
 def _loaded_files() -> list[str]:
-    """Files with OpenBLAS in their name, as the process has loaded them or numpy brings them along."""
+    """File with OpenBLAS in their name, as the process has loaded them or numpy brings them along."""
     try:
         lines = _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:  # no Linux: a wheel of numpy has its libraries in one of these folders
@@ -134,13 +134,13 @@ def _of_numpy() -> tuple[BlasLibrary, ...]:
 
 
 def usual_threads() -> int:
-    """How many threads a product takes that nobody keeps to one; 1 where the library is not known."""
+    """Return how many threads a product takes that nobody keeps to one; 1 where the library is not known."""
     return max((library.get() for library in _of_numpy()), default=1)
 
 
 @contextmanager
 def single_threaded() -> Iterator[int]:
-    """Keeps products to one thread within the block, those of other threads of the process too.
+    """Keep products to one thread within the block, those of other threads of the process too.
 
     Yields:
         How many threads a product takes otherwise; 1 where the library is not known.

@@ -66,7 +66,7 @@ class Blockwise:
         self._length = max(1, room // _GRAIN) * _GRAIN
 
     def takes(self, *arrays: Any) -> bool:
-        """Whether these operands can be worked through in blocks: large, of one shape, without gaps.
+        """Return whether these operands can be worked through in blocks: large, of one shape, without gaps.
 
         If not, the ops one by one do what is to be done, which may be to fail.
         """
@@ -77,7 +77,7 @@ class Blockwise:
         return all(value.shape == shape and value.flags.c_contiguous for value in arrays)
 
     def __call__(self, check: Callable[[], None], *operands: Any) -> Any:
-        """Computes the results.
+        """Compute the results.
 
         Args:
             check: called before each block, in any thread; what it raises ends the run.

@@ -38,7 +38,7 @@ __all__ = ["broadcast_gradient_args", "sum_to_operands", "summed"]
 
 
 def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The axes to sum a result over to come back to each of two shapes that were broadcast.
+    """Return the axes to sum a result over to come back to each of two shapes that were broadcast.
 
     Args:
         s0: one shape, an integer vector.
@@ -128,7 +128,7 @@ def _dynamic_shape(x: Tensor, trailing: int) -> Tensor:
 def summed(
     partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> Gradient:
-    """The gradient of an op of two inputs that broadcast, summed to their shapes.
+    """Return the gradient of an op of two inputs that broadcast, summed to their shapes.
 
     Args:
         partial: from the two operands, the result and the incoming gradient to the gradients by
@@ -155,7 +155,7 @@ class _Way(NamedTuple):
 
     @classmethod
     def between(cls, mine: TensorShape, theirs: TensorShape) -> _Way | None:
-        """The way to ``mine`` from its broadcast with ``theirs``; ``None`` if a step decides."""
+        """Return the way to ``mine`` from its broadcast with ``theirs``; ``None`` if a step decides."""
         if mine.sizes is None or theirs.sizes is None:
             return None
         missing = max(0, len(theirs) - len(mine))

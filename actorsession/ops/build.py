@@ -37,7 +37,7 @@ __all__ = [
 
 
 def graph_of(*operands: Any) -> Graph:
-    """The graph of the first operand that belongs to one, else the default graph."""
+    """Return the graph of the first operand that belongs to one, else the default graph."""
     for operand in operands:
         if _is_symbolic(operand):
             graph = operand.graph
@@ -47,7 +47,7 @@ def graph_of(*operands: Any) -> Graph:
 
 
 def _is_symbolic(value: Any) -> bool:
-    """Whether a value belongs to a graph: a tensor, operation, variable or the like."""
+    """Return whether a value belongs to a graph: a tensor, operation, variable or the like."""
     return hasattr(value, "_operand") or hasattr(value, "_as_graph_element")
 
 
@@ -58,7 +58,7 @@ def make(
     name: str | None = None,
     graph: Graph | None = None,
 ) -> Operation:
-    """Adds a node and returns its operation; see ``Graph.create_op``."""
+    """Add a node and return its operation; see ``Graph.create_op``."""
     return (graph or graph_of(*inputs)).create_op(op_type, inputs, attrs, name)
 
 
@@ -69,7 +69,7 @@ def make_one(
     name: str | None = None,
     graph: Graph | None = None,
 ) -> Tensor:
-    """Adds a node with one output and returns that tensor."""
+    """Add a node with one output and return that tensor."""
     return make(op_type, inputs, attrs, name, graph).outputs[0]
 
 
@@ -79,7 +79,7 @@ def make_of(
     attrs: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds a node with one output; of plain operands it makes constants that are named after both.
+    """Add a node with one output; of plain operands it makes constants that are named after both.
 
     Args:
         op_type: operation type.
@@ -97,7 +97,7 @@ def make_of(
 
 
 def to_array(value: Any, dtype: DType | None = None) -> Array:
-    """The numpy form of a Python value, with TensorFlow's default types.
+    """Return the numpy form of a Python value, with TensorFlow's default types.
 
     Python floats become float32, ints int32 (int64 or uint64 if they need it) and strings object
     arrays of bytes; numpy values keep their type. With ``dtype`` the value must fit it: nothing is
@@ -142,7 +142,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _default_dtype(array: Array, found: DType) -> DType:
-    """The type that Python numbers take."""
+    """Return the type that Python numbers take."""
     if array.dtype.kind in "iu":
         narrow = np.array_equal(array.astype(np.int32), array)
         return as_dtype(int) if narrow else found
@@ -247,7 +247,7 @@ def convert_to_tensor(
     *,
     graph: Graph | None = None,
 ) -> Tensor:
-    """The tensor that a value stands for: itself, a variable's reading, or a new constant.
+    """Return the tensor that a value stands for: itself, a variable's reading, or a new constant.
 
     Args:
         value: a tensor, variable, or anything that ``constant`` takes; lists may hold tensors, which
@@ -288,7 +288,7 @@ def convert_to_tensor(
 
 
 def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
-    """Converts operands that must share a dtype: plain values take that of the tensors among them.
+    """Convert operands that must share a dtype: plain values take that of the tensors among them.
 
     Raises:
         TypeError: if two tensors differ in dtype, or a plain value does not fit.

@@ -108,7 +108,7 @@ class IndexedSlices:
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that take the rows as input, in the order they were built."""
+        """Return the operations that take the rows as input, in the order they were built."""
         return self._values.consumers()
 
     def _operand(self) -> Tensor:
@@ -125,7 +125,7 @@ SparseGradient: TypeAlias = Tensor | IndexedSlices
 
 
 def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
-    """The whole tensor that a value stands for.
+    """Return the whole tensor that a value stands for.
 
     Args:
         value: a tensor, which is returned as it is, or slices.
@@ -160,7 +160,7 @@ def _first_element(vector: Tensor) -> Tensor:
 
 
 def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """The sum of slices of one whole: all rows in a row, nothing added up yet.
+    """Return the sum of slices of one whole: all rows in a row, nothing added up yet.
 
     Args:
         parts: at least one; those with indices of different integer types are brought to int64.

@@ -55,12 +55,12 @@ _RECTIFIERS = frozenset({"Elu", "Relu", "Relu6", "Selu", "Softplus", "Softsign"}
 
 
 def unary(op_type: str, x: Any, name: str | None = None) -> Tensor:
-    """Adds a node with one operand, which may be anything that stands for a tensor."""
+    """Add a node with one operand, which may be anything that stands for a tensor."""
     return make_of(op_type, {"features" if op_type in _RECTIFIERS else "x": x}, None, name)
 
 
 def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Adds a node with two operands of one dtype; a plain value takes that of the tensor beside it.
+    """Add a node with two operands of one dtype; a plain value takes that of the tensor beside it.
 
     Raises:
         TypeError: if the dtypes differ, or a plain value does not fit.
@@ -73,7 +73,7 @@ def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @contextlib.contextmanager
 def converted(x: Any, y: Any, name: str) -> Iterator[tuple[Tensor, Tensor, str]]:
-    """Enters the name scope of a node with two operands, and converts them there.
+    """Enter the name scope of a node with two operands, and converts them there.
 
     As in TensorFlow, constants made of plain values are named after the node: ``add/y``.
 
@@ -106,7 +106,7 @@ def scalar_like(value: complex, x: Tensor) -> Tensor:
 
 
 def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = None) -> DType:
-    """The one dtype that the inputs share.
+    """Return the one dtype that the inputs share.
 
     Args:
         ctx: what the shape function got.
@@ -128,7 +128,7 @@ def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = N
 
 
 def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
-    """The shape that inputs have together, broadcast as in numpy.
+    """Return the shape that inputs have together, broadcast as in numpy.
 
     Raises:
         ValueError: if the shapes can never be broadcast.
@@ -147,7 +147,7 @@ def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
 
 
 def merged_shape(ctx: InferContext) -> TensorShape:
-    """The shape of inputs that must all have the same.
+    """Return the shape of inputs that must all have the same.
 
     Raises:
         ValueError: if two shapes contradict each other.
@@ -161,7 +161,7 @@ def merged_shape(ctx: InferContext) -> TensorShape:
 
 
 def infer_same(kinds: str) -> Infer:
-    """The shape function of an elementwise op: inputs broadcast, the result has their dtype."""
+    """Return the shape function of an elementwise op: inputs broadcast, the result has their dtype."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         return [TensorSpec(check_dtype(ctx, kinds), broadcast(ctx))]
@@ -170,7 +170,7 @@ def infer_same(kinds: str) -> Infer:
 
 
 def infer_like(kinds: str) -> Infer:
-    """The shape function of an op whose inputs and result all have one dtype and shape."""
+    """Return the shape function of an op whose inputs and result all have one dtype and shape."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         return [TensorSpec(check_dtype(ctx, kinds), merged_shape(ctx))]
@@ -179,7 +179,7 @@ def infer_like(kinds: str) -> Infer:
 
 
 def compare(kinds: str) -> Infer:
-    """The shape function of an elementwise predicate: inputs broadcast, the result is bool."""
+    """Return the shape function of an elementwise predicate: inputs broadcast, the result is bool."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         check_dtype(ctx, kinds)
@@ -192,7 +192,7 @@ def compare(kinds: str) -> Infer:
 
 
 def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -> Kernel:
-    """Chooses the form of a kernel: for scalars by operators, for arrays with temporaries in place.
+    """Choose the form of a kernel: for scalars by operators, for arrays with temporaries in place.
 
     Args:
         ctx: what the kernel factory got.
@@ -207,7 +207,7 @@ def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -
 
 
 def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
-    """The ``into`` of an op, see ``OpDef``: ``function`` for the types that numpy itself knows.
+    """Return the ``into`` of an op, see ``OpDef``: ``function`` for the types that numpy itself knows.
 
     Not for complex numbers: numpy multiplies those at the end of an array with other roundings than those
     in the middle, and so the parts of an array otherwise than the whole.
@@ -232,7 +232,7 @@ def register_binary(
     emit: str | None = None,
     into: Kernel | None = None,
 ) -> None:
-    """Registers an op of two inputs of one dtype that broadcast.
+    """Register an op of two inputs of one dtype that broadcast.
 
     Args:
         name: operation type.

@@ -33,7 +33,7 @@ _DEPTH = 10
 
 
 def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
-    """The entries of an integer vector, or the one of a scalar, ``None`` where unknown.
+    """Return the entries of an integer vector, or the one of a scalar, ``None`` where unknown.
 
     Returns:
         ``None`` if not even the number of entries is known.
@@ -101,7 +101,7 @@ def _of_unpacked(tensor: Tensor, depth: int) -> _Entries | None:
 
 
 def _by(function: Callable[..., float]) -> _Follow:
-    """Follows an op that works entry by entry, on vectors of one length or with a scalar."""
+    """Follow an op that works entry by entry, on vectors of one length or with a scalar."""
 
     def follow(tensor: Tensor, depth: int) -> _Entries | None:
         given = [_entries(t, depth) for t in tensor.op.inputs]
@@ -145,14 +145,14 @@ _FOLLOWED: dict[str, _Follow] = {
 
 
 def refine_by(tensor: Tensor, dims: Sequence[int | None] | None) -> Tensor:
-    """Adds to a tensor's static shape the dimensions that are known."""
+    """Add to a tensor's static shape the dimensions that are known."""
     if dims is not None and not tensor.shape.is_fully_defined():
         tensor.set_shape(TensorShape(dims))
     return tensor
 
 
 def shape_from(vector: Tensor) -> TensorShape:
-    """The static shape that a shape vector describes; -1 counts as unknown."""
+    """Return the static shape that a shape vector describes; -1 counts as unknown."""
     if vector.shape.rank not in (None, 1):
         return unknown_shape
     entries = partial_ints(vector)
@@ -162,14 +162,14 @@ def shape_from(vector: Tensor) -> TensorShape:
 
 
 def refine(tensor: Tensor, shape_operand: Tensor) -> Tensor:
-    """Adds to a tensor's static shape what is known of the operand that describes it."""
+    """Add to a tensor's static shape what is known of the operand that describes it."""
     if not tensor.shape.is_fully_defined() and constant_value(shape_operand) is None:
         tensor.set_shape(shape_from(shape_operand))
     return tensor
 
 
 def refine_tiled(tiled: Tensor) -> Tensor:
-    """Adds to the shape of a ``Tile`` what follows from the multiples that are known."""
+    """Add to the shape of a ``Tile`` what follows from the multiples that are known."""
     value, multiples = tiled.op.inputs
     dims, times = value.shape.sizes, partial_ints(multiples)
     if dims is None or times is None or len(dims) != len(times):
@@ -179,7 +179,7 @@ def refine_tiled(tiled: Tensor) -> Tensor:
 
 
 def refine_padded(padded: Tensor, paddings: Any) -> Tensor:
-    """Adds to the shape of a padding what follows from the margins that are known.
+    """Add to the shape of a padding what follows from the margins that are known.
 
     Tensors among ``paddings``, as the program gave them, can no longer be fed then, as in TensorFlow, which
     gives the result its shape in the same way.
@@ -194,7 +194,7 @@ def refine_padded(padded: Tensor, paddings: Any) -> Tensor:
 
 
 def _widened(dim: int | None, pair: Any) -> int | None:
-    """The length of an axis with its margin, if both ends are known."""
+    """Return the length of an axis with its margin, if both ends are known."""
     if dim is None or np.shape(pair) != (2,) or None in list(pair):
         return None
     return dim + int(pair[0]) + int(pair[1])

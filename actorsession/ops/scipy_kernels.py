@@ -30,7 +30,7 @@ def _installed() -> bool:
 
 
 def require_scipy(op: str) -> None:
-    """Checks that scipy is there.
+    """Check that scipy is there.
 
     Raises:
         ImportError: if it is not, naming the extra.
@@ -50,7 +50,7 @@ def scipy_function(name: str) -> Kernel | None:
 
 
 def scipy_kernel(ctx: KernelContext, name: str) -> Kernel:
-    """The kernel of an op that is a function of ``scipy.special``, element by element.
+    """Return the kernel of an op that is a function of ``scipy.special``, element by element.
 
     Args:
         ctx: what the kernel factory got.
@@ -67,7 +67,7 @@ def scipy_kernel(ctx: KernelContext, name: str) -> Kernel:
 
 
 def cost_of_each(microseconds: float) -> Callable[..., float]:
-    """An estimate of cost by the number of elements, for functions far dearer than a sum."""
+    """Return an estimate of cost by the number of elements, for functions far dearer than a sum."""
 
     def cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
         return microseconds * elements(outputs[0])

@@ -34,11 +34,11 @@ class Constants(Protocol):
     """What shape functions and kernel factories have in common: operands known early."""
 
     def constant(self, index: int) -> Array | None:
-        """The value of an operand if it is known."""
+        """Return the value of an operand if it is known."""
 
 
 def ints(value: Any) -> Ints:
-    """The entries of an integer array or scalar of rank 0 or 1.
+    """Return the entries of an integer array or scalar of rank 0 or 1.
 
     Raises:
         InvalidArgumentError: for another rank.
@@ -54,13 +54,13 @@ def _entries(value: Any) -> Ints:
 
 
 def constant_ints(ctx: Constants, index: int) -> Ints | None:
-    """The entries of a shape-like operand if it is known early, else ``None``."""
+    """Return the entries of a shape-like operand if it is known early, else ``None``."""
     value = ctx.constant(index)
     return None if value is None else _entries(value)
 
 
 def constant_ints_of(tensor: Tensor) -> Ints | None:
-    """The entries of an integer tensor if they are known while the graph is built."""
+    """Return the entries of an integer tensor if they are known while the graph is built."""
     value = constant_value(tensor)
     return None if value is None else _entries(value)
 
@@ -68,7 +68,7 @@ def constant_ints_of(tensor: Tensor) -> Ints | None:
 def normal_axis(
     axis: int, rank: int, op: str, error: Callable[[str], Exception] = ValueError
 ) -> int:
-    """The axis counted from the front.
+    """Return the axis counted from the front.
 
     Args:
         axis: may be negative.
@@ -82,7 +82,7 @@ def normal_axis(
 
 
 def one_spelling(new: Any, old: Any, name: str, older: str) -> Any:
-    """The value of an argument that has an older name as well; ``None`` if neither was given.
+    """Return the value of an argument that has an older name as well; ``None`` if neither was given.
 
     Raises:
         ValueError: if both were.
@@ -93,7 +93,7 @@ def one_spelling(new: Any, old: Any, name: str, older: str) -> Any:
 
 
 def require_index(ctx: InferContext, *operands: int, rank: int | None = None) -> None:
-    """Checks that shape-like operands are int32 or int64, and of the given rank.
+    """Check that shape-like operands are int32 or int64, and of the given rank.
 
     Raises:
         TypeError: for another dtype.
@@ -108,7 +108,7 @@ def require_index(ctx: InferContext, *operands: int, rank: int | None = None) ->
 
 
 def require_floating(ctx: InferContext, *operands: int) -> None:
-    """Checks that operands are of one real floating type.
+    """Check that operands are of one real floating type.
 
     Raises:
         TypeError: for another dtype.
@@ -121,7 +121,7 @@ def require_floating(ctx: InferContext, *operands: int) -> None:
 
 
 def same_dtype(ctx: InferContext, *operands: int) -> None:
-    """Checks that operands share one dtype.
+    """Check that operands share one dtype.
 
     Raises:
         TypeError: if two differ.
@@ -132,7 +132,7 @@ def same_dtype(ctx: InferContext, *operands: int) -> None:
 
 
 def vector_length(spec: TensorSpec) -> int | None:
-    """The static length of a vector operand, if known."""
+    """Return the static length of a vector operand, if known."""
     return spec.shape.sizes[0] if spec.shape.sizes else None
 
 
@@ -142,7 +142,7 @@ def shape_of_rank(rank: int | None) -> TensorShape:
 
 
 def elements(spec: TensorSpec) -> int:
-    """The number of elements of a static type, for cost estimates."""
+    """Return the number of elements of a static type, for cost estimates."""
     return spec.shape.num_elements() or 1
 
 

@@ -36,7 +36,7 @@ def register_state(
     make: Callable[[str, Mapping[str, Any]], Any],
     attrs: Mapping[str, Any],
 ) -> None:
-    """Registers the op type of a node that stands for some state.
+    """Register the op type of a node that stands for some state.
 
     Args:
         op_type: operation type.
@@ -86,7 +86,7 @@ def register_op(
     kernel: Callable[[KernelContext], Kernel],
     **more: Any,
 ) -> None:
-    """Registers an op that acts on such state."""
+    """Register an op that acts on such state."""
     register(
         OpDef(
             name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, stateful=True, **more
@@ -95,7 +95,7 @@ def register_op(
 
 
 def check_handle_of(ctx: InferContext, what: str) -> None:
-    """Refuses a node whose first input is no handle.
+    """Refuse a node whose first input is no handle.
 
     Raises:
         TypeError: naming what it should be the handle of.
@@ -110,7 +110,7 @@ def check_handle_of(ctx: InferContext, what: str) -> None:
 def make_handle(
     op_type: str, name: str, shared_name: str | None, attrs: Mapping[str, Any]
 ) -> Tensor:
-    """Adds the node of some state to the default graph."""
+    """Add the node of some state to the default graph."""
     graph = get_default_graph()
     common = {"container": scope_of(graph).container, "shared_name": shared_name or ""}
     return make_one(op_type, (), {**common, **attrs}, name, graph)

@@ -26,24 +26,24 @@ class Composite(abc.ABC):
 
     @abc.abstractmethod
     def _parts(self) -> list[Any]:
-        """What it is made of."""
+        """Return what it is made of."""
 
     @abc.abstractmethod
     def _like(self, parts: list[Any]) -> Any:
         """A value like this one, made of others; whatever may be in their place is given alone."""
 
     def _varying_shapes(self) -> list[Any]:
-        """The shape that each part may have while a loop goes on; ``None`` for the one that it has."""
+        """Return the shape that each part may have while a loop goes on; ``None`` for the one that it has."""
         return [None] * len(self._parts())
 
 
 def is_nested(value: Any) -> bool:
-    """Whether a value is a structure and no leaf."""
+    """Return whether a value is a structure and no leaf."""
     return isinstance(value, (list, tuple, Mapping, IndexedSlices, Composite))
 
 
 def flatten(structure: Any) -> list[Any]:
-    """The leaves of a structure, in order."""
+    """Return the leaves of a structure, in order."""
     if not is_nested(structure):
         return [structure]
     return [leaf for part in _parts(structure) for leaf in flatten(part)]
@@ -55,7 +55,7 @@ def pack(structure: Any, leaves: Sequence[Any]) -> Any:
 
 
 def varying_shapes(structure: Any) -> list[Any]:
-    """What is known of the shape of each leaf in all iterations of a loop; ``None`` for its own."""
+    """Return what is known of the shape of each leaf in all iterations of a loop; ``None`` for its own."""
     if isinstance(structure, Composite):
         return structure._varying_shapes()
     if not is_nested(structure):
@@ -64,7 +64,7 @@ def varying_shapes(structure: Any) -> list[Any]:
 
 
 def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:
-    """What is said of each leaf of a structure by another one, in which a ``Composite`` counts as one.
+    """Return what is said of each leaf of a structure by another one, in which a ``Composite`` counts as one.
 
     Args:
         structure: the structure.
@@ -104,7 +104,7 @@ def _with_wholes(structure: Any) -> Any:
 
 
 def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool = True) -> None:
-    """Refuses a structure that is not like another one.
+    """Refuse a structure that is not like another one.
 
     Args:
         wanted: the one that it must be like.

@@ -36,7 +36,7 @@ _FREE = frozenset({ARG, SEND, RECV, "Const", "VarHandleOp", "ReadVariableOp", "I
 
 
 def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, bool]:
-    """The estimated cost of a node.
+    """Return the estimated cost of a node.
 
     Args:
         node: the node.
@@ -65,12 +65,12 @@ def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, boo
 
 
 def loop_cost(iteration: float) -> float:
-    """The estimated cost of a loop in microseconds, from that of one iteration."""
+    """Return the estimated cost of a loop in microseconds, from that of one iteration."""
     return _ITERATIONS * (iteration + _CALL)
 
 
 def _size(shape: TensorShape) -> tuple[int, bool]:
-    """The number of elements with unknown dimensions as 1, and whether all are known."""
+    """Return the number of elements with unknown dimensions as 1, and whether all are known."""
     dims = shape.sizes
     if not dims:
         return 1, dims is not None

@@ -62,7 +62,7 @@ class CostModel:
         return len(self._costs)
 
     def record(self, stats: StepStats) -> None:
-        """Takes in a step; a node that ran several times in it, as in a loop, counts with the sum."""
+        """Take in a step; a node that ran several times in it, as in a loop, counts with the sum."""
         runs: dict[str, list[NodeStats]] = {}
         for node in stats.nodes:
             runs.setdefault(node.node, []).append(node)
@@ -72,7 +72,7 @@ class CostModel:
                 self._costs[name] = _updated(self._costs.get(name), entries)
 
     def cost(self, name: str) -> NodeCost | None:
-        """What a node cost; ``None`` if it never ran in a recorded step."""
+        """Return what a node cost; ``None`` if it never ran in a recorded step."""
         return self._costs.get(name)
 
     def node_seconds(self, node: NodeDef) -> tuple[float, float] | None:
@@ -88,7 +88,7 @@ class CostModel:
         return sum(c.seconds for c in costs), sum(c.most_seconds for c in costs)
 
     def output_bytes(self, name: str, index: int) -> float | None:
-        """The average size of an output; ``None`` if it was never seen."""
+        """Return the average size of an output; ``None`` if it was never seen."""
         cost = self._costs.get(name)
         if cost is None or not 0 <= index < len(cost.output_bytes):
             return None
@@ -123,7 +123,7 @@ def _averaged(before: float, newest: float) -> float:
 
 
 def prime(partitions: Iterable[BoundPartition], model: CostModel) -> None:
-    """Gives segments that never ran here the time that their nodes were measured to take.
+    """Give segments that never ran here the time that their nodes were measured to take.
 
     A segment keeps its estimate if none of its nodes was measured, or if one that was not depends on
     shapes that nobody knows: then the first run is as careful as without a model.

@@ -49,12 +49,12 @@ class DeviceSet:
         self._first = {n: i for i, n in enumerate((*self.preferred, self.client_device))}
 
     def matching(self, request: DeviceSpec) -> list[str]:
-        """The devices that a request allows: preferred ones, the client device, the others."""
+        """Return the devices that a request allows: preferred ones, the client device, the others."""
         found = [name for name, spec in self.specs.items() if request.matches(spec)]
         return sorted(found, key=lambda name: self._first.get(name, len(self._first)))
 
     def lacking(self, device: str, ops: Iterable[str]) -> str | None:
-        """The first operation type that a device does not run, if there is one."""
+        """Return the first operation type that a device does not run, if there is one."""
         if self.supports is None:
             return None
         return next((op for op in ops if not self.supports(device, op)), None)

@@ -55,7 +55,7 @@ class FedCost:
 
     @classmethod
     def of(cls, flow: UseDef, nodes: Sequence[int], parameters: Sequence[Ref]) -> FedCost | None:
-        """The cost of a segment; ``None`` for one that is too long, or has loops or branches."""
+        """Return the cost of a segment; ``None`` for one that is too long, or has loops or branches."""
         if len(nodes) > _MOST or any(functions_of(flow.nodes[i]) for i in nodes):
             return None
         return cls(flow, nodes, parameters)
@@ -98,7 +98,7 @@ class FedCost:
 def _inferred(
     op: OpDef, context: InferContext, static: Sequence[TensorSpec]
 ) -> tuple[TensorSpec, ...] | None:
-    """The types of a node's outputs; ``None`` for inputs that its kernel will refuse."""
+    """Return the types of a node's outputs; ``None`` for inputs that its kernel will refuse."""
     try:
         found = op.infer(context)
         return tuple(

@@ -15,7 +15,7 @@ __all__ = ["asking_inside", "check_functions"]
 
 
 def check_functions(nodes: Iterable[NodeDef]) -> None:
-    """Refuses loops and conds whose functions nobody could run.
+    """Refuse loops and conds whose functions nobody could run.
 
     Raises:
         InvalidArgumentError: naming the node and what is wrong with it.

@@ -80,7 +80,7 @@ class PartialParts:
     )
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """What a call of these names is; never raises, names that are unknown are in it."""
+        """Return what a call of these names is; never raises, names that are unknown are in it."""
         found = self._shapes.get((feeds, fetches))
         if found is None:
             if len(self._shapes) >= _REMEMBERED:
@@ -119,7 +119,7 @@ def _bits(positions: Iterable[int]) -> int:
 
 
 def check_signature(signature: RunSignature) -> None:
-    """Checks what a setup asks for.
+    """Check what a setup asks for.
 
     Raises:
         InvalidArgumentError: if it fetches and targets nothing, feeds a tensor twice, or feeds a tensor
@@ -151,7 +151,7 @@ def _names(names: Iterable[str]) -> str:
 def make_partial(
     graph: StepGraph, parts: Sequence[Partition], signature: RunSignature, devices: DeviceSet
 ) -> PartialParts:
-    """Lets the feeds of a step arrive, and its fetches leave, while it runs.
+    """Let the feeds of a step arrive, and its fetches leave, while it runs.
 
     Args:
         graph: what the run needs, producers first.
@@ -215,7 +215,7 @@ def _fetch_key(devices: DeviceSet, device: str, position: int, name: str) -> str
 
 
 def _is_owned(producer: NodeDef) -> bool:
-    """Whether a node makes a new array in each step, which shares memory with nothing."""
+    """Return whether a node makes a new array in each step, which shares memory with nothing."""
     if producer.op in (ARG, RECV):
         return False
     definition = lookup(producer.op)
@@ -238,7 +238,7 @@ def _needs(graph: StepGraph) -> tuple[int, ...]:
 
 
 def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
-    """Checks what whoever holds the step relies on.
+    """Check what whoever holds the step relies on.
 
     Raises:
         InternalError: naming what breaks a rule: no part takes feeds or hands back fetches by itself;

@@ -80,13 +80,13 @@ class Partition:
         return _task(self.device)
 
     def to_wire(self, *, pack: bool = False) -> list[Any]:
-        """The part as plain values; ``pack`` encodes its nodes here and now."""
+        """Return the part as plain values; ``pack`` encodes its nodes here and now."""
         nodes = nodes_to_wire(self.nodes, pack=pack)
         return [self.device, nodes, [list(f) for f in self.fetches]]
 
     @classmethod
     def from_wire(cls, value: Any) -> Partition:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
@@ -162,7 +162,7 @@ class _Cutter:
         self.part(device).nodes[node.name] = node
 
     def local(self, ref: tuple[str, int], device: str) -> tuple[str, int]:
-        """The reference by which a node on ``device`` reads a tensor made anywhere."""
+        """Return the reference by which a node on ``device`` reads a tensor made anywhere."""
         name, index = ref
         if name in self.copied:
             self.part(device).nodes.setdefault(name, self.graph.nodes[name])
@@ -173,7 +173,7 @@ class _Cutter:
         return self.transfer(name, index, spec, device), 0
 
     def local_control(self, name: str, device: str) -> str:
-        """The node on ``device`` that runs after a node anywhere."""
+        """Return the node on ``device`` that runs after a node anywhere."""
         if name in self.copied:
             self.part(device).nodes.setdefault(name, self.graph.nodes[name])
             return name
@@ -182,7 +182,7 @@ class _Cutter:
         return self.transfer(name, -1, _TOKEN_SPEC, device)
 
     def transfer(self, name: str, index: int, spec: TensorSpec, dst: str) -> str:
-        """The name of what gives a tensor at ``dst``, or with -1 of what gives a control edge."""
+        """Return the name of what gives a tensor at ``dst``, or with -1 of what gives a control edge."""
         known = self.received.get((name, index, dst))
         if known is not None:
             return known
@@ -221,7 +221,7 @@ class _Cutter:
 def _narrowed(
     send: NodeDef, recv: NodeDef, edge: str
 ) -> tuple[tuple[NodeDef, ...], tuple[NodeDef, ...]]:
-    """What stands at either end of a float32 transfer that takes half the bytes."""
+    """Return what stands at either end of a float32 transfer that takes half the bytes."""
     (spec,) = recv.outputs
     half = TensorSpec(dtypes.bfloat16, spec.shape)
     # Truncated as in TensorFlow, which rounds nowhere on this way; no finite value becomes infinite.
@@ -248,7 +248,7 @@ def partition(
     *,
     bfloat16_transfers: bool = False,
 ) -> tuple[Partition, ...]:
-    """Cuts a step graph.
+    """Cut a step graph.
 
     Args:
         graph: what the run needs.
@@ -292,7 +292,7 @@ def _is_copied(node: NodeDef) -> bool:
 
 
 def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
-    """Checks what every later stage relies on.
+    """Check what every later stage relies on.
 
     Raises:
         InternalError: naming the node that breaks a rule: each node in one part (copies aside),
@@ -327,7 +327,7 @@ _OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {
 
 
 def _check_part(part: Partition) -> None:
-    """Checks one part by itself; what came from a peer must not fail later in stranger ways."""
+    """Check one part by itself; what came from a peer must not fail later in stranger ways."""
     made: dict[str, int] = {}  # how many outputs
     later = {n.name: n for n in part.nodes} if part.has_primitives else {}
     for node in part.nodes:

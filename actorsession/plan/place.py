@@ -48,7 +48,7 @@ _METADATA_OPS = frozenset({"Rank", "Shape", "Size"})
 
 
 def _op_types(node: NodeDef) -> frozenset[str]:
-    """What a device must run to run a node: its operation type, and those inside a construct."""
+    """Return what a device must run to run a node: its operation type, and those inside a construct."""
     return frozenset([node.op, *[inner.op for inner, _ in nodes_inside(node)]])
 
 
@@ -96,12 +96,12 @@ class Placer:
         return self._placed
 
     def use(self, devices: DeviceSet) -> None:
-        """Goes on with other devices; nodes that are placed stay where they are, even if that is gone."""
+        """Go on with other devices; nodes that are placed stay where they are, even if that is gone."""
         self._devices = devices
         self._candidates.clear()
 
     def check_there(self, nodes: Iterable[NodeDef]) -> None:
-        """Checks that the devices of placed nodes still exist.
+        """Check that the devices of placed nodes still exist.
 
         Raises:
             InvalidArgumentError: for the first node whose device is gone.
@@ -112,7 +112,7 @@ class Placer:
                 self._spec_of(placed.device, node, node.name)
 
     def _spec_of(self, device: str, node: NodeDef, placed: str) -> DeviceSpec:
-        """The parsed name of the device of ``placed``, which ``node`` needs."""
+        """Return the parsed name of the device of ``placed``, which ``node`` needs."""
         spec = self._devices.specs.get(device)
         if spec is None:
             raise InvalidArgumentError(
@@ -172,7 +172,7 @@ class Placer:
     def _group(
         self, batch: Mapping[str, NodeDef], handles: set[tuple[str, int]]
     ) -> tuple[dict[str, _Group], dict[str, set[str]]]:
-        """The groups of more than one member, by node name; and what is new of ``_asked``."""
+        """Return the groups of more than one member, by node name; and what is new of ``_asked``."""
         parent: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -206,7 +206,7 @@ class Placer:
         return {m.name: group for group in groups.values() for m in group.members}, asked
 
     def _follows(self, node: NodeDef, beside: Iterable[str], asked: Mapping[str, set[str]]) -> bool:
-        """Whether a node asks for a device only because one asks that goes where state is."""
+        """Return whether a node asks for a device only because one asks that goes where state is."""
         none: set[str] = set()
         return any(
             node.device in found.get(name, none)
@@ -215,7 +215,7 @@ class Placer:
         )
 
     def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
-        """The other nodes that a node's ``loc:@`` groups name."""
+        """Return the other nodes that a node's ``loc:@`` groups name."""
         tied = []
         for text in node.attrs.get("_class", ()):
             name = text.removeprefix("loc:@")
@@ -252,7 +252,7 @@ class Placer:
                 )
 
     def _adopt(self, group: _Group, placed: str, users: Collection[str]) -> None:
-        """Puts a group where a member of it is already."""
+        """Put a group where a member of it is already."""
         there = self._placed[placed]
         if group.placed is not None and group.placed.device != there.device:
             member = group.members[0]
@@ -292,7 +292,7 @@ class Placer:
     # -- choice --------------------------------------------------------------------------------
 
     def _check_inside(self, construct: NodeDef, placed: Placed) -> None:
-        """Refuses a loop or cond with a node that asks to be elsewhere."""
+        """Refuse a loop or cond with a node that asks to be elsewhere."""
         if self._soft:
             return
         spec = self._devices.specs[placed.device]
@@ -308,7 +308,7 @@ class Placer:
                 )
 
     def _together(self, construct: NodeDef) -> str:
-        """What the nodes inside a loop or cond ask for, if they agree."""
+        """Return what the nodes inside a loop or cond ask for, if they agree."""
         merged = _ANYWHERE
         for node in asking_inside(construct):
             request = self._request(node)
@@ -329,7 +329,7 @@ class Placer:
         return self._requests[text]
 
     def _beside_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
-        """The device of a node's input, if that is settled and the node may be there."""
+        """Return the device of a node's input, if that is settled and the node may be there."""
         name = node.inputs[0][0] if node.inputs else ""
         there = result.get(name) or self._placed.get(name)
         if there is None or self._devices.lacking(there.device, (node.op,)):
@@ -339,7 +339,7 @@ class Placer:
         return Placed(there.device, f"reads no data of {name!r}: stays with it")
 
     def _choose(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
-        """The device of a request; ``ops`` are what it must run, none where every device runs all."""
+        """Return the device of a request; ``ops`` are what it must run, none where every device runs all."""
         key = (request, ops) if ops else request
         chosen = self._candidates.get(key)
         if chosen is None:

@@ -79,7 +79,7 @@ class PlanCache(Generic[P]):
         self._hits = self._sorted_hits = self._misses = self._evictions = 0
 
     def get(self, signature: RunSignature) -> P | None:
-        """The plan of a signature, whatever the order of its names."""
+        """Return the plan of a signature, whatever the order of its names."""
         with self._lock:
             entry = self._asked.get(signature)
             if entry is not None:
@@ -95,7 +95,7 @@ class PlanCache(Generic[P]):
             return entry.plan
 
     def put(self, signature: RunSignature, plan: P) -> P:
-        """Stores a plan unless one is there already, and returns the one that is kept."""
+        """Store a plan unless one is there already, and returns the one that is kept."""
         key = signature.sorted()
         with self._lock:
             entry = self._entries.setdefault(key, _Entry(plan, key))
@@ -129,25 +129,25 @@ class PlanCache(Generic[P]):
         return entry.plan
 
     def discard(self, signature: RunSignature) -> None:
-        """Forgets the plan of a signature, in every order it was asked in."""
+        """Forget the plan of a signature, in every order it was asked in."""
         key = signature.sorted()
         with self._lock:
             if key in self._entries:
                 self._drop(key)
 
     def discard_if(self, condition: Callable[[P], bool]) -> list[P]:
-        """Forgets the plans of which something is true, and returns them."""
+        """Forget the plans of which something is true, and returns them."""
         with self._lock:
             keys = [key for key, entry in self._entries.items() if condition(entry.plan)]
             return [self._drop(key) for key in keys]
 
     def plans(self) -> list[P]:
-        """The plans that are kept; looking at them counts as no use."""
+        """Return the plans that are kept; looking at them counts as no use."""
         with self._lock:
             return [entry.plan for entry in self._entries.values()]
 
     def clear(self) -> list[P]:
-        """Forgets every plan and returns them."""
+        """Forget every plan and return them."""
         with self._lock:
             plans = [entry.plan for entry in self._entries.values()]
             self._entries.clear()
@@ -155,7 +155,7 @@ class PlanCache(Generic[P]):
         return plans
 
     def statistics(self) -> CacheStatistics:
-        """The counters so far."""
+        """Return the counters so far."""
         with self._lock:
             return CacheStatistics(
                 len(self._entries), self._hits, self._sorted_hits, self._misses, self._evictions

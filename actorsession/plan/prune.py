@@ -49,7 +49,7 @@ class GraphView(dict[str, NodeDef]):
         self.extend(nodes)
 
     def extend(self, nodes: Iterable[NodeDef]) -> None:
-        """Adds nodes behind those there are; they may read each other in any order.
+        """Add nodes behind those there are; they may read each other in any order.
 
         A loop or branch that is there already may come again with more outputs, for gradients. Plans that
         were made before stay as they are: what they read of it is what it was.
@@ -62,7 +62,7 @@ class GraphView(dict[str, NodeDef]):
         self.add(self.checked(nodes))
 
     def add(self, checked: Mapping[str, NodeDef]) -> None:
-        """Adds what ``checked`` returned, if nothing was added in between."""
+        """Add what ``checked`` returned, if nothing was added in between."""
         for name in checked:
             self.position.setdefault(name, len(self.position))
         self.update(checked)
@@ -72,7 +72,7 @@ class GraphView(dict[str, NodeDef]):
         return [node for name, node in checked.items() if name not in self]
 
     def checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
-        """What ``extend`` would add, by name; raises what it would raise."""
+        """Return what ``extend`` would add, by name; raises what it would raise."""
         added: dict[str, NodeDef] = {}
         for node in nodes:
             known = self.get(node.name)
@@ -98,7 +98,7 @@ class GraphView(dict[str, NodeDef]):
 
 
 def _continues(old: NodeDef, new: NodeDef) -> bool:
-    """Whether a node is a loop or branch that is known with fewer outputs, or a loop closed since."""
+    """Return whether a node is a loop or branch that is known with fewer outputs, or a loop closed since."""
     same = (old.op, old.control_inputs, old.device) == (new.op, new.control_inputs, new.device)
     if old.op in MERGES:
         return same and old.outputs == new.outputs and len(old.inputs) == len(new.inputs)
@@ -133,7 +133,7 @@ class StepGraph:
 
 
 def split_name(tensor: str) -> Ref:
-    """The node and output index that a tensor name stands for; the first without an index.
+    """Return the node and output index that a tensor name stands for; the first without an index.
 
     Raises:
         InvalidArgumentError: if the index is no number.
@@ -145,12 +145,12 @@ def split_name(tensor: str) -> Ref:
 
 
 def arg_name(feed: Ref) -> str:
-    """The name of the node that stands for a fed tensor."""
+    """Return the name of the node that stands for a fed tensor."""
     return f"_arg/{feed[0]}/{feed[1]}"
 
 
 def prune(view: GraphView, signature: RunSignature) -> StepGraph:
-    """Finds what a run needs.
+    """Find what a run needs.
 
     Args:
         view: the whole graph.
@@ -229,7 +229,8 @@ def _collect(
 
 
 def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]:
-    """The Exits of loops of single operations for which another loop runs in this step, with its outputs."""
+    """Return the Exits of loops of single operations for which another loop runs in this step, with its
+    outputs."""
     found = {}
     for node in needed.values():
         for text in node.attrs.get(STANDS_FOR, ()) if node.op == WHILE else ():
@@ -244,7 +245,7 @@ def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]
 
 
 def _stands_for(text: Any) -> Ref:
-    """The Exit that an output of a loop stands for, and which output."""
+    """Return the Exit that an output of a loop stands for, and which output."""
     index, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
     return name, int(index) if index.isascii() and index.isdigit() else sys.maxsize
 
@@ -252,7 +253,7 @@ def _stands_for(text: Any) -> Ref:
 def _check_once(
     view: GraphView, needed: Mapping[str, NodeDef], stood_for: Mapping[str, Ref]
 ) -> None:
-    """Refuses a step in which a loop that changes state would run a second time for its gradient."""
+    """Refuse a step in which a loop that changes state would run a second time for its gradient."""
     for name, (loop, _) in stood_for.items():
         if view[name].inputs[0][0] not in needed:
             continue
@@ -275,7 +276,7 @@ def _arg_node(view: GraphView, feed: Ref, index: int) -> NodeDef:
 
 
 def _cut(view: GraphView, node: NodeDef, fed: Mapping[Ref, str]) -> NodeDef:
-    """The node with fed inputs replaced and satisfied control inputs dropped."""
+    """Return the node with fed inputs replaced and satisfied control inputs dropped."""
     if not fed:
         return node
     inputs = tuple([(fed[i], 0) if i in fed else i for i in node.inputs])
@@ -343,7 +344,7 @@ def _topological(nodes: Mapping[str, NodeDef], order: list[str]) -> list[str]:
 
 
 def _cycle(name: str, done: Mapping[str, bool]) -> list[str]:
-    """The nodes of the cycle that ``name`` closes, each before one that it reads."""
+    """Return the nodes of the cycle that ``name`` closes, each before one that it reads."""
     path = [visited for visited, ended in done.items() if not ended]  # in the order of visiting
     return path[path.index(name) :]
 
@@ -353,7 +354,7 @@ def _producers(node: NodeDef) -> list[str]:
 
 
 def _before(nodes: Mapping[str, NodeDef], node: NodeDef) -> list[str]:
-    """The producers that come before a node, which are all but those that close a loop."""
+    """Return the producers that come before a node, which are all but those that close a loop."""
     if node.op not in MERGES:
         return _producers(node)
     data = [p for p, _ in node.inputs if not is_back_edge(node.op, nodes[p].op)]

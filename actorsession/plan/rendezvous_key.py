@@ -62,7 +62,7 @@ def build_key(
     frame_id: int = 0,
     iter_id: int = 0,
 ) -> str:
-    """The text of a key; see the module for its form."""
+    """Return the text of a key; see the module for its form."""
     return f"{src_device};{src_incarnation:016x};{dst_device};{edge_name};{frame_id}:{iter_id}"
 
 
@@ -81,7 +81,7 @@ def _edge(front: str) -> tuple[str, int, str, str] | None:
 # Keys come back step after step; a plan has as many as it has transfers.
 @lru_cache(maxsize=65536)
 def parse_key(text: str) -> RendezvousKey:
-    """Reads a key.
+    """Read a key.
 
     Raises:
         InvalidArgumentError: unless it has five non-empty parts, two full device names, sixteen hex

@@ -19,7 +19,7 @@ __all__ = ["cost_graph", "partition_graphs"]
 
 
 def partition_graphs(parts: Sequence[Partition], *, infer_shapes: bool) -> list[GraphDef]:
-    """The graphs of partitions, in their order; each node names the device that it is on.
+    """Return the graphs of partitions, in their order; each node names the device that it is on.
 
     Args:
         parts: of the plan.
@@ -40,7 +40,7 @@ def _on(device: str, node: NodeDef, infer_shapes: bool) -> NodeDef:
 
 
 def cost_graph(parts: Sequence[Partition], model: CostModel) -> CostGraphDef:
-    """What the nodes of partitions cost so far.
+    """Return what the nodes of partitions cost so far.
 
     Args:
         parts: of the plan.

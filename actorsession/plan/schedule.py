@@ -89,7 +89,7 @@ def work_graph(
     model: CostModel,
     candidates: Callable[[NodeDef, str], Sequence[str]],
 ) -> dict[str, Work]:
-    """The nodes of a plan as pieces of work, producers first.
+    """Return the nodes of a plan as pieces of work, producers first.
 
     Args:
         partitions: of the plan.
@@ -116,7 +116,7 @@ def work_graph(
 
 
 def _is_free(node: NodeDef) -> bool:
-    """Whether a node is no work: what moves values, and what every partition has a copy of."""
+    """Return whether a node is no work: what moves values, and what every partition has a copy of."""
     if node.op in (ARG, SEND, RECV):
         return True
     return is_registered(node.op) and lookup(node.op).once
@@ -125,7 +125,7 @@ def _is_free(node: NodeDef) -> bool:
 def _inputs(
     node: NodeDef, nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
 ) -> list[tuple[str, int]]:
-    """What a node waits for, seen through sends and receives; -1 for a control edge."""
+    """Return what a node waits for, seen through sends and receives; -1 for a control edge."""
     found = []
     for name, index in (*node.inputs, *[(c, -1) for c in node.control_inputs]):
         producer = nodes[name][0]
@@ -140,7 +140,7 @@ def _inputs(
 def _producers_first(
     nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
 ) -> list[str]:
-    """The names of all nodes of all partitions in one topological order."""
+    """Return the names of all nodes of all partitions in one topological order."""
     waits = {}
     readers: dict[str, list[str]] = {}
     for name, (node, _) in nodes.items():
@@ -209,7 +209,7 @@ def finish_time(
 def _segments(
     work: Mapping[str, Work], device_of: Mapping[str, str]
 ) -> tuple[list[_Segment], list[dict[int, float]]]:
-    """The segments of a step, and for each those that wait for it, with how long values travel."""
+    """Return the segments of a step, and for each those that wait for it, with how long values travel."""
     numbers: dict[tuple[str, int], int] = {}  # (device, arrivals) -> segment
     arrivals: dict[tuple[str, int, str], int] = {}  # (producer, output, destination) -> bit
     mask: dict[str, int] = {}
@@ -272,7 +272,7 @@ def reschedule(
 
 
 def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool) -> dict[str, str]:
-    """The device of each piece by list scheduling over some of the devices.
+    """Return the device of each piece by list scheduling over some of the devices.
 
     Args:
         work: the step.
@@ -308,7 +308,7 @@ def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool
 
 
 def _by_rank(work: Mapping[str, Work]) -> list[str]:
-    """The pieces by the longest way from each to the end of the step; producers stay first."""
+    """Return the pieces by the longest way from each to the end of the step; producers stay first."""
     rank = dict.fromkeys(work, 0.0)
     for name in reversed(list(work)):
         piece = work[name]

@@ -22,7 +22,7 @@ class RunSignature:
     targets: tuple[str, ...] = ()
 
     def sorted(self) -> RunSignature:
-        """The same request with its names in order, so that all orders find one plan."""
+        """Return the same request with its names in order, so that all orders find one plan."""
         return RunSignature(
             tuple(sorted(self.feeds)), tuple(sorted(self.fetches)), tuple(sorted(self.targets))
         )

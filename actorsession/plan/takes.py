@@ -61,14 +61,15 @@ class TakePlan(NamedTuple):
 
 
 def takes(node: NodeDef) -> bool:
-    """Whether a node takes values out of state that outlives the step, or has a node inside that does."""
+    """Return whether a node takes values out of state that outlives the step, or has a node inside that
+    does."""
     if node.op in CONSTRUCTS:
         return any(lookup(inner.op).takes for inner, _ in nodes_inside(node))
     return is_registered(node.op) and lookup(node.op).takes
 
 
 def stores(node: NodeDef, has_handle: bool) -> bool:
-    """Whether a node may put what it is given into state that outlives the step.
+    """Return whether a node may put what it is given into state that outlives the step.
 
     Args:
         node: any node.
@@ -119,7 +120,8 @@ def _has_handle(node: NodeDef, nodes: Mapping[str, NodeDef]) -> bool:
 
 
 def taken_inside(nodes: Iterable[NodeDef]) -> TakeUses | None:
-    """What becomes of values that are taken inside the loops and branches of a partition, all together."""
+    """Return what becomes of values that are taken inside the loops and branches of a partition, all
+    together."""
     found = [uses_of(node) for node in nodes if node.op in CONSTRUCTS]
     uses = [u for u in found if u is not None]
     if not uses:
@@ -128,7 +130,7 @@ def taken_inside(nodes: Iterable[NodeDef]) -> TakeUses | None:
 
 
 def uses_of(node: NodeDef) -> TakeUses | None:
-    """What was noted in a node, or ``None`` if it takes nothing."""
+    """Return what was noted in a node, or ``None`` if it takes nothing."""
     if _FETCHES not in node.attrs:
         return None
     return TakeUses(bool(node.attrs.get(_STORED)), frozenset(node.attrs[_FETCHES]))

@@ -38,7 +38,7 @@ _OF_SHAPES = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 
 
 def nodes_of_varying_cost(nodes: Sequence[NodeDef]) -> frozenset[str]:
-    """The nodes that may do any other amount of work in another run, for inputs of the same sizes.
+    """Return the nodes that may do any other amount of work in another run, for inputs of the same sizes.
 
     These are loops and branches in which something may be repeated another number of times, and ops whose
     results are as large as a value says that may be another.
@@ -82,7 +82,7 @@ class _Values:
         return number
 
     def add(self, node: NodeDef, names: _Names, mark: int | None) -> None:
-        """Takes in a node of a partition or function.
+        """Take in a node of a partition or function.
 
         Args:
             node: the node.
@@ -137,7 +137,7 @@ class _Values:
         return [names[ref] for ref in function.outputs]
 
     def varying(self, *, through_shapes: bool = True) -> Sequence[bool]:
-        """Whether each value can differ from run to run.
+        """Return whether each value can differ from run to run.
 
         Args:
             through_shapes: whether the shape of a tensor that can differ can differ as well.
@@ -153,7 +153,7 @@ class _Values:
 
 
 def _can_differ(node: NodeDef) -> bool:
-    """Whether a node may make something else of the same inputs: what only planners know comes in."""
+    """Return whether a node may make something else of the same inputs: what only planners know comes in."""
     if not is_registered(node.op):
         return True
     definition = lookup(node.op)
@@ -161,7 +161,7 @@ def _can_differ(node: NodeDef) -> bool:
 
 
 def sizing(node: NodeDef) -> Sequence[int]:
-    """The positions of inputs that decide how much a node makes."""
+    """Return the positions of inputs that decide how much a node makes."""
     if not is_registered(node.op):
         return ()
     sized_by = lookup(node.op).sized_by
@@ -169,7 +169,7 @@ def sizing(node: NodeDef) -> Sequence[int]:
 
 
 def _repeats(function: FunctionDef) -> bool:
-    """Whether a loop is in a function."""
+    """Return whether a loop is in a function."""
     return any(
         node.op == WHILE or any(_repeats(inner) for inner in functions_of(node))
         for node in function.nodes

@@ -53,7 +53,7 @@ class Backpressure:
         return self._connection.unsent > BACKLOG
 
     async def drain(self) -> None:
-        """Waits while there is a backlog; returns when the connection is over."""
+        """Wait while there is a backlog; returns when the connection is over."""
         while self.backlogged:
             try:
                 await self._connection.drain(BACKLOG)
@@ -62,7 +62,8 @@ class Backpressure:
             await asyncio.sleep(0)
 
     def must_wait(self, message: Any) -> bool:
-        """Whether an ask waits: there is no room at all, or it brings arrays and there is none for those."""
+        """Return whether an ask waits: there is no room at all, or it brings arrays and there is none for
+        those."""
         if self._pending.full:
             return True
         if not (self.waiting or self._connection.congested):
@@ -70,7 +71,7 @@ class Backpressure:
         return self._connection.ahead > _AHEAD or _brings_arrays(message)
 
     async def wait(self) -> None:
-        """Waits until one more ask may be written, which the caller does before it awaits anything else.
+        """Wait until one more ask may be written, which the caller does before it awaits anything else.
 
         Raises:
             ConnectionClosed: the connection is over.

@@ -80,12 +80,12 @@ async def dial(
 
 
 def _passes(error: ConnectError) -> bool:
-    """Whether an attempt has failed for what may be over with the next one."""
+    """Return whether an attempt has failed for what may be over with the next one."""
     return error.errno == ECONNRESET or (error.phase in _TAKEN and error.errno != ETIMEDOUT)
 
 
 def _counted(error: ConnectError, attempts: int) -> ConnectError:
-    """The same error, which speaks of all attempts."""
+    """Return the same error, which speaks of all attempts."""
     return ConnectError(
         error.reason, address=error.address, errno=error.errno, attempts=attempts,
         phase=error.phase,

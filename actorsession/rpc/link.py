@@ -164,11 +164,11 @@ class Link:
         return self._over is None and self._room.backlogged
 
     async def drain(self) -> None:
-        """Waits while the link is backlogged; returns when it is over."""
+        """Wait while the link is backlogged; returns when it is over."""
         await self._room.drain()
 
     async def run(self) -> None:
-        """Receives until the link is over; awaited once, by whoever made the link.
+        """Receive until the link is over; awaited once, by whoever made the link.
 
         It does not raise for a lost peer: asks, callbacks and ``wait_closed`` say so. Cancelling it
         ends the link.
@@ -187,7 +187,7 @@ class Link:
             await self._children.stop()
 
     async def ask(self, target: str, message: Any, deadline: Deadline | None = None) -> Any:
-        """Sends a message to an actor of the peer and awaits the answer.
+        """Send a message to an actor of the peer and awaits the answer.
 
         Waits for room first if the peer reads slowly. Cancelling it cancels the handler at the
         peer, and does not wait for that.
@@ -228,7 +228,7 @@ class Link:
         return await self._pending.ask(target, message, deadline)
 
     def tell(self, target: str, message: Any, *, behind: bool = False) -> None:
-        """Sends a message that wants no answer to an actor of the peer; never blocks.
+        """Send a message that wants no answer to an actor of the peer; never blocks.
 
         Args:
             target: the actor's name at the peer.
@@ -244,7 +244,7 @@ class Link:
         self._tells_sent += 1
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
-        """Ends the link: what was written goes out, pending asks fail with ``CancelledError``.
+        """End the link: what was written goes out, pending asks fail with ``CancelledError``.
 
         May be called again. Cancelling it drops what has not gone out.
 
@@ -256,12 +256,12 @@ class Link:
         await self._children.stop(grace)
 
     async def wait_closed(self) -> OpError:
-        """Waits until the link is over, and returns why; the deadline is the caller's."""
+        """Wait until the link is over, and returns why; the deadline is the caller's."""
         await self._closed.wait()
         return self._over_error()
 
     def on_closed(self, callback: Callable[[OpError], None]) -> Callable[[], None]:
-        """Registers a callback for the end of the link.
+        """Register a callback for the end of the link.
 
         Args:
             callback: called once with the reason, when all pending asks have failed; if the link is
@@ -273,7 +273,7 @@ class Link:
         return self._watch(lambda: callback(self._over_error()))
 
     def statistics(self) -> LinkStatistics:
-        """The counters at this moment."""
+        """Return the counters at this moment."""
         seen = self._connection.statistics()
         return LinkStatistics(
             peer=self.peer_name,
@@ -363,7 +363,7 @@ class Link:
     # -- the end ---------------------------------------------------------------------------------
 
     def _end(self, reason: str, *, ours: bool, abort: bool = False) -> None:
-        """Ends the link, once.
+        """End the link, once.
 
         Args:
             reason: completes "the link is over: ".

@@ -86,13 +86,13 @@ class PendingCalls:
         return len(self._calls) >= MAX_PENDING
 
     async def wait_for_room(self) -> None:
-        """Waits until an ask may be made, or the link is over."""
+        """Wait until an ask may be made, or the link is over."""
         while self.full:
             self._room.clear()
             await self._room.wait()
 
     async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
-        """Sends a call and awaits its answer; cancelling it cancels the handler at the peer.
+        """Send a call and awaits its answer; cancelling it cancels the handler at the peer.
 
         Raises:
             DeadlineExceededError: the deadline came first.
@@ -130,7 +130,7 @@ class PendingCalls:
                 timer.cancel()
 
     def replied(self, reply: Reply) -> None:
-        """Takes an answer."""
+        """Take an answer."""
         call = self._calls.pop(reply.call_id, None)
         if call is None or call.answer.done():
             return
@@ -141,19 +141,19 @@ class PendingCalls:
         call.fail(ProtocolError(f"{call}: expected {expected}, found {found}", task=self._peer))
 
     def failed(self, failure: Failure) -> None:
-        """Takes the error that a handler at the peer has raised."""
+        """Take the error that a handler at the peer has raised."""
         call = self._calls.pop(failure.call_id, None)
         if call is not None:
             call.fail(failure.error.locate(task=self._peer))
 
     def unreadable(self, error: UnreadableMessage) -> None:
-        """Takes an answer that could not be decoded."""
+        """Take an answer that could not be decoded."""
         call = self._calls.pop(error.call_id, None)
         if call is not None:
             call.fail(ProtocolError(f"the answer to {call}: {error.message}", task=self._peer))
 
     def expired(self, call_id: int, seconds: float) -> None:
-        """Ends a call whose deadline has come; its timer calls this.
+        """End a call whose deadline has come; its timer calls this.
 
         Args:
             call_id: the call's.
@@ -167,7 +167,7 @@ class PendingCalls:
         self._send_cancel(call_id)
 
     def fail_all(self, make_error: Callable[[str], OpError]) -> None:
-        """Ends all calls.
+        """End all calls.
 
         Args:
             make_error: makes the error for a call, of what was asked.

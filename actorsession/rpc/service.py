@@ -113,7 +113,7 @@ class Service:
         return len(self._held)
 
     def call(self, call: Call) -> None:
-        """Takes a call; answers now if the handler needs no child.
+        """Take a call; answer now if the handler needs no child.
 
         Raises:
             ProtocolError: if the peer uses the id of a call that is not answered yet.
@@ -139,7 +139,7 @@ class Service:
         return self._drain is not None and VOCABULARY.spec_of(type(call.message)).patient
 
     def _hold(self, call: Call, deadline: Deadline) -> None:
-        """Keeps a call until the peer reads on."""
+        """Keep a call until the peer reads on."""
         self._held[call.call_id] = call, deadline
         if len(self._held) == 1:
             _ = self._children.start(self._begin_held(), name=f"held calls of {self._peer}")
@@ -153,7 +153,7 @@ class Service:
                 self._begin(call, deadline)
 
     def _begin(self, call: Call, deadline: Deadline) -> None:
-        """Passes a call on; answers now if the handler needs no child."""
+        """Pass a call on; answer now if the handler needs no child."""
         try:
             answer = self._submit(call, deadline)
         except Exception as exc:
@@ -166,7 +166,7 @@ class Service:
             self._reply(call, answer)
 
     def tell(self, tell: Tell) -> None:
-        """Takes a tell.
+        """Take a tell.
 
         Raises:
             ResourceExhaustedError: the actor's mailbox is full. The peer believes that the message
@@ -187,7 +187,7 @@ class Service:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
 
     def cancel(self, cancel: Cancel) -> None:
-        """Cancels a call's handler; one that has not come yet is not begun when it does."""
+        """Cancel a call's handler; one that has not come yet is not begun when it does."""
         answer = self._working.pop(cancel.call_id, None)
         if answer is not None:
             answer.cancel()
@@ -197,14 +197,14 @@ class Service:
                 self._early.popitem(last=False)
 
     def cancel_all(self) -> None:
-        """Cancels all handlers, because nobody can be answered any more."""
+        """Cancel all handlers, because nobody can be answered any more."""
         self._held.clear()
         working, self._working = self._working, {}
         for answer in working.values():
             answer.cancel()
 
     def unreadable(self, error: UnreadableMessage) -> None:
-        """Answers a call that could not be decoded."""
+        """Answer a call that could not be decoded."""
         logger.warning("a call of %s at %s: %s", self._peer, self._address, error)
         self._send_answer(Failure(error.call_id, ProtocolError(error.message)))
 

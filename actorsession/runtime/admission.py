@@ -68,7 +68,7 @@ class Admission:
         return Share(self, limit, max_bytes)
 
     def left(self) -> None:
-        """Lets in who waits for the total, a run of each share in turn."""
+        """Let in who waits for the total, a run of each share in turn."""
         while self._line and self.in_flight < self.limit:
             share = self._line.popleft()
             share.in_line = False
@@ -76,7 +76,7 @@ class Admission:
                 share.stand_in_line()
 
     def wait_for_turn(self, share: Share) -> None:
-        """Puts a share at the end of the line, unless it stands there."""
+        """Put a share at the end of the line, unless it stands there."""
         if not share.in_line:
             share.in_line = True
             self._line.append(share)
@@ -114,7 +114,7 @@ class Share:
         self.in_line = False  # of the admission
 
     def enter_nowait(self, nbytes: int = 0) -> bool:
-        """Lets a run in if it need not wait.
+        """Let a run in if it need not wait.
 
         Args:
             nbytes: what it counts for; to be given to ``leave`` again.
@@ -136,7 +136,7 @@ class Share:
         return True
 
     async def enter(self, deadline: Deadline, nbytes: int = 0) -> None:
-        """Lets a run in, in its turn; cancelling it leaves the queue.
+        """Let a run in, in its turn; cancelling it leaves the queue.
 
         Args:
             deadline: until when it waits.
@@ -166,7 +166,7 @@ class Share:
             raise
 
     def leave(self, nbytes: int = 0) -> None:
-        """Ends a run that was let in."""
+        """End a run that was let in."""
         self.in_flight -= 1
         self.nbytes -= nbytes
         admission = self._admission
@@ -175,12 +175,12 @@ class Share:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Lets in those who have room now, each share in its turn."""
+        """Let in those who have room now, each share in its turn."""
         self.stand_in_line()
         self._admission.left()
 
     def stand_in_line(self) -> None:
-        """Waits for the total, if the first who waits has room in the share itself."""
+        """Wait for the total, if the first who waits has room in the share itself."""
         if self._waiting and self._has_room(next(iter(self._waiting.values()))):
             self._admission.wait_for_turn(self)
 
@@ -190,7 +190,7 @@ class Share:
         return not (nbytes and self.nbytes and self.nbytes + nbytes > self._max_bytes)
 
     def admit_first(self) -> bool:
-        """Lets the first who waits in, if the share has room; the admission calls it when it has.
+        """Let the first who waits in, if the share has room; the admission calls it when it has.
 
         Returns:
             Whether it did.
@@ -207,7 +207,7 @@ class Share:
         return True
 
     def close(self, error: OpError) -> None:
-        """Sends everybody away who waits, and who comes later and would have to."""
+        """Send everybody away who waits, and who comes later and would have to."""
         self._over = error
         waiting, self._waiting = self._waiting, OrderedDict()
         for turn in waiting:
@@ -215,7 +215,7 @@ class Share:
                 turn.set_exception(type(error)(error.message))
 
     def statistics(self) -> AdmissionStatistics:
-        """How full it is."""
+        """Return how full it is."""
         return AdmissionStatistics(
             in_flight=self.in_flight,
             nbytes=self.nbytes,

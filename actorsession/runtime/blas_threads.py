@@ -19,7 +19,7 @@ _log = logging.getLogger("actorsession.runtime")
 
 
 def blas_threads() -> int | None:
-    """The number of threads that BLAS uses now; ``None`` if its library is not known."""
+    """Return the number of threads that BLAS uses now; ``None`` if its library is not known."""
     libraries = loaded_libraries()
     return libraries[0].get() if libraries else None
 
@@ -53,7 +53,7 @@ class _Process:
         self.before: list[tuple[BlasLibrary, int]] = []
 
     def restore(self, setting: int) -> None:
-        """Goes back to the numbers from before, if no other setting has come."""
+        """Go back to the numbers from before, if no other setting has come."""
         with lock():
             if setting == self.settings:
                 for library, number in self.before:
@@ -75,7 +75,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def hold_blas_threads(number: int) -> BlasThreads | None:
-    """Makes BLAS use a number of threads, unless another number counts already.
+    """Make BLAS use a number of threads, unless another number counts already.
 
     Args:
         number: at least 1.

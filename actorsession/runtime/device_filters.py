@@ -29,14 +29,15 @@ class DeviceFilters:
         self._specs = tuple(_parsed(text) for text in texts)
 
     def allows(self, name: str) -> bool:
-        """Whether a filter has nothing against a device or a task, whose name is full or ends early."""
+        """Return whether a filter has nothing against a device or a task, whose name is full or ends
+        early."""
         if not self._specs:
             return True
         spec = DeviceSpec.parse(name)
         return any(wanted.compatible(spec) for wanted in self._specs)
 
     def of_session(self, devices: Sequence[Device]) -> tuple[Device, ...]:
-        """The devices of this process that a session sees; the first, its client device, always."""
+        """Return the devices of this process that a session sees; the first, its client device, always."""
         return tuple(d for i, d in enumerate(devices) if not i or self.allows(d.name))
 
 

@@ -87,13 +87,13 @@ class DeviceFactory:
     priority: int = 50  # TensorFlow's default, below that of its CPU
 
     def list_physical_devices(self) -> Sequence[str]:
-        """What there is on this machine, a name for each, such as ``/physical_device:TOY:0``."""
+        """Return what there is on this machine, a name for each, such as ``/physical_device:TOY:0``."""
         raise NotImplementedError
 
     def create_devices(
         self, device_type: str, task: str, count: int, config: ConfigProto
     ) -> Sequence[Device]:
-        """Makes the devices of a session or server.
+        """Make the devices of a session or server.
 
         Args:
             device_type: the type that the factory is registered for.
@@ -107,7 +107,7 @@ class DeviceFactory:
         raise NotImplementedError
 
     def supports(self, op_type: str) -> bool:
-        """Whether devices of this type run operations of a type; all by default."""
+        """Return whether devices of this type run operations of a type; all by default."""
         return True
 
 
@@ -161,7 +161,7 @@ _LOCK = threading.Lock()
 def register_device_factory(
     device_type: str, factory: DeviceFactory, *, priority: int | None = None
 ) -> None:
-    """Adds a device type, for every session and server that is made from now on.
+    """Add a device type, for every session and server that is made from now on.
 
     Args:
         device_type: in capitals, such as ``TOY``.
@@ -203,13 +203,13 @@ def _register(
 
 
 def registered_device_types() -> tuple[str, ...]:
-    """The types that are registered now, sorted; entry points that nobody asked for are not."""
+    """Return the types that are registered now, sorted; entry points that nobody asked for are not."""
     with _LOCK:
         return tuple(sorted(_FACTORIES))
 
 
 def _load(device_type: str) -> None:
-    """Registers a type that another distribution brings along.
+    """Register a type that another distribution brings along.
 
     Raises:
         NotFoundError: if none brings it.
@@ -259,7 +259,7 @@ def _origin(entry: EntryPoint) -> str:
 def make_devices(
     task: str, counts: Mapping[str, int], config: ConfigProto | None = None
 ) -> tuple[Device, ...]:
-    """Makes the devices of a task.
+    """Make the devices of a task.
 
     Args:
         task: task name, the prefix of the devices' names.
@@ -306,7 +306,7 @@ def make_devices(
 def _made(
     entry: _Registered, kind: str, task: str, count: int | None, config: ConfigProto
 ) -> Sequence[Device]:
-    """The devices of a type; as many as there are physical ones if no number is given."""
+    """Return the devices of a type; as many as there are physical ones if no number is given."""
     if count is None:
         count = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
     if not count:
@@ -318,7 +318,7 @@ def _made(
 def _checked(
     made: Sequence[Device], kind: str, task: str, count: int, origin: str
 ) -> Sequence[Device]:
-    """What a factory made, once it is known to be what it was asked for."""
+    """Return what a factory made, once it is known to be what it was asked for."""
     names = [f"{task}/device:{kind}:{index}" for index in range(count)]
     found = [device.name for device in made]
     if found != names:
@@ -335,7 +335,7 @@ def _checked(
 
 
 def device_set(devices: Sequence[Device]) -> DeviceSet:
-    """The devices of this process as the placer sees them, the first as client device."""
+    """Return the devices of this process as the placer sees them, the first as client device."""
     with _LOCK:
         registered = dict(_FACTORIES)
     # Devices may outlive the registration of their type in tests alone; they are then like a CPU.

@@ -53,7 +53,7 @@ class CancelScope:
         _entered.scope = None
 
     def cancel(self) -> None:
-        """Cancels what the thread waits for in the block, now and from now on."""
+        """Cancel what the thread waits for in the block, now and from now on."""
         with self._lock:
             self._cancelled = True
             future = self._future
@@ -61,7 +61,7 @@ class CancelScope:
             future.cancel()
 
     def hold(self, future: concurrent.futures.Future[Any]) -> None:
-        """Takes note of what the thread waits for next."""
+        """Take note of what the thread waits for next."""
         with self._lock:
             self._future = future
             cancelled = self._cancelled
@@ -70,7 +70,7 @@ class CancelScope:
 
 
 def result_of(future: concurrent.futures.Future[T]) -> T:
-    """Waits for a future of another thread.
+    """Wait for a future of another thread.
 
     Returns:
         Its result.
@@ -95,7 +95,7 @@ Begun: TypeAlias = "concurrent.futures.Future[Any] | Coroutine[Any, Any, Any]"
 
 
 def drop(begun: Begun) -> None:
-    """Lets go of what was begun for a step that has ended; what was taken goes back."""
+    """Let go of what was begun for a step that has ended; what was taken goes back."""
     if isinstance(begun, Take):
         begun.abandon()
     elif isinstance(begun, concurrent.futures.Future):
@@ -107,7 +107,7 @@ def drop(begun: Begun) -> None:
 def wait_for(
     begun: Begun, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None
 ) -> Any:
-    """Waits for what a node hands over later, in code that cannot go on without it.
+    """Wait for what a node hands over later, in code that cannot go on without it.
 
     Args:
         begun: what its kernel returned; cancelled if the wait ends early.
@@ -142,7 +142,7 @@ def wait_for(
 
 
 async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T:
-    """Awaits a coroutine on a loop that nobody else uses, and looks every now and then."""
+    """Await a coroutine on a loop that nobody else uses, and looks every now and then."""
     loop = asyncio.get_running_loop()
     future = asyncio.run_coroutine_threadsafe(work, loop)  # a child that ends with this loop
     waited = asyncio.wrap_future(future)
@@ -156,7 +156,7 @@ async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T
 
 
 def acquire(lock: threading.Lock, seconds: float | None) -> bool:
-    """Takes a lock that another thread may hold for long.
+    """Take a lock that another thread may hold for long.
 
     Args:
         lock: the lock.

@@ -65,7 +65,8 @@ def _fixed(value: Any) -> Any:
 
 
 def large_arrays(values: Sequence[Any]) -> bool:
-    """Whether any value is an array of so many bytes that it should not be worked through on a loop."""
+    """Return whether any value is an array of so many bytes that it should not be worked through on a
+    loop."""
     for value in values:  # noqa: SIM110 - each run asks, and a generator costs more than the rest
         if type(value) is np.ndarray and value.nbytes > LARGE:
             return True
@@ -73,7 +74,7 @@ def large_arrays(values: Sequence[Any]) -> bool:
 
 
 async def aside(pool: KernelPool, work: Callable[[], T]) -> T:
-    """Does something short and dear in a thread of a pool that waits for no kernel; then the loop goes on.
+    """Do something short and dear in a thread of a pool that waits for no kernel; then the loop goes on.
 
     Cancelling it leaves the work to its end.
 

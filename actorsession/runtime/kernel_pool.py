@@ -43,7 +43,7 @@ _SHUT_DOWN = "the kernel pool is shut down"
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
@@ -82,7 +82,7 @@ class PoolThreads:
         self._shares: int | None = 0  # None once the last was shut down
 
     def enter(self) -> None:
-        """Counts one share more.
+        """Count one share more.
 
         Raises:
             RuntimeError: if the threads have been told to end.
@@ -93,7 +93,7 @@ class PoolThreads:
             self._shares += 1
 
     def leave(self) -> None:
-        """Counts one share less; with the last one the threads end. Nobody is waited for."""
+        """Count one share less; with the last one the threads end. Nobody is waited for."""
         with self._lock:
             if self._shares is None:
                 return
@@ -111,7 +111,7 @@ class PoolThreads:
         blocks: bool = False,
         first: object = None,
     ) -> None:
-        """Runs ``work(*args)`` in one of the threads.
+        """Run ``work(*args)`` in one of the threads.
 
         Args:
             work: what to run.
@@ -144,7 +144,7 @@ class PoolThreads:
         self._executor.submit(self._run_next)
 
     def _run_next(self) -> None:
-        """Runs what the next user wants done, who then is the last."""
+        """Run what the next user wants done, who then is the last."""
         with self._lock:
             user, line = self._lines.popitem(last=False)
             made = line.popleft()
@@ -155,7 +155,7 @@ class PoolThreads:
             self._pending -= 1
 
     def _run(self, made: _Work, running: dict[int, tuple[Any, ...]]) -> None:
-        """Runs a piece of work, unless another thread has taken it; notes meanwhile what it is."""
+        """Run a piece of work, unless another thread has taken it; notes meanwhile what it is."""
         with self._lock:
             work, made.work = made.work, None
             args, made.args = made.args, ()
@@ -172,7 +172,7 @@ class PoolThreads:
                     self._firsts.discard(made.first)
 
     def running(self, *, in_lane: bool = False) -> list[tuple[Any, ...]]:
-        """The arguments of all work that has a thread; callable from any thread.
+        """Return the arguments of all work that has a thread; callable from any thread.
 
         Args:
             in_lane: of the lane of first runs; else of the ``number`` threads.
@@ -180,7 +180,7 @@ class PoolThreads:
         return list((self._in_lane if in_lane else self._running).values())
 
     def join(self) -> None:
-        """Waits for all work of threads that were told to end."""
+        """Wait for all work of threads that were told to end."""
         for executor in (self._executor, self._beside, self._lane):
             executor.shutdown(wait=True)
 
@@ -220,7 +220,7 @@ class KernelPool:
     def submit(
         self, work: Callable[..., Any], *args: Any, blocks: bool = False, first: object = None
     ) -> None:
-        """Runs ``work(*args)``, which must not raise, in a pool thread.
+        """Run ``work(*args)``, which must not raise, in a pool thread.
 
         Args:
             work: what to run.
@@ -240,7 +240,7 @@ class KernelPool:
             threads.submit(work, *args, user=self._user, blocks=blocks, first=first)
 
     def beside(self, work: Callable[[], None]) -> None:
-        """Runs ``work``, which is no kernel and must not raise, in a thread that kernels do not wait for.
+        """Run ``work``, which is no kernel and must not raise, in a thread that kernels do not wait for.
 
         Raises:
             RuntimeError: if the share is shut down.
@@ -251,12 +251,13 @@ class KernelPool:
             self._threads.submit(work, blocks=True)
 
     def running(self, *, in_lane: bool = False) -> list[tuple[Any, ...]]:
-        """The arguments of what runs now in the threads, whoever has submitted it; see ``PoolThreads``."""
+        """Return the arguments of what runs now in the threads, whoever has submitted it; see
+        ``PoolThreads``."""
         threads = self._threads
         return [] if threads is None else threads.running(in_lane=in_lane)
 
     def share(self) -> KernelPool:
-        """One more share of the same threads.
+        """Return one more share of the same threads.
 
         Raises:
             RuntimeError: if this one is shut down.
@@ -267,7 +268,7 @@ class KernelPool:
             return KernelPool(self._threads)
 
     def shutdown(self, *, wait: bool = True) -> None:
-        """Gives the share up; work that was submitted is still done. May be called twice.
+        """Give the share up; work that was submitted is still done. May be called twice.
 
         Args:
             wait: whether to wait for that work; threads that others share are never waited for.
@@ -281,5 +282,5 @@ class KernelPool:
             threads.join()
 
     def shares_threads_with(self, other: KernelPool) -> bool:
-        """Whether two pools that are not shut down run kernels in the same threads."""
+        """Return whether two pools that are not shut down run kernels in the same threads."""
         return self._threads is not None and self._threads is other._threads

@@ -33,7 +33,7 @@ _ANY_SIZE = 1 << 62
 
 
 def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
-    """Whether a segment belongs in the kernel pool.
+    """Return whether a segment belongs in the kernel pool.
 
     Args:
         linked: the segment.
@@ -57,7 +57,8 @@ def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) 
 
 
 def _is_dear_with(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
-    """Whether a segment of open shapes that was not measured yet is dear with these values, or may be."""
+    """Return whether a segment of open shapes that was not measured yet is dear with these values, or may
+    be."""
     if linked.segment.fed_cost is None:
         return True
     micros = linked.segment.fed_cost.micros([values[k] for k in places])
@@ -67,7 +68,7 @@ def _is_dear_with(linked: BoundSegment, values: Sequence[Any], places: Sequence[
 def took(
     linked: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
 ) -> None:
-    """Takes in how long a segment took; arguments as for ``is_dear``."""
+    """Take in how long a segment took; arguments as for ``is_dear``."""
     before = linked.seconds
     linked.seconds = before + _EMA * (seconds - before) if before else seconds
     if not linked.segment.unsized:
@@ -80,12 +81,12 @@ def took(
 
 
 def _size(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:
-    """The bytes of the arguments whose types do not say them."""
+    """Return the bytes of the arguments whose types do not say them."""
     return bytes_of([values[places[k]] for k in linked.segment.unsized])
 
 
 def bytes_of(values: Sequence[Any]) -> int:
-    """The bytes of values, those of their strings included."""
+    """Return the bytes of values, those of their strings included."""
     return sum([_bytes(value) for value in values])
 
 

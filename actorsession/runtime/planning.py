@@ -52,11 +52,11 @@ class Planning:
         return bool(self._line)
 
     def must_wait(self, nodes: float) -> bool:
-        """Whether work on so many nodes is for ``run``; if not, it may be done in the call at hand."""
+        """Return whether work on so many nodes is for ``run``; if not, it may be done in the call at hand."""
         return self.busy or nodes > LARGE
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Runs a piece of work in a thread after those that came before, and returns its result.
+        """Run a piece of work in a thread after those that came before, and returns its result.
 
         Cancelling it leaves work that has begun to its end.
 
@@ -89,7 +89,7 @@ class Planning:
         return job.answer
 
     def ended(self) -> None:
-        """Goes on with the next piece of work that anybody waits for."""
+        """Go on with the next piece of work that anybody waits for."""
         self._line.popleft()
         while self._line and self._line[0].answer.done():
             self._line.popleft()
@@ -97,12 +97,12 @@ class Planning:
             _threads.submit(self._line[0].run)
 
     def check(self) -> None:
-        """Ends the work that calls it if the planning was closed."""
+        """End the work that calls it if the planning was closed."""
         if self._over is not None:
             raise _anew(self._over)
 
     def close(self, error: OpError) -> None:
-        """Ends all waits with an error, and what is under way where it next calls ``check``; any thread."""
+        """End all waits with an error, and what is under way where it next calls ``check``; any thread."""
         self._over = error
         for job in list(self._line):
             job.call_home(job.settle, None, _anew(error))
@@ -123,7 +123,7 @@ class _Job:
         self._context = contextvars.copy_context()
 
     def run(self) -> None:
-        """Does the work, in a thread."""
+        """Do the work, in a thread."""
         result, error = None, None
         try:
             self._planning.check()
@@ -134,7 +134,7 @@ class _Job:
         self.call_home(self._ended, result, error)
 
     def call_home(self, callback: Callable[[Any, BaseException | None], None], *args: Any) -> None:
-        """Has the loop call something; one that is closed has nobody left who waits."""
+        """Have the loop call something; one that is closed has nobody left who waits."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *args)
 
@@ -144,7 +144,7 @@ class _Job:
         self._planning.ended()
 
     def settle(self, result: Any, error: BaseException | None) -> None:
-        """Gives those who wait what came of it, if they still do."""
+        """Give those who wait what came of it, if they still do."""
         if self.answer.done():
             return
         if error is None:
@@ -168,7 +168,7 @@ class _Threads:
         self._running = 0
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Runs ``work``, which must not raise, in a thread; in the order of the calls."""
+        """Run ``work``, which must not raise, in a thread; in the order of the calls."""
         with self._lock:
             self._line.append(work)
             if self._running == _MOST:

@@ -51,7 +51,7 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
-        """Hands a value to the oldest receiver of a key, or keeps it for the next one.
+        """Hand a value to the oldest receiver of a key, or keep it for the next one.
 
         Args:
             key: rendezvous key.
@@ -75,7 +75,7 @@ class Rendezvous:
         self._sent.setdefault(key, deque()).append(Arrival(value, dead))
 
     def flush(self) -> None:
-        """Lets out what ``send`` gathered; a rendezvous within one process gathers nothing."""
+        """Let out what ``send`` gathered; a rendezvous within one process gathers nothing."""
 
     def recv_async(self, key: str, waiter: Waiter) -> None:
         """Calls ``waiter`` with the next value of a key, at once if there is one.
@@ -97,7 +97,7 @@ class Rendezvous:
         self._waiting.setdefault(key, deque()).append(waiter)
 
     def forget(self, key: str, waiter: Waiter) -> bool:
-        """Takes a waiter out of the table; whether it was still there."""
+        """Take a waiter out of the table; whether it was still there."""
         waiting = self._waiting.get(key)
         if waiting is None or waiter not in waiting:
             return False
@@ -107,7 +107,7 @@ class Rendezvous:
         return True
 
     async def recv(self, key: str, deadline: Deadline | None = None) -> Arrival:
-        """Waits for the next value of a key.
+        """Wait for the next value of a key.
 
         Cancelling the wait takes it out of the table; a value that is sent later stays for the next
         receiver.
@@ -140,12 +140,12 @@ class Rendezvous:
             raise
 
     def _give_back(self, key: str, future: asyncio.Future[Arrival]) -> None:
-        """Puts a value back that arrived in the moment its receiver was cancelled."""
+        """Put a value back that arrived in the moment its receiver was cancelled."""
         if future.exception() is None and self._aborted is None:
             self._sent.setdefault(key, deque()).appendleft(future.result())
 
     def abort(self, error: OpError) -> None:
-        """Ends all waiting with ``error``, drops what was sent, and fails every later call with it.
+        """End all waiting with ``error``, drop what was sent, and fails every later call with it.
 
         A second abort changes nothing: the first error wins.
         """
@@ -159,7 +159,7 @@ class Rendezvous:
             waiter(error)
 
     def close(self) -> None:
-        """Ends what still waits with a derived CancelledError; for the end of a step's life."""
+        """End what still waits with a derived CancelledError; for the end of a step's life."""
         self.abort(CancelledError("the step is over", derived=True))
 
     @property
@@ -180,5 +180,5 @@ class Rendezvous:
         return tuple(self._waiting.get(key, ()))
 
     def waiting_keys(self) -> tuple[str, ...]:
-        """The keys that somebody waits for."""
+        """Return the keys that somebody waits for."""
         return tuple(self._waiting)

@@ -46,7 +46,7 @@ class Resource(Protocol):
     """What a manager asks of the things that it holds."""
 
     def clear(self) -> None:
-        """Leaves the resource as if it were new; called from any thread. Plans may still refer to it."""
+        """Leave the resource as if it were new; called from any thread. Plans may still refer to it."""
 
 
 R = TypeVar("R", bound=Resource)
@@ -57,7 +57,7 @@ def _references(value: Any) -> int:
 
 
 def _baseline() -> int:
-    """What ``_references`` counts for an array that only a holder has, as ``Variable.update`` asks."""
+    """Return what ``_references`` counts for an array that only a holder has, as ``Variable.update`` asks."""
     holder = [np.zeros(1)]
     value = holder[0]
     return _references(value)
@@ -102,7 +102,7 @@ class Variable:
             return self._value
 
     def read(self) -> Any:
-        """The value; borrowed, never changes afterwards.
+        """Return the value; borrowed, never changes afterwards.
 
         Raises:
             FailedPreconditionError: when uninitialised.
@@ -114,7 +114,7 @@ class Variable:
         return value
 
     def assign(self, value: Any) -> None:
-        """Stores a value of the variable's type, which the holder owns from now on.
+        """Store a value of the variable's type, which the holder owns from now on.
 
         Raises:
             InvalidArgumentError: if dtype or shape do not fit.
@@ -135,7 +135,7 @@ class Variable:
             self._value = value
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        """Stores ``function(old, *operands)``, in place when nobody else holds the old value.
+        """Store ``function(old, *operands)``, in place when nobody else holds the old value.
 
         Args:
             function: a numpy ufunc or alike that takes ``out=``.
@@ -159,7 +159,7 @@ class Variable:
                 self._value = out
 
     def access(self, function: Callable[[Any], Any]) -> None:
-        """Stores ``function(value)``, where ``value`` may be written to.
+        """Store ``function(value)``, where ``value`` may be written to.
 
         Args:
             function: gets the old value, or a copy if anybody else holds it; returns the new one.
@@ -177,7 +177,7 @@ class Variable:
             self._value = function(value)
 
     def clear(self) -> None:
-        """Leaves the variable uninitialised."""
+        """Leave the variable uninitialised."""
         with self._lock:
             self.changes += self._value is not None
             self._value = None
@@ -225,7 +225,7 @@ class ResourceManager:
     def lookup_or_create(
         self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None
     ) -> R:
-        """The resource under (container, kind, name), made if absent.
+        """Return the resource under (container, kind, name), made if absent.
 
         Args:
             container: ``""`` for the default one.
@@ -252,7 +252,7 @@ class ResourceManager:
         return resource
 
     def lookup(self, container: str, name: str, kind: str) -> Any:
-        """The resource under (container, kind, name).
+        """Return the resource under (container, kind, name).
 
         Raises:
             NotFoundError: if there is none; the message says what has that name.
@@ -271,7 +271,7 @@ class ResourceManager:
         return found.resource
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> Variable:
-        """The variable under (container, name), made uninitialised if absent.
+        """Return the variable under (container, name), made uninitialised if absent.
 
         Raises:
             InvalidArgumentError: if one of another type is there.
@@ -290,7 +290,7 @@ class ResourceManager:
         return found
 
     def has_value(self, container: str, name: str) -> bool:
-        """Whether there is a variable under (container, name) that has a value."""
+        """Return whether there is a variable under (container, name) that has a value."""
         with self._lock:
             found = self._entries.get((container or DEFAULT_CONTAINER, _VARIABLE, name))
         return found is not None and bool(found.resource.initialized)
@@ -306,7 +306,7 @@ class ResourceManager:
         ]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
-        """Empties containers; the default one if none is named."""
+        """Empty containers; the default one if none is named."""
         wanted = {container or DEFAULT_CONTAINER for container in containers} or {DEFAULT_CONTAINER}
         with self._lock:
             found = [e.resource for (c, _, _), e in self._entries.items() if c in wanted]
@@ -314,7 +314,7 @@ class ResourceManager:
             resource.clear()
 
     def clear_all(self) -> None:
-        """Empties every container, at the end of whoever has this state for itself.
+        """Empty every container, at the end of whoever has this state for itself.
 
         Plans and kernels may refer to the manager in circles, and state may be large: it goes now and not
         when a collection of garbage comes by.
@@ -326,7 +326,7 @@ class ResourceManager:
             resource.clear()
 
     def statistics(self) -> ResourceStatistics:
-        """How much state there is."""
+        """Return how much state there is."""
         with self._lock:
             found = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
         values = [value for variable in found if (value := variable._value) is not None]

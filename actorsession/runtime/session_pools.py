@@ -114,7 +114,7 @@ class SessionPools:
         self._default = self._pools[0] if self._pools else None
 
     def choose(self, options: RunOptions | None) -> KernelPool | None:
-        """The pool of a run; ``None`` for the caller's thread.
+        """Return the pool of a run; ``None`` for the caller's thread.
 
         Raises:
             InvalidArgumentError: if the options name a pool that the session does not have.
@@ -146,7 +146,7 @@ class SessionPools:
         return sum(pool.submitted for pool in self._pools)
 
     def shutdown(self) -> None:
-        """Gives the session's shares up without waiting; may be called twice."""
+        """Give the session's shares up without waiting; may be called twice."""
         for pool in self._pools:
             pool.shutdown(wait=False)
 
@@ -160,7 +160,7 @@ def _listed(options: ThreadPoolOptionProto, index: int, default: int) -> KernelP
 
 
 def server_pool(config: ConfigProto) -> KernelPool | None:
-    """The kernel pool of a server: threads of its own, for all of its sessions.
+    """Return the kernel pool of a server: threads of its own, for all of its sessions.
 
     Args:
         config: the server's settings; its ``inter_op_parallelism_threads`` counts, and after it the

@@ -73,7 +73,7 @@ class Stacks:
         self.found = [f for frame in _frames() if (f := _look_at(frame)) is not None]
 
     def of(self, step: Step) -> dict[tuple[int, int], KernelNow]:
-        """The kernels of a step by partition run and segment."""
+        """Return the kernels of a step by partition run and segment."""
         return {
             (id(f.run), f.index): f.kernel
             for f in self.found
@@ -97,7 +97,7 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _look_at(frame: FrameType) -> _Found | None:
-    """What a call of generated code is at; ``None`` if it has just begun or ended."""
+    """Return what a call of generated code is at; ``None`` if it has just begun or ended."""
     here = dict(frame.f_locals)
     owner, begin = here.get("self"), here.get("begin")
     if owner is None or begin is None:
@@ -114,7 +114,7 @@ def _look_at(frame: FrameType) -> _Found | None:
 
 
 def _node_at(caller: FrameType, segment: BoundSegment) -> int | None:
-    """The node whose line the function of a segment is at, if it is still on a stack."""
+    """Return the node whose line the function of a segment is at, if it is still on a stack."""
     names = (segment.filename, segment.traced_filename)
     for bottom in sys._current_frames().values():
         frame: FrameType | None = bottom
@@ -156,7 +156,7 @@ def _kernel(
 
 
 def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
-    """What runs of a session's plans that need no step."""
+    """Return what runs of a session's plans that need no step."""
     return tuple(
         [
             f.kernel
@@ -167,7 +167,7 @@ def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
 
 
 def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
-    """The threads of a pool that are held by kernels whose steps are over; ``None`` if none is.
+    """Return the threads of a pool that are held by kernels whose steps are over; ``None`` if none is.
 
     Such a kernel did not come to a next node, where it would have ended with its step.
 
@@ -195,7 +195,7 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
 
 
 def _overdue(running: Sequence[tuple[Any, ...]]) -> list[PooledSegmentContext]:
-    """What runs of steps that are over."""
+    """Return what runs of steps that are over."""
     return [h for h, *_ in running if isinstance(h, PooledSegmentContext) and h.run.step.given_up]
 
 
@@ -203,7 +203,7 @@ def _overdue(running: Sequence[tuple[Any, ...]]) -> list[PooledSegmentContext]:
 
 
 def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
-    """The partitions of a step that have not come to their end."""
+    """Return the partitions of a step that have not come to their end."""
     found: dict[int, PartitionRun] = {}
     for _, waiter in step.rendezvous.waiters():
         # What a partition waits with is a bound method of its run.
@@ -242,7 +242,7 @@ class _States:
         return SENT
 
     def keys(self, run: PartitionRun, index: int) -> list[str]:
-        """The keys that a segment waits for; those of the segments before it are among them."""
+        """Return the keys that a segment waits for; those of the segments before it are among them."""
         slots = set(run.linked.segments[index].segment.waits)
         recvs = run.linked.compiled.recvs
         return [key for slot, key in recvs if slot in slots and key in self.missing]
@@ -272,7 +272,7 @@ class _States:
 
 
 def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits:
-    """What a step of this process waits for, and what runs of it.
+    """Return what a step of this process waits for, and what runs of it.
 
     Args:
         step: the step.
@@ -309,7 +309,7 @@ def _waiter(run: PartitionRun, index: int, keys: list[str]) -> Waiter:
 
 
 def _names(run: PartitionRun, index: int) -> tuple[list[str], int]:
-    """The first few nodes of a segment, and how many it has."""
+    """Return the first few nodes of a segment, and how many it has."""
     numbers = dict.fromkeys(n for n in _lines(run, index) if n is not None)
     nodes = run.linked.compiled.nodes
     names = [nodes[n].name for n in numbers if nodes[n].op != SEND]
@@ -326,7 +326,7 @@ def _lines(run: PartitionRun, index: int) -> Iterable[int | None]:
 
 
 def what_became_of(step: Step, keys: Collection[str], stacks: Stacks) -> list[SentKey]:
-    """What has become of values that a step of this process should send.
+    """Return what has become of values that a step of this process should send.
 
     Args:
         step: the step, under way here.
@@ -380,7 +380,7 @@ def _became(
 
 
 def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | None:
-    """What runs, or is queued, of the segments before one whose arrivals are all there."""
+    """Return what runs, or is queued, of the segments before one whose arrivals are all there."""
     before, left = set[int](), [index]
     while left:
         new = set(run.linked.segments[left.pop()].segment.after) - before

@@ -73,7 +73,7 @@ class StepStatsCollector:
         self._final: StepStats | None = None
 
     def add_node(self, record: _Record) -> None:
-        """Takes in a node that ran."""
+        """Take in a node that ran."""
         with self._lock:
             if self._final is not None:
                 return
@@ -85,7 +85,7 @@ class StepStatsCollector:
     def add_suspended(
         self, linked: BoundPartition, number: int, start: int, values: Sequence[Any]
     ) -> None:
-        """Records a node whose values have arrived some time after it was begun.
+        """Record a node whose values have arrived some time after it was begun.
 
         Args:
             linked: its partition.
@@ -99,7 +99,7 @@ class StepStatsCollector:
         self.add_node(_Record(linked, number, thread, start, start, end, end, outputs))
 
     def add_transfer(self, kind: str, key: str, device: str, value: Any) -> None:
-        """Takes in one end of a transfer, which happens now."""
+        """Take in one end of a transfer, which happens now."""
         now = (self._offset + time.perf_counter_ns()) / 1e9
         nbytes = int(getattr(value, "nbytes", 0))
         with self._lock:
@@ -107,7 +107,7 @@ class StepStatsCollector:
                 self._transfers.append(TransferStats(kind, key, device, now, nbytes))
 
     def finalise(self) -> StepStats:
-        """The statistics; the first call ends the recording, later ones give the same object."""
+        """Return the statistics; the first call ends the recording, later ones give the same object."""
         with self._lock:
             if self._final is None:
                 words = _Words()
@@ -150,7 +150,7 @@ class _Words:
         self._said: dict[tuple[Any, ...], _Said] = {}
 
     def of(self, record: _Record) -> _Said:
-        """What is said of a record."""
+        """Return what is said of a record."""
         key = (id(record.linked), record.number, record.outputs)
         said = self._said.get(key)
         if said is None:
@@ -169,7 +169,7 @@ class _Words:
 
 
 def _memory(node: NodeDef, total: int) -> tuple[AllocatorMemoryUsed, ...]:
-    """What a node took for its outputs; nothing where an output may be a view of an input."""
+    """Return what a node took for its outputs; nothing where an output may be a view of an input."""
     if not total or (is_registered(node.op) and lookup(node.op).aliases):
         return ()
     return (AllocatorMemoryUsed(_ALLOCATOR, total, total, total),)
@@ -182,7 +182,7 @@ class _Labels:
         self._arrivals: dict[int, dict[str, str]] = {}  # by partition: node name -> tensor
 
     def of(self, linked: BoundPartition, node: NodeDef) -> str:
-        """The label of a node of a partition."""
+        """Return the label of a node of a partition."""
         arrivals = self._arrivals.get(id(linked))
         if arrivals is None:
             arrivals = self._arrivals[id(linked)] = {
@@ -195,7 +195,7 @@ class _Labels:
 
 
 def _sent_tensor(recv: NodeDef) -> str:
-    """The tensor that an arrival brings: the edge is ``edge_<number>_<tensor>``."""
+    """Return the tensor that an arrival brings: the edge is ``edge_<number>_<tensor>``."""
     tensor = parse_key(recv.attrs["key"]).edge_name.split("_", 2)[-1]
     return tensor.removesuffix(":0")
 
@@ -246,7 +246,7 @@ class Recorder:
         return getattr(self._context, name)
 
     def note(self, number: int, start: int, value: Any) -> None:
-        """Records that a node ran.
+        """Record that a node ran.
 
         Args:
             number: its position in the partition.

@@ -46,7 +46,7 @@ class TensorStore:
         return f"{node};{next(_COUNTER)};{device}"
 
     def save(self, handle: str, value: Any) -> None:
-        """Keeps a value under a handle, on the device that the handle names.
+        """Keep a value under a handle, on the device that the handle names.
 
         Args:
             handle: what ``new_handle`` gave.
@@ -70,18 +70,18 @@ class TensorStore:
         return kept.values.get(device, kept.values[kept.home])
 
     def devices(self, handle: str) -> tuple[str, ...]:
-        """The devices that have a value, its home first; none if nothing is kept under the handle."""
+        """Return the devices that have a value, its home first; none if nothing is kept under the handle."""
         kept = self._kept.get(handle)
         return tuple(kept.values) if kept is not None else ()
 
     def copy_to(self, handle: str, device: str, value: Any) -> None:
-        """Keeps a value on a further device, for as long as its handle lives."""
+        """Keep a value on a further device, for as long as its handle lives."""
         kept = self._kept.get(handle)
         if kept is not None:
             kept.values[device] = _frozen(value)
 
     def remove(self, handle: str) -> None:
-        """Deletes a value everywhere.
+        """Delete a value everywhere.
 
         Raises:
             InvalidArgumentError: if nothing is kept under the handle.
@@ -92,11 +92,11 @@ class TensorStore:
             )
 
     def discard(self, handle: str) -> None:
-        """Deletes a value if it is there."""
+        """Delete a value if it is there."""
         self._kept.pop(handle, None)
 
     def clear(self) -> None:
-        """Deletes all values."""
+        """Delete all values."""
         self._kept.clear()
 
     def __len__(self) -> int:
@@ -112,7 +112,7 @@ def _frozen(value: Any) -> Any:
 
 
 def install_tensor_store(devices: Iterable[Device]) -> TensorStore:
-    """Gives devices one store, under which their kernels keep values, and returns it."""
+    """Give devices one store, under which their kernels keep values, and returns it."""
     store = TensorStore()
     for device in devices:
         device.resources.lookup_or_create(*TENSOR_STORE, lambda: store)

@@ -258,13 +258,13 @@ class TaskWaits:
     pools: tuple[HeldPool, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """The answer as plain values."""
+        """Return the answer as plain values."""
         wire: dict[str, Any] = _plain(asdict(self))
         return wire
 
     @classmethod
     def from_wire(cls, value: Any) -> TaskWaits:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form.

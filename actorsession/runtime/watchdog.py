@@ -59,21 +59,21 @@ class Watchdog:
         self._named: set[tuple[str, str]] = set()
 
     def ran_inline(self, linked: BoundPartition, segment: BoundSegment, seconds: float) -> None:
-        """Takes in a segment that took long in the calling thread; it held nobody if that has no loop."""
+        """Take in a segment that took long in the calling thread; it held nobody if that has no loop."""
         if asyncio._get_running_loop() is not None:
             self._name(linked, segment.segment, f"held the event loop for {seconds:.3g} s")
 
     def ran_in_pool(
         self, linked: BoundPartition, segment: BoundSegment, begin: float, end: float
     ) -> None:
-        """Takes in a segment that took long in the kernel pool."""
+        """Take in a segment that took long in the kernel pool."""
         run = _Run(begin, end, weakref.ref(linked), segment.segment)
         self._runs.append(run)
         for late in tuple(self._late):
             self._match(run, *late)
 
     def late(self, seconds: float) -> None:
-        """Takes in that a loop was held for some time until now, by whomever."""
+        """Take in that a loop was held for some time until now, by whomever."""
         if seconds <= HELD:
             return
         end = time.perf_counter()

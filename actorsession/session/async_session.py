@@ -67,7 +67,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs what the fetches need and returns their values.
+        """Run what the fetches need and returns their values.
 
         Cancelling the call gives the step up everywhere between two nodes; the session stays usable.
 
@@ -126,7 +126,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return request.result(feeds, fetched)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
-        """Does all that the first run of some fetches does before its step begins, and runs nothing.
+        """Do all that the first run of some fetches does before its step begins, and runs nothing.
 
         The graph is taken in, and the step is pruned, placed, optimised, partitioned and compiled; a master
         registers its graphs with the workers. The next run of the same fetches with the same feeds finds its
@@ -163,7 +163,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                 await self._session.warm_up(plan.signature, partial=partial)
 
     async def _converted(self, request: Request, values: Sequence[Any]) -> Sequence[Any]:
-        """The values of a run as arrays, made in a thread, if the session has any."""
+        """Return the values of a run as arrays, made in a thread, if the session has any."""
         aside = getattr(self._session, "aside", None)  # kinds of session from outside may have none
         if aside is None:
             return request.feeds(values)
@@ -173,7 +173,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> AsyncCallable:
-        """Prepares a run, so that making it does no graph work.
+        """Prepare a run, so that making it does no graph work.
 
         Args:
             fetches: as in ``run``.
@@ -195,7 +195,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return made
 
     async def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that the session may use, the client device first.
+        """Return the devices that the session may use, the client device first.
 
         Raises:
             CancelledError: if the session is closed.
@@ -205,7 +205,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return found
 
     async def placement(self) -> dict[str, Placed]:
-        """The device of every node of the graph, with the reason for it.
+        """Return the device of every node of the graph, with the reason for it.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -217,7 +217,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     async def reset(
         target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Closes every session of a target, giving up what runs there, and clears containers.
+        """Close every session of a target, giving up what runs there, and clears containers.
 
         Args:
             target: "" for this process, or the address of a master.
@@ -233,7 +233,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         await get_factory(options).reset(options, container_names(containers))
 
     async def reattach(self, restore: Any = None) -> Reattached:
-        """Goes on after workers or the master of a remote session have restarted.
+        """Go on after workers or the master of a remote session have restarted.
 
         The graph is registered anew wherever that is needed; every plan and callable stays good. Variables
         that were on a process that ended are gone: ``restore`` brings them back, and touches no others.
@@ -269,7 +269,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return found
 
     async def why(self, within: float = 2.0) -> HangReport:
-        """Says why steps hang: what each waits for, who should send it, and the root cause.
+        """Say why steps hang: what each waits for, who should send it, and the root cause.
 
         Every task is asked; those that are busy answer too, and those that do not are named. The text of
         the answer begins with the root cause.
@@ -286,7 +286,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return found
 
     async def close(self) -> None:
-        """Cancels what runs and releases everything; bounded in time, may be called twice."""
+        """Cancel what runs and releases everything; bounded in time, may be called twice."""
         if self._closed:
             return
         self._closed = True

@@ -48,7 +48,7 @@ _REMEMBERED = 1024
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
-    """The options by which ``reset`` finds the kind of session.
+    """Return the options by which ``reset`` finds the kind of session.
 
     Raises:
         TypeError: for an argument of a wrong type.
@@ -61,7 +61,7 @@ def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
 
 
 def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the containers that ``reset`` is to clear.
+    """Return the names of the containers that ``reset`` is to clear.
 
     Raises:
         TypeError: unless they are a sequence of strings; one string is none.
@@ -79,7 +79,7 @@ def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check_run_arguments(options: Any, run_metadata: Any) -> None:
-    """Checks what a run is asked beside fetches and feeds, before anything runs.
+    """Check what a run is asked beside fetches and feeds, before anything runs.
 
     Raises:
         TypeError: for an argument of a wrong type.
@@ -146,7 +146,7 @@ class BaseSession:
         return self._closed
 
     def as_default(self) -> AbstractContextManager[Any]:
-        """Makes this the default session of the calling thread or asyncio child for a block; does not
+        """Make this the default session of the calling thread or asyncio child for a block; do not
         close it."""
         return DEFAULT_SESSIONS.entered(self)
 
@@ -160,7 +160,7 @@ class BaseSession:
         default_graphs().push(self._graph)
 
     def _leave_defaults(self) -> None:
-        """Undoes ``_enter_defaults``; also in another thread or child, which has defaults of its own."""
+        """Undoe ``_enter_defaults``; also in another thread or child, which has defaults of its own."""
         if self._entered:
             self._entered = False
             default_graphs().remove(self._graph)
@@ -179,7 +179,8 @@ class BaseSession:
         )
 
     def timelines(self) -> list[StepStats]:
-        """The last steps, eight at most, that ``graph_options.timeline_step`` had traced, oldest first.
+        """Return the last steps, eight at most, that ``graph_options.timeline_step`` had traced, oldest
+        first.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -188,7 +189,7 @@ class BaseSession:
         return self._session.timelines() if isinstance(self._session, CostModelSession) else []
 
     def _name_operation(self, error: OpError) -> None:
-        """Gives an error the operation of the graph that failed, as ``op``."""
+        """Give an error the operation of the graph that failed, as ``op``."""
         if error.op is None and error.node:
             with contextlib.suppress(KeyError, ValueError):
                 error.op = self._graph.get_operation_by_name(error.node)
@@ -206,7 +207,7 @@ class BaseSession:
         return self._placing().placement()
 
     def _placing(self) -> DirectSession:
-        """The session behind the face, which tells where it places nodes.
+        """Return the session behind the face, which tells where it places nodes.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -218,7 +219,7 @@ class BaseSession:
         return direct
 
     def _reattachable(self) -> Any:
-        """The remote session behind the face.
+        """Return the remote session behind the face.
 
         Raises:
             UnimplementedError: for a session in this process.
@@ -244,7 +245,7 @@ class BaseSession:
     # -- debugging -----------------------------------------------------------------------------
 
     def debug_dumps(self) -> list[DebugDump]:
-        """The watched values that went to ``memory://``, in the order in which they were seen.
+        """Return the watched values that went to ``memory://``, in the order in which they were seen.
 
         They stay until ``clear_debug_dumps``, also when the session is closed.
 
@@ -254,7 +255,7 @@ class BaseSession:
         return self._dump_store().dumps()
 
     def debug_reports(self) -> list[DebugReport]:
-        """What became of the debugged runs, in the order in which they ended; of the last 1024.
+        """Return what became of the debugged runs, in the order in which they ended; of the last 1024.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -262,7 +263,7 @@ class BaseSession:
         return self._dump_store().reports()
 
     def clear_debug_dumps(self) -> None:
-        """Lets go of what debugged runs left in memory.
+        """Let go of what debugged runs left in memory.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -283,7 +284,7 @@ class BaseSession:
     # -- requests ------------------------------------------------------------------------------
 
     def _request(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Request:
-        """The request of a run; remembered for fetches of a common form."""
+        """Return the request of a run; remembered for fetches of a common form."""
         self._check_usable()
         self._runs += 1
         if self._graph.version != self._growth.version:
@@ -300,7 +301,7 @@ class BaseSession:
         return request
 
     def _warm_request(self, fetches: Any, feeds: Any) -> Request:
-        """The request that a run of these fetches and feeds will be."""
+        """Return the request that a run of these fetches and feeds will be."""
         if feeds is None:
             keys: Sequence[Any] = ()
         elif isinstance(feeds, Mapping):
@@ -310,7 +311,7 @@ class BaseSession:
         return self._request(fetches, dict.fromkeys(keys))
 
     def _look_at_graph(self) -> None:
-        """Takes in that the graph was changed since the run before."""
+        """Take in that the graph was changed since the run before."""
         self._growth.look(self._runs)
         if self._graph.restrictions != self._restrictions:
             # What was fed or fetched before may be forbidden by now.
@@ -342,7 +343,7 @@ class BaseSession:
         )
 
     def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
-        """The request of a callable, and what its arguments feed."""
+        """Return the request of a callable, and what its arguments feed."""
         keys = checked_feed_list(feed_list)
         flat = flatten_feed_keys(keys)
         request = self._new_request(fetches, tuple(flat))
@@ -354,14 +355,14 @@ class BaseSession:
         return request, Arguments(keys, names, plain=plain)
 
     def _release(self) -> None:
-        """Lets go of requests and callables when the session closes."""
+        """Let go of requests and callables when the session closes."""
         self._requests.clear()
         for made in list(self._callables):
             made.release()
         self._callables.clear()
 
     def _let_go(self, plan: Any) -> None:
-        """Forgets a plan that the session keeps no longer; the next run of its requests asks again."""
+        """Forget a plan that the session keeps no longer; the next run of its requests asks again."""
         for request in list(self._requests.values()):
             if request.plan is plan:
                 request.plan = None
@@ -390,7 +391,7 @@ class BaseSession:
             )
 
     def _timeout(self, options: RunOptions | None) -> float | None:
-        """The limit that the caller set for a run, in seconds; ``None`` for the default."""
+        """Return the limit that the caller set for a run, in seconds; ``None`` for the default."""
         if options is not None and options.timeout_in_ms:
             return options.timeout_in_ms / 1000
         return self._config.operation_timeout

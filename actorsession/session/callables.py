@@ -24,7 +24,7 @@ __all__ = ["Arguments", "AsyncCallable", "Callable", "checked_feed_list"]
 
 
 def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
-    """The feed keys of a callable.
+    """Return the feed keys of a callable.
 
     Raises:
         TypeError: if they are neither a list nor a tuple.
@@ -101,7 +101,7 @@ class _Prepared:
         self._accepts = accept_options or bool(arguments.keys)
 
     def release(self) -> None:
-        """Lets go of the plan; every later call says that the session is closed."""
+        """Let go of the plan; every later call says that the session is closed."""
         self._request = None
 
     def _checked(self, options: Any, run_metadata: Any) -> Request:
@@ -142,7 +142,7 @@ class Callable(_Prepared):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs the step; see ``Session.run``.
+        """Run the step; see ``Session.run``.
 
         Args:
             values: what to feed, in the order of the feed list, of which further ones are ignored, as
@@ -176,7 +176,7 @@ class AsyncCallable(_Prepared):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs the step; see ``AsyncSession.run`` and ``Callable``."""
+        """Run the step; see ``AsyncSession.run`` and ``Callable``."""
         request = self._checked(options, run_metadata)
         fed = self._arguments.values(values)
         return await self._session._run_request(request, fed, options, run_metadata)

@@ -55,7 +55,7 @@ class Conversion:
         return list(self.feed(key, value))
 
     def fed_in_parts(self, key: Any) -> list[Any]:
-        """The keys of ``fed``, before there is a value.
+        """Return the keys of ``fed``, before there is a value.
 
         Raises:
             TypeError: if such objects cannot be fed in a partial run.
@@ -80,7 +80,7 @@ def register_session_run_conversion_functions(
     feed_function: FeedFunction | None = None,
     feed_function_for_partial_run: PartialFeedFunction | None = None,
 ) -> None:
-    """Lets sessions fetch and feed objects of a class, which stand for any number of tensors.
+    """Let sessions fetch and feed objects of a class, which stand for any number of tensors.
 
     Lists, tuples, dicts and attrs objects are taken apart before conversions are looked up.
 
@@ -110,7 +110,7 @@ def register_session_run_conversion_functions(
 
 
 def conversion_of(value: Any) -> Conversion | None:
-    """The conversion of an object, if its class has one."""
+    """Return the conversion of an object, if its class has one."""
     for conversion in _CONVERSIONS:
         if isinstance(value, conversion.tensor_type):
             return conversion

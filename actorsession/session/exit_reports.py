@@ -24,17 +24,17 @@ _tellers: dict[str, ExitReporter] = {}
 
 
 def register_exit_reporter(address: str, teller: ExitReporter) -> None:
-    """Has errors of sessions at an address say what a teller knows."""
+    """Have errors of sessions at an address say what a teller knows."""
     _tellers[address] = teller
 
 
 def unregister_exit_reporter(address: str) -> None:
-    """Takes a teller back; one that was never there is fine."""
+    """Take a teller back; one that was never there is fine."""
     _tellers.pop(address, None)
 
 
 async def add_exit_status(error: UnavailableError, target: str) -> UnavailableError:
-    """Adds to an error how the process of its task ended, where that is known.
+    """Add to an error how the process of its task ended, where that is known.
 
     Args:
         error: of a session; it is changed.

@@ -30,11 +30,11 @@ class DirectSessionFactory(SessionFactory):
         self._metadata: dict[tuple[str, int], weakref.ref[DirectSession]] = {}
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Serves the empty target."""
+        """Serve the empty target."""
         return options.target == ""
 
     def new_session(self, graph: Graph, options: SessionOptions) -> DirectSession:
-        """Makes a session in this process.
+        """Make a session in this process.
 
         Raises:
             InvalidArgumentError: for a negative version, a name and version that a living session has, a
@@ -78,7 +78,7 @@ class DirectSessionFactory(SessionFactory):
                     del self._metadata[key]
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Gives up the steps of every local session, clears containers and closes the sessions."""
+        """Give up the steps of every local session, clears containers and close the sessions."""
         with self._lock:
             sessions = list(self._sessions)
         for session in sessions:
@@ -91,21 +91,21 @@ class RemoteSessionFactory(SessionFactory):
     """Sessions that a master runs."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Serves addresses of the registered transports, and ``grpc://``, which stands for ``tcp://``."""
+        """Serve addresses of the registered transports, and ``grpc://``, which stands for ``tcp://``."""
         scheme, separator, _ = _address(options.target).partition("://")
         return bool(separator) and scheme in transport_schemes()
 
     def new_session(self, graph: Graph, options: SessionOptions) -> RemoteSession:
-        """Makes a session of the master at the target."""
+        """Make a session of the master at the target."""
         return RemoteSession(graph, _address(options.target), options.config)
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Has the master at the target close its sessions and clear containers; see ``reset_master``."""
+        """Have the master at the target close its sessions and clear containers; see ``reset_master``."""
         await reset_master(_address(options.target), options.config, containers)
 
 
 def _address(target: str) -> str:
-    """The address of a target; TensorFlow's programs say ``grpc`` for what is plain TCP here."""
+    """Return the address of a target; TensorFlow's programs say ``grpc`` for what is plain TCP here."""
     if "grpc" in transport_schemes() or not target.startswith("grpc://"):
         return target
     return f"tcp://{target.removeprefix('grpc://')}"

@@ -45,11 +45,11 @@ class SessionFactory:
     """A kind of session; subclass it, and register an instance or name the class as an entry point."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Whether this kind of session serves a target; asked for every session that is made."""
+        """Return whether this kind of session serves a target; asked for every session that is made."""
         raise NotImplementedError
 
     def new_session(self, graph: Graph, options: SessionOptions) -> Any:
-        """Makes a session; does no I/O.
+        """Make a session; do no I/O.
 
         Args:
             graph: the graph that it will run.
@@ -66,7 +66,7 @@ class SessionFactory:
         raise NotImplementedError
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Closes every session of the target and clears containers of its state.
+        """Close every session of the target and clears containers of its state.
 
         Args:
             options: target and settings.
@@ -85,7 +85,7 @@ _LOCK = threading.Lock()
 
 
 def register_factory(runtime_type: str, factory: SessionFactory) -> None:
-    """Adds a kind of session.
+    """Add a kind of session.
 
     Args:
         runtime_type: its name, such as ``DIRECT_SESSION``.
@@ -105,13 +105,13 @@ def register_factory(runtime_type: str, factory: SessionFactory) -> None:
 
 
 def registered_factories() -> tuple[str, ...]:
-    """The names of all registered kinds of session, sorted."""
+    """Return the names of all registered kinds of session, sorted."""
     _import_our_own()
     return tuple(sorted(_FACTORIES.copy()))
 
 
 def get_factory(options: SessionOptions) -> SessionFactory:
-    """The one factory that accepts the options.
+    """Return the one factory that accepts the options.
 
     Raises:
         NotFoundError: if none does, with the kinds that are registered.
@@ -141,7 +141,8 @@ def get_factory(options: SessionOptions) -> SessionFactory:
 
 
 def _accepting(options: SessionOptions, problems: list[str]) -> list[str]:
-    """The names of the factories that accept the options; what failed goes to ``problems``, in words."""
+    """Return the names of the factories that accept the options; what failed goes to ``problems``, in
+    words."""
     found = []
     for name, factory in sorted(_FACTORIES.copy().items()):  # a copy, because others may register
         try:
@@ -155,12 +156,12 @@ def _accepting(options: SessionOptions, problems: list[str]) -> list[str]:
 
 
 def _import_our_own() -> None:
-    """Has the factories of the library registered, which stand on this module."""
+    """Have the factories of the library registered, which stand on this module."""
     from actorsession.session import factories  # noqa: F401 - registers them
 
 
 def _load_entry_points() -> list[str]:
-    """Registers the kinds of session that other distributions bring along; what failed, in words."""
+    """Register the kinds of session that other distributions bring along; what failed, in words."""
     problems = []
     from importlib.metadata import (
         entry_points,  # a tenth of the time that importing the package takes

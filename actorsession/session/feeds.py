@@ -31,7 +31,7 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 
 def feed_tensor(graph: Graph, key: Any) -> Tensor:
-    """The tensor that a feed key stands for.
+    """Return the tensor that a feed key stands for.
 
     Raises:
         TypeError: for any bad key, as in TensorFlow: an operation, an unknown name, a wrong type.
@@ -140,7 +140,7 @@ def flatten_feed_keys(keys: Iterable[Any]) -> list[Any]:
 
 
 def converter(tensor: Tensor, owner: Any = None) -> Converter:
-    """The function that turns a fed value into an array (or scalar) for ``tensor``.
+    """Return the function that turns a fed value into an array (or scalar) for ``tensor``.
 
     A value that is neither array nor plain Python may have a method ``_feed_value(tensor, owner)``, which
     gives what is fed in its place.
@@ -186,7 +186,7 @@ def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
 
 
 def _exact_ints(dtype: DType) -> tuple[int, int]:
-    """The ints that a scalar of the type holds exactly and numpy's type takes as they are."""
+    """Return the ints that a scalar of the type holds exactly and numpy's type takes as they are."""
     if dtype.is_integer:
         info = np.iinfo(dtype.np_dtype)
         return int(info.min), int(info.max)
@@ -278,5 +278,5 @@ def _encoded(array: Any, tensor: Tensor) -> Any:
 
 
 def strings_as_fed(value: Any) -> Any:
-    """What fetching a fed string tensor gives: the very objects that were fed, in an array."""
+    """Return what fetching a fed string tensor gives: the very objects that were fed, in an array."""
     return np.array(value, dtype=object)

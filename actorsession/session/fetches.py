@@ -45,7 +45,7 @@ class FetchPlan:
 
 
 def check_not_empty(graph: Graph) -> None:
-    """Refuses a graph without operations.
+    """Refuse a graph without operations.
 
     Raises:
         RuntimeError: if the graph has none.
@@ -55,7 +55,7 @@ def check_not_empty(graph: Graph) -> None:
 
 
 def map_fetches(graph: Graph, fetches: Any, wrap: Wrap | None = None) -> FetchPlan:
-    """Takes a structure of fetches apart.
+    """Take a structure of fetches apart.
 
     Args:
         graph: the session's graph.
@@ -216,7 +216,7 @@ class _Mapper:
 
 
 def _remade(kind: Any, *args: Any, **kwargs: Any) -> Any:
-    """An object of a container's class with the values in place of the fetches."""
+    """Return an object of a container's class with the values in place of the fetches."""
     try:
         return kind(*args, **kwargs)
     except TypeError as exc:
@@ -228,12 +228,12 @@ def _remade(kind: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _argument(field: Any) -> str:
-    """The name by which an attrs class takes a field; private fields lose their underscores."""
+    """Return the name by which an attrs class takes a field; private fields lose their underscores."""
     return getattr(field, "alias", None) or str(field.name).lstrip("_")
 
 
 def reading_of(handle: Tensor) -> Tensor | None:
-    """The reading of the variable behind a handle, as in ``run("w:0")``, if there is one."""
+    """Return the reading of the variable behind a handle, as in ``run("w:0")``, if there is one."""
     for op in handle.consumers():
         if op.type == "ReadVariableOp" and not op.control_inputs:
             return op.outputs[0]
@@ -284,7 +284,8 @@ def fetch_key(fetches: Any) -> Any:
 
 
 def _is_element(fetch: Any) -> bool:
-    """Whether an object other than those known stands for one tensor or operation, and is no container."""
+    """Return whether an object other than those known stands for one tensor or operation, and is no
+    container."""
     if not hasattr(fetch, "_as_graph_element") or isinstance(fetch, (list, tuple, Mapping)):
         return False
     return not hasattr(type(fetch), "__attrs_attrs__") and conversion_of(fetch) is None

@@ -53,7 +53,7 @@ class GraphMutationMonitor:
         self.nodes = 0
 
     def look(self, runs: int) -> None:
-        """Takes in that the graph changed.
+        """Take in that the graph changed.
 
         Args:
             runs: how many runs the session has made so far.
@@ -83,7 +83,7 @@ class GraphMutationMonitor:
         self.version = version
 
     def _has_taken_in(self, op: Operation) -> bool:
-        """Whether the session knows a node, or the loop or cond that it is inside of."""
+        """Return whether the session knows a node, or the loop or cond that it is inside of."""
         construct = self._graph.construct_of(op)
         while construct is not None:
             try:
@@ -107,7 +107,7 @@ class GraphMutationMonitor:
 
 
 def _change(element: Tensor | Operation) -> tuple[str, str]:
-    """What happened to a tensor that was refined, or to an operation that reads something else."""
+    """Return what happened to a tensor that was refined, or to an operation that reads something else."""
     if isinstance(element, Operation):
         inputs = ", ".join(t.name for t in element.inputs)
         return (

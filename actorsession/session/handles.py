@@ -77,7 +77,7 @@ class TensorHandle:
         return self._dtype
 
     def eval(self) -> Any:
-        """The value, as a fetch gives it; does not wait, in either kind of session.
+        """Return the value, as a fetch gives it; does not wait, in either kind of session.
 
         Raises:
             TypeError: if this object no longer manages the value's life.
@@ -89,7 +89,7 @@ class TensorHandle:
         return value.copy() if isinstance(value, np.ndarray) else value
 
     def delete(self) -> None:
-        """Deletes the value now.
+        """Delete the value now.
 
         Raises:
             TypeError: if this object no longer manages the value's life.
@@ -101,13 +101,13 @@ class TensorHandle:
         self._keeper.delete(self._handle)
 
     def get_raw_handle(self) -> str:
-        """The string, for a caller who manages the value's life from now on: it stays until it is
+        """Return the string, for a caller who manages the value's life from now on: it stays until it is
         deleted by ``delete_session_tensor``, or the session ends."""
         self._finalizer.detach()
         return self._handle
 
     def to_numpy_array(self) -> Any:
-        """The handle as what the placeholder of ``get_session_tensor`` is fed: an array of rank 0."""
+        """Return the handle as what the placeholder of ``get_session_tensor`` is fed: an array of rank 0."""
         return np.array(self._handle.encode(), object)
 
     def _check_managed(self) -> None:
@@ -118,7 +118,7 @@ class TensorHandle:
             )
 
     def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
-        """What is fed to ``tensor`` in place of this object; borrowed, never changes."""
+        """Return what is fed to ``tensor`` in place of this object; borrowed, never changes."""
         if owner is not self._keeper:
             raise InvalidArgumentError(
                 f"handle {self._handle!r} belongs to another session than the one that is fed: fetch "
@@ -148,7 +148,7 @@ class _DeadHandles:
         self._names: deque[str] = deque()
 
     def add(self, handle: str) -> None:
-        """Takes a handle in, and deletes a batch if it is full; called by finalisers."""
+        """Take a handle in, and deletes a batch if it is full; called by finalisers."""
         self._names.append(handle)
         if len(self._names) >= _BATCH:
             self._delete_batch()
@@ -200,7 +200,7 @@ class HandleKeeper:
     # -- feeds ---------------------------------------------------------------------------------
 
     def converter(self, tensor: Tensor) -> Converter:
-        """The function that turns a fed value into one for ``tensor``.
+        """Return the function that turns a fed value into one for ``tensor``.
 
         Handles that are fed to a placeholder for them are moved to its device first.
         """
@@ -240,12 +240,12 @@ class HandleKeeper:
     # -- values --------------------------------------------------------------------------------
 
     def value(self, handle: str) -> Any:
-        """The value behind a handle; borrowed, never changes."""
+        """Return the value behind a handle; borrowed, never changes."""
         self._check_usable()
         return self._store.get(handle, handle.rpartition(";")[2])
 
     def delete(self, handle: str) -> None:
-        """Deletes the value behind a handle."""
+        """Delete the value behind a handle."""
         self._check_usable()
         self._store.remove(handle)
 
@@ -264,7 +264,7 @@ class _Mover:
         self._lock = threading.Lock()  # held while a plan is made
 
     def run(self, handle: str, source: str, wanted: str, dtype: DType) -> Any:
-        """The value as it arrives on the device ``wanted``."""
+        """Return the value as it arrives on the device ``wanted``."""
         key = (source, wanted, dtype)
         plan = self._plans.get(key)
         if plan is None:

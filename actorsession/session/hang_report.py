@@ -170,7 +170,7 @@ def _rank(cause: Cause) -> tuple[int, float]:
 
 
 def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
-    """The values that are waited for, by step and key, with the session of each step.
+    """Return the values that are waited for, by step and key, with the session of each step.
 
     Whoever collects what tasks say asks their senders what has become of them.
     """
@@ -189,7 +189,7 @@ def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
 def explain(
     waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0
 ) -> HangReport:
-    """Makes sense of what tasks say.
+    """Make sense of what tasks say.
 
     Args:
         waits: what each says; of a task that was asked several times all of it.
@@ -288,7 +288,7 @@ class _Explainer:
         return replace(cause, reason=str(pool))
 
     def _follow(self, step_id: int, first: str, nodes: tuple[str, ...]) -> Iterable[Cause]:
-        """The causes below one value, each with the way to it; every value is looked at once."""
+        """Return the causes below one value, each with the way to it; every value is looked at once."""
         ways: list[tuple[str, ...]] = [(first,)]
         seen: set[str] = set()
         while ways and len(seen) < _FOLLOWED:
@@ -310,7 +310,7 @@ class _Explainer:
     def _end_of(
         self, step_id: int, way: tuple[str, ...], nodes: tuple[str, ...], sent: SentKey | None
     ) -> Cause:
-        """The cause at the end of a chain."""
+        """Return the cause at the end of a chain."""
         try:
             key = parse_key(way[-1])
         except InvalidArgumentError as error:
@@ -331,13 +331,13 @@ class _Explainer:
 
 
 def _fed_name(key: RendezvousKey) -> str:
-    """The tensor that a key of a partial run feeds, if it is such a key."""
+    """Return the tensor that a key of a partial run feeds, if it is such a key."""
     parts = key.edge_name.split("_", 2)
     return parts[2] if len(parts) == 3 and parts[0] == "feed" else ""
 
 
 def _identity(cause: Cause) -> tuple[str, ...]:
-    """What makes two causes the same: where they are, not how one got there."""
+    """Return what makes two causes the same: where they are, not how one got there."""
     if cause.kind in (LOST, UNFED):
         return cause.kind, cause.chain[-1]
     if cause.kind == CIRCLE:
@@ -355,7 +355,7 @@ def _cause(
 
 
 def _shortened(way: tuple[str, ...]) -> tuple[str, ...]:
-    """The first keys of a chain, and the last, which is where the cause is."""
+    """Return the first keys of a chain, and the last, which is where the cause is."""
     return way if len(way) <= _IN_A_ROW else (*way[: _IN_A_ROW - 1], way[-1])
 
 

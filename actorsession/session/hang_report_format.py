@@ -23,7 +23,7 @@ _ROWS = 5
 
 
 def format_cause(cause: Cause) -> str:
-    """One cause in a sentence, without the full stop."""
+    """Return one cause in a sentence, without the full stop."""
     said = _VERDICTS.get(cause.kind, _moment)(cause)
     if cause.kind == "circle":
         return said
@@ -89,7 +89,7 @@ _VERDICTS = {
 
 
 def tensor(edge: str) -> str:
-    """The tensor of an edge's name, ``edge_3_add:0``; ``^add`` is a control edge."""
+    """Return the tensor of an edge's name, ``edge_3_add:0``; ``^add`` is a control edge."""
     parts = edge.split("_", 2)
     return parts[2] if len(parts) == 3 and parts[0] in ("edge", "feed", "fetch") else edge
 
@@ -101,7 +101,7 @@ def _kernel(kernel: Cause | KernelNow) -> str:
 
 
 def _way(cause: Cause) -> str:
-    """What waits for a cause."""
+    """Return what waits for a cause."""
     if not cause.chain:
         return ""
     first = parse_key(cause.chain[0])

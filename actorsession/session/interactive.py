@@ -24,7 +24,7 @@ _ACTIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 
 
 def _install(session: BaseSession, graph: Graph | None) -> None:
-    """Makes a session the default, and its graph too if it was named."""
+    """Make a session the default, and its graph too if it was named."""
     if _ACTIVE:
         _log.warning(
             "another interactive session is open (%d in all): it keeps its variables until it is closed",
@@ -37,7 +37,7 @@ def _install(session: BaseSession, graph: Graph | None) -> None:
 
 
 def _uninstall(session: BaseSession, graph: Graph | None) -> None:
-    """Undoes ``_install``; in any order, and also when the defaults were never entered here."""
+    """Undoe ``_install``; in any order, and also when the defaults were never entered here."""
     if session in _ACTIVE:
         _ACTIVE.discard(session)
         DEFAULT_SESSIONS.remove(session)
@@ -75,7 +75,7 @@ class InteractiveSession(Session):
         self.close()
 
     def close(self) -> None:
-        """Closes the session; the defaults are again what they were. May be called twice.
+        """Close the session; the defaults are again what they were. May be called twice.
 
         Raises:
             RuntimeError: as ``Session.close``; then the session stays open, and the default.
@@ -116,6 +116,6 @@ class AsyncInteractiveSession(AsyncSession):
         await self.close()
 
     async def close(self) -> None:
-        """Closes the session; the defaults are again what they were. May be called twice."""
+        """Close the session; the defaults are again what they were. May be called twice."""
         _uninstall(self, self._named)
         await super().close()

@@ -31,7 +31,7 @@ _FOLLOWED = 2000
 def local_wait_graph(
     steps: Sequence[Step], task: str, gate: Gate, pools: Sequence[KernelPool] = ()
 ) -> TaskWaits:
-    """What steps of this process wait for.
+    """Return what steps of this process wait for.
 
     Args:
         steps: those under way.
@@ -53,7 +53,7 @@ def local_wait_graph(
 
 
 def _follow(step: Step, waits: StepWaits, stacks: Stacks) -> list[SentKey]:
-    """What has become of the values that a step waits for, and of those that these wait for."""
+    """Return what has become of the values that a step waits for, and of those that these wait for."""
     known: dict[str, SentKey] = {}
     asked = [key for waiter in waits.waiters for key in waiter.keys]
     while asked and len(known) < _FOLLOWED:

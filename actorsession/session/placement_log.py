@@ -19,7 +19,7 @@ _log = logging.getLogger("actorsession.session")
 
 
 def log_devices(devices: Sequence[DeviceAttributes]) -> None:
-    """Logs the devices of a session that is made, the client device first."""
+    """Log the devices of a session that is made, the client device first."""
     lines = (
         f"{d.name} -> device type: {d.device_type}, memory limit: {d.memory_limit} bytes"
         for d in devices
@@ -28,7 +28,7 @@ def log_devices(devices: Sequence[DeviceAttributes]) -> None:
 
 
 def log_placement(nodes: Iterable[NodeDef], placed: Mapping[str, Placed]) -> None:
-    """Logs a line for each node that was placed: name, type, device and reason."""
+    """Log a line for each node that was placed: name, type, device and reason."""
     for node in nodes:
         where = placed.get(node.name)
         if where is not None:

@@ -63,7 +63,7 @@ class Request:
     binding: threading.Lock = field(default_factory=threading.Lock)
 
     def bind(self, plan: Any) -> None:
-        """Takes a plan whose signature has the same names, maybe in another order.
+        """Take a plan whose signature has the same names, maybe in another order.
 
         Afterwards ``feeds`` gives values in the plan's order and ``result`` takes them so. Threads that
         make the same request for the first time at once all come here: the lock keeps one of them from
@@ -81,7 +81,7 @@ class Request:
             self.plan = plan
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:
-        """The caller's values as arrays, in the order of the plan's feeds."""
+        """Return the caller's values as arrays, in the order of the plan's feeds."""
         converted = [
             convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
         ]
@@ -90,7 +90,7 @@ class Request:
         return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
 
     def converts_much(self, values: Sequence[Any]) -> bool:
-        """Whether ``feeds`` has to make large arrays of others, or to look at each of many strings."""
+        """Return whether ``feeds`` has to make large arrays of others, or to look at each of many strings."""
         if not large_arrays(values):
             return False
         return any(
@@ -99,7 +99,7 @@ class Request:
         )
 
     def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
-        """The caller's structure.
+        """Return the caller's structure.
 
         Args:
             feeds: what ``feeds`` made.

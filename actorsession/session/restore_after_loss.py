@@ -31,7 +31,7 @@ _NAMED = 20
 
 
 def call_restore(restore: Callable[..., Any], session: Any, lost: Collection[str]) -> Any:
-    """Calls a function that restores state: with the session, and with the names lost if it takes them.
+    """Call a function that restores state: with the session, and with the names lost if it takes them.
 
     Args:
         restore: the function. A second argument that has a default is its own.
@@ -51,7 +51,7 @@ def call_restore(restore: Callable[..., Any], session: Any, lost: Collection[str
 
 
 def parts_to_run(graph: Graph, fetches: Any, lost: Collection[str]) -> list[Operation]:
-    """The operations of a restore that are to be run.
+    """Return the operations of a restore that are to be run.
 
     Args:
         graph: the session's graph.
@@ -125,12 +125,12 @@ def _needed(op: Operation) -> Iterator[Operation]:
 
 
 def _written_to_run(op: Operation) -> frozenset[str]:
-    """The variables that are written when an operation is run."""
+    """Return the variables that are written when an operation is run."""
     return frozenset([name for needed in _needed(op) for name in _own_writes(needed)])
 
 
 def _own_writes(op: Operation) -> frozenset[str]:
-    """The variables that an operation writes itself."""
+    """Return the variables that an operation writes itself."""
     handles = [tensor for tensor in op.inputs if tensor.dtype is resource]
     if op.type in CONSTRUCTS:
         inner = [node for node, takes_handle in nodes_inside(op.plain) if takes_handle]
@@ -142,19 +142,19 @@ def _own_writes(op: Operation) -> frozenset[str]:
 
 
 def _writes(op_type: str) -> bool:
-    """Whether operations of a type change what their handles refer to, as far as is known."""
+    """Return whether operations of a type change what their handles refer to, as far as is known."""
     if op_type in _READS or op_type in CONSTRUCTS or not is_registered(op_type):
         return False
     return lookup(op_type).stateful
 
 
 def _changes_state(op: Operation) -> bool:
-    """Whether an operation itself does more than compute."""
+    """Return whether an operation itself does more than compute."""
     return bool(_own_writes(op)) or (bool(op.inputs) and _writes(op.type))
 
 
 def _has_effects(op: Operation) -> bool:
-    """Whether anything that an operation needs does more than compute."""
+    """Return whether anything that an operation needs does more than compute."""
     return any(map(_changes_state, _needed(op)))
 
 

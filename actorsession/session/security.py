@@ -26,12 +26,12 @@ TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
 
 
 def shared_token() -> str | None:
-    """The secret that servers and clients must share, if the environment has one."""
+    """Return the secret that servers and clients must share, if the environment has one."""
     return os.environ.get(TOKEN_VARIABLE) or None
 
 
 def shared_security() -> SecurityConfig | None:
-    """The TLS files that ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY`` of the environment name.
+    """Return the TLS files that ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY`` of the environment name.
 
     Raises:
         InvalidArgumentError: if some of the three are set and some are not.
@@ -43,7 +43,7 @@ def shared_security() -> SecurityConfig | None:
 
 
 def security_of(options: RPCOptions) -> SecurityConfig | None:
-    """The TLS files of a session: its own, or else those of the environment.
+    """Return the TLS files of a session: its own, or else those of the environment.
 
     Raises:
         InvalidArgumentError: as for ``shared_security``.
@@ -58,5 +58,5 @@ def security_of(options: RPCOptions) -> SecurityConfig | None:
 
 
 def are_our_files_at_fault(error: Exception) -> bool:
-    """Whether a connection was not even tried, because our own TLS files do not do."""
+    """Return whether a connection was not even tried, because our own TLS files do not do."""
     return isinstance(error, ConnectError) and error.phase == "security"

@@ -98,7 +98,7 @@ class Session(SyncPartialRuns, BaseSession):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Runs what the fetches need and returns their values; see ``AsyncSession.run``.
+        """Run what the fetches need and returns their values; see ``AsyncSession.run``.
 
         Ctrl-C ends the step and leaves the session usable.
 
@@ -166,7 +166,7 @@ class Session(SyncPartialRuns, BaseSession):
         return found
 
     def _call_home(self, callback: CallableType[[], Any]) -> None:
-        """Settles a run: here, or where the connection to the master is."""
+        """Settle a run: here, or where the connection to the master is."""
         thread = self._thread
         if self._direct is not None:
             callback()
@@ -176,7 +176,7 @@ class Session(SyncPartialRuns, BaseSession):
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable:
-        """Prepares a run, so that making it does no graph work; see ``AsyncSession.make_callable``.
+        """Prepare a run, so that making it does no graph work; see ``AsyncSession.make_callable``.
 
         Returns:
             A function of the values to feed; safe for many threads at once, released when the session
@@ -188,7 +188,7 @@ class Session(SyncPartialRuns, BaseSession):
         return made
 
     def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
-        """Does all that the first run of some fetches does before its step begins, and runs nothing; see
+        """Do all that the first run of some fetches does before its step begins, and runs nothing; see
         ``AsyncSession.warm_up``.
 
         Raises:
@@ -215,7 +215,7 @@ class Session(SyncPartialRuns, BaseSession):
         return self._wait(self._session.prepare(request.signature))
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that the session may use, the client device first.
+        """Return the devices that the session may use, the client device first.
 
         Raises:
             CancelledError: if the session is closed.
@@ -227,7 +227,7 @@ class Session(SyncPartialRuns, BaseSession):
         return found
 
     def placement(self) -> dict[str, Placed]:
-        """The device of every node of the graph, with the reason for it.
+        """Return the device of every node of the graph, with the reason for it.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -238,7 +238,7 @@ class Session(SyncPartialRuns, BaseSession):
     def reset(
         target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Closes every session of a target, giving up what runs there, and clears containers.
+        """Close every session of a target, giving up what runs there, and clears containers.
 
         Args:
             target: "" for this process, or the address of a master.
@@ -259,7 +259,7 @@ class Session(SyncPartialRuns, BaseSession):
             thread.stop()
 
     def reattach(self, restore: Any = None) -> Reattached:
-        """Goes on after workers or the master of a remote session have restarted.
+        """Go on after workers or the master of a remote session have restarted.
 
         See ``AsyncSession.reattach``; ``restore`` is a plain function here, or operations.
         """
@@ -273,7 +273,7 @@ class Session(SyncPartialRuns, BaseSession):
         return found
 
     def why(self, within: float = 2.0) -> HangReport:
-        """Says why steps hang, which run in other threads then; see ``AsyncSession.why``.
+        """Say why steps hang, which run in other threads then; see ``AsyncSession.why``.
 
         Raises:
             RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session
@@ -286,7 +286,7 @@ class Session(SyncPartialRuns, BaseSession):
         return found
 
     def close(self) -> None:
-        """Cancels what runs and releases everything; bounded in time, may be called twice.
+        """Cancel what runs and releases everything; bounded in time, may be called twice.
 
         Runs in other threads end with ``CancelledError``, which is not waited for. A session in this
         process may be closed anywhere.
@@ -319,7 +319,7 @@ class Session(SyncPartialRuns, BaseSession):
             thread.stop()
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine on the session's own loop."""
+        """Run a coroutine on the session's own loop."""
         if _in_loop():
             coroutine.close()
             raise RuntimeError(IN_LOOP)
@@ -390,14 +390,14 @@ class _LoopThread:
         return threading.current_thread() is self._thread
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Starts a coroutine; not to be called once the loop was let go."""
+        """Start a coroutine; not to be called once the loop was let go."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
         return future
 
     def result(self, future: concurrent.futures.Future[T]) -> T:
-        """Waits for what ``submit`` gave.
+        """Wait for what ``submit`` gave.
 
         Ctrl-C, or whatever else a signal handler raises, cancels it, and is raised when it has ended, or
         soon if a kernel does not let it end.
@@ -413,7 +413,7 @@ class _LoopThread:
             raise
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine and waits for it; see ``result``.
+        """Run a coroutine and wait for it; see ``result``.
 
         Raises:
             RuntimeError: in a coroutine of a running event loop.
@@ -429,7 +429,7 @@ class _LoopThread:
             self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
-        """Lets the loop go, and waits for its thread if nothing is left for it to do."""
+        """Let the loop go, and wait for its thread if nothing is left for it to do."""
         self.let_go()
         if not self._pending and not self.is_current:
             self._thread.join(_LEFT)

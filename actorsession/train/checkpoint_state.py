@@ -47,7 +47,7 @@ class CheckpointState:
     last_preserved_timestamp: float = 0.0
 
     def to_text(self) -> str:
-        """The state as protobuf text."""
+        """Return the state as protobuf text."""
         lines = []
         if self.model_checkpoint_path:
             lines.append(f"model_checkpoint_path: {_quoted(self.model_checkpoint_path)}")
@@ -61,7 +61,7 @@ class CheckpointState:
 
     @classmethod
     def from_text(cls, text: str) -> CheckpointState:
-        """Reads protobuf text.
+        """Read protobuf text.
 
         Raises:
             ValueError: for text of another form.
@@ -158,7 +158,7 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """The state of a folder, with paths relative to it where the folder's own is relative.
+    """Return the state of a folder, with paths relative to it where the folder's own is relative.
 
     Args:
         save_dir: the folder.
@@ -198,7 +198,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Writes the state file of a folder, whole or not at all.
+    """Write the state file of a folder, whole or not at all.
 
     Args:
         save_dir: the folder; made if it is missing.
@@ -263,7 +263,7 @@ def _state_file(folder: str, latest_filename: str | None) -> str:
 def get_checkpoint_state(
     checkpoint_dir: str, latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """The state of a folder, with paths that the caller can open.
+    """Return the state of a folder, with paths that the caller can open.
 
     Args:
         checkpoint_dir: the folder.
@@ -291,7 +291,7 @@ def get_checkpoint_state(
 
 
 def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
-    """The prefix of a folder's latest checkpoint.
+    """Return the prefix of a folder's latest checkpoint.
 
     Args:
         checkpoint_dir: the folder.
@@ -313,7 +313,7 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """Whether a prefix leads to a checkpoint, of our format or of TensorFlow's.
+    """Return whether a prefix leads to a checkpoint, of our format or of TensorFlow's.
 
     Args:
         checkpoint_prefix: what its files begin with, as ``Saver.save`` returns it.
@@ -339,7 +339,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Removes the files of a checkpoint; those that are not there are no error.
+    """Remove the files of a checkpoint; those that are not there are no error.
 
     Args:
         checkpoint_prefix: what they begin with.
@@ -357,7 +357,7 @@ def remove_checkpoint(
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """The file beside a checkpoint that holds its graph.
+    """Return the file beside a checkpoint that holds its graph.
 
     Args:
         checkpoint_filename: prefix of the checkpoint, or of a shard of it.

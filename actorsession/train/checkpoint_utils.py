@@ -64,7 +64,7 @@ def _prefix(given: Any) -> str:
 
 
 def load_variable(ckpt_dir_or_file: str, name: str) -> Any:
-    """The value of one tensor of a checkpoint.
+    """Return the value of one tensor of a checkpoint.
 
     Args:
         ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
@@ -101,7 +101,7 @@ def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
 
 
 def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
-    """Makes initialisers of variables read a checkpoint; nothing is read before they run.
+    """Make initialisers of variables read a checkpoint; nothing is read before they run.
 
     Args:
         ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
@@ -133,7 +133,7 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
 
 
 def _variables_by_name() -> dict[str, list[Any]]:
-    """The variables of the default graph, parts of one under the name of the whole too."""
+    """Return the variables of the default graph, parts of one under the name of the whole too."""
     graph = get_default_graph()
     found: dict[str, list[Any]] = {}
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
@@ -198,7 +198,7 @@ def _slice_info(variable: Any) -> Any:
 
 
 def _start_from(prefix: str, source: str, variable: Any) -> None:
-    """Gives a variable another initialiser: one that reads the checkpoint."""
+    """Give a variable another initialiser: one that reads the checkpoint."""
     info = _slice_info(variable)
     spec = "" if info is None else write_spec(info.full_shape, info.var_offset, info.var_shape)
     graph = variable.graph

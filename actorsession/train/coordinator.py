@@ -52,7 +52,7 @@ class Coordinator:
     # -- stopping ------------------------------------------------------------------------------
 
     def request_stop(self, ex: BaseException | _ExcInfo | None = None) -> None:
-        """Tells all threads to stop; the first exception is kept for ``join``.
+        """Tell all threads to stop; the first exception is kept for ``join``.
 
         Args:
             ex: why, if something failed: an exception, or what ``sys.exc_info()`` returned. Once stopped by
@@ -77,18 +77,18 @@ class Coordinator:
             self._stop.set()
 
     def clear_stop(self) -> None:
-        """Takes the request to stop back, with its exception."""
+        """Take the request to stop back, with its exception."""
         with self._lock:
             self._joined = False
             self._failure = None
             self._stop.clear()
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested."""
+        """Return whether a stop was requested."""
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits until a stop is requested.
+        """Wait until a stop is requested.
 
         Args:
             timeout: seconds; without limit if left out.
@@ -109,7 +109,7 @@ class Coordinator:
     # -- joining -------------------------------------------------------------------------------
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Adds a thread that ``join`` waits for."""
+        """Add a thread that ``join`` waits for."""
         with self._lock:
             self._registered.add(thread)
 
@@ -119,7 +119,7 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits until a stop is requested or all threads have ended, then until they have.
+        """Wait until a stop is requested or all threads have ended, then until they have.
 
         Args:
             threads: those to wait for, beside the registered ones.
@@ -159,7 +159,7 @@ class Coordinator:
         return self._joined
 
     def raise_requested_exception(self) -> None:
-        """Raises the exception that stop was requested with, if there is one."""
+        """Raise the exception that stop was requested with, if there is one."""
         with self._lock:
             failure = self._failure
         if failure is not None:
@@ -206,13 +206,13 @@ class LooperThread(threading.Thread):
         args: Sequence[Any] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> LooperThread:
-        """Makes such a thread and starts it."""
+        """Make such a thread and start it."""
         looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         looper.start()
         return looper
 
     def run(self) -> None:
-        """Calls the function until the coordinator says stop."""
+        """Call the function until the coordinator says stop."""
         with self._coord.stop_on_exception():
             self.start_loop()
             due = time.monotonic()

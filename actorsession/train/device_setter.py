@@ -34,7 +34,7 @@ def replica_device_setter(
     ps_ops: Collection[str] | None = None,
     ps_strategy: Callable[[Operation], int] | None = None,
 ) -> Callable[[Operation], str] | None:
-    """Makes a device function for ``graph.device``: variables on servers, all else on the worker.
+    """Make a device function for ``graph.device``: variables on servers, all else on the worker.
 
     Device blocks inside the one that uses the function win part by part: ``/device:CPU:1`` inside
     it keeps the job and task that the function chose.
@@ -72,7 +72,7 @@ def replica_device_setter(
     worker = DeviceSpec.parse(worker_device)
 
     def device_of(op: Operation) -> str:
-        """The device of an operation, from what inner blocks asked for (``op.device``)."""
+        """Return the device of an operation, from what inner blocks asked for (``op.device``)."""
         asked = DeviceSpec.parse(op.device)
         if op.device and not merge_devices:
             return op.device

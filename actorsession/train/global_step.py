@@ -19,7 +19,7 @@ __all__ = [
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The variable that counts steps, or ``None`` if the graph has none.
+    """Return the variable that counts steps, or ``None`` if the graph has none.
 
     Args:
         graph: the default graph if left out.
@@ -45,7 +45,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Refuses what cannot count steps.
+    """Refuse what cannot count steps.
 
     Args:
         global_step_tensor: a variable or tensor.
@@ -61,7 +61,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Makes the int64 variable ``global_step``, which starts at 0.
+    """Make the int64 variable ``global_step``, which starts at 0.
 
     Args:
         graph: the default graph if left out.
@@ -85,7 +85,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The variable that counts steps, made if the graph has none.
+    """Return the variable that counts steps, made if the graph has none.
 
     Args:
         graph: the default graph if left out.
@@ -95,7 +95,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The number of steps so far, as a session counts them.
+    """Return the number of steps so far, as a session counts them.
 
     Args:
         sess: the session.

@@ -19,7 +19,7 @@ _log = logging.getLogger("actorsession.train")
 
 
 def write_graph(path: str, graph: Graph) -> None:
-    """Writes a graph, whole or not at all; one with values that cannot be written is left out with a warning.
+    """Write a graph, whole or not at all; one with values that cannot be written is left out with a warning.
 
     Args:
         path: of the file.

@@ -40,7 +40,8 @@ __all__ = [
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> ops.Variable:
-    """The files whose paths fit a pattern, looked up when local variables are initialised and kept then.
+    """Return the files whose paths fit a pattern, looked up when local variables are initialised and kept
+    then.
 
     Args:
         pattern: a string, or a vector of them; see ``matching_files``.
@@ -183,7 +184,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """One row of each tensor, the same of all; arguments as ``input_producer``.
+    """Return one row of each tensor, the same of all; arguments as ``input_producer``.
 
     Args:
         tensor_list: tensors with as many rows each.

@@ -54,7 +54,7 @@ class _Batching:
     seed: int | None = None
 
     def queue(self, types: Sequence[Any], shapes: Any) -> QueueBase:
-        """The queue that holds elements."""
+        """Return the queue that holds elements."""
         if self.mixes is not None:
             return RandomShuffleQueue(
                 self.capacity, self.mixes, types, shapes=shapes, seed=self.seed,
@@ -105,7 +105,7 @@ def _tensors_of(given: Sequence[Any]) -> list[list[Tensor]]:
 
 
 def _checked_keep(keep_input: Any, many: bool) -> Any:
-    """Which elements are wanted: a truth, or a tensor of one or for each row."""
+    """Return which elements are wanted: a truth, or a tensor of one or for each row."""
     if keep_input is True:
         return True
     keep = ops.convert_to_tensor(keep_input)
@@ -119,7 +119,7 @@ def _checked_keep(keep_input: Any, many: bool) -> Any:
 
 
 def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
-    """The shapes of elements, as far as all lists agree on them."""
+    """Return the shapes of elements, as far as all lists agree on them."""
     for tensor in (tensor for each in lists for tensor in each):
         if tensor.shape.rank is None:
             raise ValueError(f"Cannot infer Tensor's rank: {tensor!r}")
@@ -138,7 +138,7 @@ def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
 
 
 def _put(put: Any, tensors: list[Tensor], keep: Any) -> Any:
-    """What puts those elements in that are wanted."""
+    """Return what puts those elements in that are wanted."""
     if keep is True:
         return put(tensors)
     if keep.shape.rank == 1:

@@ -41,7 +41,7 @@ class KeptCheckpoints:
         return [prefix for prefix, _ in self._last]
 
     def set(self, checkpoints: Sequence[tuple[str, float]]) -> None:
-        """Says what was written before.
+        """Say what was written before.
 
         Args:
             checkpoints: prefix and seconds since 1970 of each, the oldest first.
@@ -52,7 +52,7 @@ class KeptCheckpoints:
     def enter(
         self, prefix: str, meta_graph_suffix: str, tell: Callable[[Sequence[str]], None]
     ) -> None:
-        """Enters a checkpoint as the latest, and removes the one that is too many.
+        """Enter a checkpoint as the latest, and removes the one that is too many.
 
         Args:
             prefix: of the checkpoint.

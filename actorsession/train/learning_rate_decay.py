@@ -187,7 +187,7 @@ def cosine_decay_restarts(
 
 
 def _restarted(share: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """How many waves have ended, and how much of the present one has passed.
+    """Return how many waves have ended, and how much of the present one has passed.
 
     Both ways of computing are built. With waves of one length the other one divides 0 by 0, and its
     result is not selected.
@@ -274,7 +274,7 @@ def _wave(share: Tensor) -> Tensor:
 def piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
-    """One value up to the first boundary, the next up to the second, and so on.
+    """Return one value up to the first boundary, the next up to the second, and so on.
 
     Args:
         x: the step: a number, tensor or variable.
@@ -323,7 +323,7 @@ def _boundary(value: Any, step: Tensor) -> Tensor:
 def _rate(
     base: str, learning_rate: Any, global_step: Any, name: str | None
 ) -> Iterator[tuple[Tensor, Tensor, str]]:
-    """Enters the name scope, with the rate at step 0 and the step in its dtype."""
+    """Enter the name scope, with the rate at step 0 and the step in its dtype."""
     _check_step(global_step)
     graph = graph_of(learning_rate, global_step)
     with graph.as_default(), graph.name_scope(name or base) as scope:

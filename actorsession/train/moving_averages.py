@@ -60,7 +60,7 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
-        """Builds one update of averages, and the averages themselves on the first call for each.
+        """Build one update of averages, and the averages themselves on the first call for each.
 
         Args:
             var_list: floating variables and tensors; the trainable variables of the default graph if
@@ -88,11 +88,11 @@ class ExponentialMovingAverage:
                 return control.group(*updates, name=scope)
 
     def average(self, var: Variable | Tensor) -> Variable | None:
-        """The average of a variable or tensor, or ``None`` if there is none."""
+        """Return the average of a variable or tensor, or ``None`` if there is none."""
         return self._averages.get(var)
 
     def average_name(self, var: Variable | Tensor) -> str:
-        """The name that the average of a variable or tensor has, or would get."""
+        """Return the name that the average of a variable or tensor has, or would get."""
         if var in self._averages:
             return self._averages[var].op.name
         graph = var.graph
@@ -101,7 +101,7 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Iterable[Variable] | None = None
     ) -> dict[str, Variable]:
-        """The variables of the default graph by the names under which a checkpoint has their values.
+        """Return the variables of the default graph by the names under which a checkpoint has their values.
 
         Args:
             moving_avg_variables: variables that take the value of their average; the trainable ones

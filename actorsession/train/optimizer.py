@@ -70,7 +70,7 @@ class Optimizer(Subclassing):
                 pass
 
     def get_name(self) -> str:
-        """The name given to the optimiser."""
+        """Return the name given to the optimiser."""
         return self._name
 
     # -- what users call -----------------------------------------------------------------------
@@ -86,7 +86,7 @@ class Optimizer(Subclassing):
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:
-        """Builds one training step: ``compute_gradients`` and ``apply_gradients`` together.
+        """Build one training step: ``compute_gradients`` and ``apply_gradients`` together.
 
         Args:
             loss: what is made smaller, or a function that builds it.
@@ -132,7 +132,7 @@ class Optimizer(Subclassing):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[SparseGradient | None, Variable]]:
-        """Builds the gradient of ``loss`` for each variable; arguments as those of ``minimize``.
+        """Build the gradient of ``loss`` for each variable; arguments as those of ``minimize``.
 
         Tensors may stand beside the variables: their gradients can be had, and not applied.
 
@@ -174,7 +174,7 @@ class Optimizer(Subclassing):
         global_step: Variable | None = None,
         name: str | None = None,
     ) -> Operation:
-        """Builds the updates.
+        """Build the updates.
 
         Args:
             grads_and_vars: pairs as ``compute_gradients`` gives them; those without gradient are
@@ -204,15 +204,15 @@ class Optimizer(Subclassing):
         return train_op
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """The slot ``name`` of a variable, or ``None`` if the optimiser made none."""
+        """Return the slot ``name`` of a variable, or ``None`` if the optimiser made none."""
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots that the optimiser makes per variable, sorted."""
+        """Return the names of the slots that the optimiser makes per variable, sorted."""
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """The optimiser's own variables in the default graph, slots included, by name."""
+        """Return the optimiser's own variables in the default graph, slots included, by name."""
         graph = get_default_graph()
         own = [slot for slots in self._slots.values() for slot in slots.values()]
         own.extend(self._loose.values())
@@ -249,30 +249,30 @@ class Optimizer(Subclassing):
     # -- what subclasses override --------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Makes the tensors of the hyperparameters."""
+        """Make the tensors of the hyperparameters."""
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Makes the slots and other variables that the updates need."""
+        """Make the slots and other variables that the updates need."""
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        """Builds the update of one variable, colocated with it."""
+        """Build the update of one variable, colocated with it."""
         made: Operation = self._resource_apply_dense(grad, var)
         return made
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        """Builds the update for a gradient of some rows; by default the gradient is made dense."""
+        """Build the update for a gradient of some rows; by default the gradient is made dense."""
         if grad.dense_shape is None:
             grad = IndexedSlices(grad.values, grad.indices, dimensions.shape(var.value()))
         return self._apply_dense(to_dense(grad), var)
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
-        """Builds the one operation that stands for all updates."""
+        """Build the one operation that stands for all updates."""
         return control.group(*update_ops, name=name_scope)
 
     # -- what subclasses call ------------------------------------------------------------------
 
     def _tensor(self, value: Any, name: str) -> Tensor:
-        """The tensor of a hyperparameter: a number, tensor, variable or function that gives one."""
+        """Return the tensor of a hyperparameter: a number, tensor, variable or function that gives one."""
         return convert_to_tensor(value() if callable(value) else value, name=name)
 
     def _like(self, value: Tensor | Variable, var: Variable) -> Tensor:
@@ -281,12 +281,12 @@ class Optimizer(Subclassing):
         return tensor if tensor.dtype is var.dtype else cast(tensor, var.dtype)
 
     def _apply(self, op_type: str, var: Variable, inputs: Sequence[Any], **attrs: Any) -> Operation:
-        """Adds an update op; variables among ``inputs`` are given as handles."""
+        """Add an update op; variables among ``inputs`` are given as handles."""
         operands = [item.handle if isinstance(item, Variable) else item for item in inputs]
         return var.add_update(op_type, operands, use_locking=self._use_locking, **attrs)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str | None = None) -> Variable:
-        """The slot of a variable, made of zeros beside it if there is none.
+        """Return the slot of a variable, made of zeros beside it if there is none.
 
         Args:
             var: the variable.
@@ -298,7 +298,7 @@ class Optimizer(Subclassing):
     def _filled_slot(
         self, var: Variable, slot_name: str, value: float, op_name: str | None = None
     ) -> Variable:
-        """The same, made of one number."""
+        """Return the same, made of one number."""
         slots = self._slots.setdefault(slot_name, {})
         if var not in slots:
             with (
@@ -347,7 +347,7 @@ def _check_dtype(what: str, value: Any, dtype: DType) -> None:
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
-    """The variables to change, and tensors of which only the gradient can be had."""
+    """Return the variables to change, and tensors of which only the gradient can be had."""
     if given is None:
         variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
     else:

@@ -118,7 +118,7 @@ class QueueRunner:
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[BaseException], ...]:
-        """Exceptions that say that a loop has come to its end."""
+        """Exception that say that a loop has come to its end."""
         return self._closed_types
 
     @property
@@ -132,7 +132,8 @@ class QueueRunner:
         return self._queue.name
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The names of its operations as TensorFlow's ``QueueRunnerDef``; nothing outside of the scope.
+        """Return the names of its operations as TensorFlow's ``QueueRunnerDef``; nothing outside of the
+        scope.
 
         Args:
             export_scope: a name scope to leave off all names.
@@ -141,7 +142,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner of operations that are in the default graph already.
+        """Return the runner of operations that are in the default graph already.
 
         Args:
             queue_runner_def: their names.
@@ -158,7 +159,7 @@ class QueueRunner:
         daemon: bool = False,
         start: bool = False,
     ) -> list[threading.Thread]:
-        """Makes a thread for each enqueue operation, and one that runs ``cancel_op`` at the end.
+        """Make a thread for each enqueue operation, and one that runs ``cancel_op`` at the end.
 
         Args:
             sess: the session; while it still has threads of this runner, there are no new ones.
@@ -221,7 +222,7 @@ class QueueRunner:
                 self._leave(sess)
 
     def _ended(self, sess: Session, coord: Coordinator | None, exc: BaseException) -> None:
-        """Tells of what a loop has ended with, unless that is the end of the program."""
+        """Tell of what a loop has ended with, unless that is the end of the program."""
         if coord is None:
             self._exceptions.append(exc)
             if not sess.closed:
@@ -231,7 +232,7 @@ class QueueRunner:
         _log.debug("a loop of queue %s has ended: %r", self.name, exc)
 
     def _leave(self, sess: Any) -> bool:
-        """Counts a loop that ends; whether it was the last one."""
+        """Count a loop that ends; whether it was the last one."""
         with self._lock:
             self._runs[sess] -= 1
             return self._runs[sess] == 0
@@ -246,7 +247,7 @@ class QueueRunner:
     def _cancel_at_stop(
         self, sess: Session, coord: Coordinator, loops: Mapping[CancelScope, threading.Thread]
     ) -> None:
-        """Ends the loops: those that wait for the queue with ``cancel_op``, soon the others as well."""
+        """End the loops: those that wait for the queue with ``cancel_op``, soon the others as well."""
         coord.wait_for_stop()
         end = time.monotonic() + _STOP_GRACE
         try:
@@ -261,7 +262,7 @@ class QueueRunner:
     # -- children ------------------------------------------------------------------------------
 
     async def fill(self, session: AsyncSession) -> None:
-        """Runs the enqueue operations on the running event loop until all have come to their end.
+        """Run the enqueue operations on the running event loop until all have come to their end.
 
         Then the queue is closed. Cancelling it ends the steps that put something in.
 
@@ -291,7 +292,7 @@ class QueueRunner:
 
 
 def _of_def(named: Any, scope: str | None) -> tuple[Any, ...]:
-    """What a queue runner is made of, by its names in the default graph."""
+    """Return what a queue runner is made of, by its names in the default graph."""
     graph = get_default_graph()
 
     def found(name: str) -> Any:
@@ -314,7 +315,7 @@ _TYPES_BY_CODE = {t.error_code: t for t in (CancelledError, OutOfRangeError)}
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a queue runner to a collection of the default graph, for ``start_queue_runners``."""
+    """Add a queue runner to a collection of the default graph, for ``start_queue_runners``."""
     get_default_graph().add_to_collection(collection, qr)
 
 
@@ -325,7 +326,7 @@ def start_queue_runners(
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
-    """Starts the threads of all queue runners of the session's graph.
+    """Start the threads of all queue runners of the session's graph.
 
     Args:
         sess: the session; the default session if left out.
@@ -363,7 +364,7 @@ def start_queue_runners(
 async def running_queues(
     session: AsyncSession, collection: str = GraphKeys.QUEUE_RUNNERS
 ) -> AsyncIterator[None]:
-    """Fills the queues of a graph beside the body of an ``async with``.
+    """Fill the queues of a graph beside the body of an ``async with``.
 
     Queues are closed when what fills them comes to its end, so the body sees OutOfRangeError after the last
     element. What fills them is cancelled when the body ends.

@@ -72,7 +72,7 @@ class SaveableObject:
         return graph_of(*[spec.tensor for spec in self.specs])
 
     def wanted_shapes(self) -> list[Any]:
-        """The static shape that each tensor must have in a checkpoint; ``None`` where any will do."""
+        """Return the static shape that each tensor must have in a checkpoint; ``None`` where any will do."""
         return [None] * len(self.specs)
 
     def restore(
@@ -123,7 +123,7 @@ def _is_variable(value: Any) -> bool:
 
 
 def saveables_of(var_list: Any) -> list[SaveableObject]:
-    """What a saver saves, ordered by name.
+    """Return what a saver saves, ordered by name.
 
     Args:
         var_list: variables and saveable objects in a list, or by the name that they have in the checkpoint.

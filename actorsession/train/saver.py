@@ -140,7 +140,7 @@ class Saver:
     # -- what it is ----------------------------------------------------------------------------
 
     def build(self) -> None:
-        """Adds the nodes, for a saver that was made with ``defer_build``; a second call does nothing.
+        """Add the nodes, for a saver that was made with ``defer_build``; a second call does nothing.
 
         Raises:
             ValueError: if there is nothing to save.
@@ -200,7 +200,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Writes a checkpoint, whole or not at all.
+        """Write a checkpoint, whole or not at all.
 
         Args:
             sess: a ``Session`` in which the variables have values.
@@ -246,7 +246,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Writes a checkpoint of an ``AsyncSession``; see ``save``.
+        """Write a checkpoint of an ``AsyncSession``; see ``save``.
 
         Files are written in threads, the loop goes on. A call that is cancelled leaves a whole checkpoint, or
         none.
@@ -262,7 +262,7 @@ class Saver:
         return await asyncio.to_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
-        """Checks what is known before anything runs."""
+        """Check what is known before anything runs."""
         if self._def is None and not self._is_empty:
             raise RuntimeError(_UNBUILT)
         latest = latest or DEFAULT_FILENAME
@@ -288,7 +288,7 @@ class Saver:
         )
 
     def _finish(self, plan: _Save) -> str | None:
-        """What comes after the tensors were written; it works with files and may block."""
+        """Return what comes after the tensors were written; it works with files and may block."""
         if plan.write_state and not self._is_empty:
 
             def tell(kept: Sequence[str]) -> None:
@@ -304,7 +304,7 @@ class Saver:
         return None if self._is_empty else plan.prefix
 
     def _write_graph(self, path: str, graph: Graph) -> None:
-        """Writes the graph beside a checkpoint; a subclass may have another form for it."""
+        """Write the graph beside a checkpoint; a subclass may have another form for it."""
         write_graph(path, graph)
 
     # -- which checkpoints are kept ------------------------------------------------------------
@@ -315,7 +315,7 @@ class Saver:
         return self._kept.prefixes
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Says which checkpoints were written before, without their times: they are never removed.
+        """Say which checkpoints were written before, without their times: they are never removed.
 
         Args:
             last_checkpoints: their prefixes, the oldest first.
@@ -325,7 +325,7 @@ class Saver:
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
-        """Says which checkpoints were written before, the oldest first.
+        """Say which checkpoints were written before, the oldest first.
 
         Args:
             last_checkpoints_with_time: prefix and seconds since 1970 of each.
@@ -333,7 +333,7 @@ class Saver:
         self._kept.set(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Goes on with the checkpoints of an earlier program; those without files are left out.
+        """Go on with the checkpoints of an earlier program; those without files are left out.
 
         Args:
             checkpoint_paths: their prefixes, the oldest first.
@@ -344,7 +344,7 @@ class Saver:
     # -- restoring -----------------------------------------------------------------------------
 
     def restore(self, sess: Any, save_path: str | None) -> None:
-        """Gives the variables the values of a checkpoint, of our format or of TensorFlow's.
+        """Give the variables the values of a checkpoint, of our format or of TensorFlow's.
 
         They need no value before. If anything is wrong with the checkpoint no variable changes.
 
@@ -366,7 +366,7 @@ class Saver:
                 sess.run(*step)
 
     async def restore_async(self, sess: Any, save_path: str | None) -> None:
-        """Gives the variables of an ``AsyncSession`` the values of a checkpoint; see ``restore``."""
+        """Give the variables of an ``AsyncSession`` the values of a checkpoint; see ``restore``."""
         check_session(sess, awaited=True)
         step = self._to_restore(sess, save_path)
         if step is not None:
@@ -374,7 +374,7 @@ class Saver:
                 await sess.run(*step)
 
     def _to_restore(self, sess: Any, save_path: Any) -> tuple[str, dict[str, str]] | None:
-        """What the session is to run, and what it is fed."""
+        """Return what the session is to run, and what it is fed."""
         if self._is_empty:
             return None
         if self._def is None:
@@ -401,7 +401,7 @@ def _fed(names: SaverDef, plan: _Save) -> Iterator[dict[Any, str]]:
 
 @contextlib.contextmanager
 def _explained(save_path: Any) -> Iterator[None]:
-    """Adds to errors of restoring what they mean for who restores."""
+    """Add to errors of restoring what they mean for who restores."""
     try:
         yield
     except NotFoundError as exc:

@@ -10,7 +10,7 @@ __all__ = ["check_session", "is_symbolic", "step_number"]
 
 
 def check_session(sess: Any, *, awaited: bool) -> None:
-    """Refuses what is no session, or one of the other face.
+    """Refuse what is no session, or one of the other face.
 
     Args:
         sess: what is to be one.
@@ -28,12 +28,12 @@ def check_session(sess: Any, *, awaited: bool) -> None:
 
 
 def is_symbolic(step: Any) -> bool:
-    """Whether a step number must be fetched: it is a tensor or a variable."""
+    """Return whether a step number must be fetched: it is a tensor or a variable."""
     return hasattr(step, "_as_graph_element")
 
 
 def step_number(step: Any) -> int:
-    """The step number as an int.
+    """Return the step number as an int.
 
     Raises:
         TypeError: for what is no whole number.

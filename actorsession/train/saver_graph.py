@@ -59,7 +59,7 @@ class SaverDef:
 
     @classmethod
     def of(cls, value: Any) -> SaverDef:
-        """The same of anything with these attributes, such as TensorFlow's message of that name.
+        """Return the same of anything with these attributes, such as TensorFlow's message of that name.
 
         Raises:
             ValueError: if one is missing.
@@ -89,7 +89,7 @@ def build_saver(
     reshape: bool,
     restore_sequentially: bool,
 ) -> SaverDef:
-    """Adds the nodes of a saver to a graph.
+    """Add the nodes of a saver to a graph.
 
     Args:
         graph: where the saveables are.
@@ -127,7 +127,7 @@ def _save(prefix: Tensor, saveables: Sequence[SaveableObject]) -> Tensor:
 
 
 def basename_of(filename: Tensor) -> Tensor | None:
-    """What the names of shards begin with in the saver with this file name; nothing if it has none.
+    """Return what the names of shards begin with in the saver with this file name; nothing if it has none.
 
     Whoever feeds it gives the shards of each save names of their own; otherwise it is the file name.
     """
@@ -204,7 +204,7 @@ def _by_device(saveables: Sequence[SaveableObject]) -> list[tuple[str, list[Save
 
 
 def _writer(device: Any) -> str:
-    """The device that writes what is on another: CPU 0 of its task."""
+    """Return the device that writes what is on another: CPU 0 of its task."""
     spec = DeviceSpec.parse(device or "")
     if spec == DeviceSpec():
         return ""

@@ -12,7 +12,7 @@ __all__ = ["name_beside"]
 
 
 def name_beside(primary: str, ending: str) -> str:
-    """The wanted name of a variable that belongs to another.
+    """Return the wanted name of a variable that belongs to another.
 
     Args:
         primary: the name of the operation that it belongs to.

@@ -36,7 +36,7 @@ class Subclassing:
         return param() if callable(param) else param
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
-        """The slot of a variable, made of a value if there is none.
+        """Return the slot of a variable, made of a value if there is none.
 
         Args:
             var: the variable.
@@ -49,7 +49,7 @@ class Subclassing:
     def _get_or_make_slot_with_initializer(
         self, var: Variable, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
     ) -> Variable:
-        """The same, made by an initialiser of a shape and dtype."""
+        """Return the same, made by an initialiser of a shape and dtype."""
         first: Callable[[], Tensor] = lambda: initializer(shape, dtype=dtype)  # noqa: E731
         return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, first))
 
@@ -74,7 +74,7 @@ class Subclassing:
         return self._loose.get((name, graph or get_default_graph()))
 
     def _non_slot_variables(self) -> list[Variable]:
-        """All such variables."""
+        """Return all such variables."""
         return list(self._loose.values())
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
@@ -86,7 +86,7 @@ class Subclassing:
         raise NotImplementedError(f"{type(self).__name__} must override _apply_sparse")
 
     def _update_of_rows(self, grad: IndexedSlices, var: Variable) -> Operation:
-        """The update for a gradient of some rows; classes of users are given each row once."""
+        """Return the update for a gradient of some rows; classes of users are given each row once."""
         applies: Any = self
         function = type(applies)._apply_sparse
         if function.__module__.startswith(_OURS):
@@ -108,7 +108,7 @@ def _beside(name: str, first: Any) -> Variable:
 
 
 def summed_rows(grad: IndexedSlices) -> IndexedSlices:
-    """The same gradient with the rows of one index summed."""
+    """Return the same gradient with the rows of one index summed."""
     indices, positions = unique(grad.indices)
     count = dimensions.shape(indices)[0]
     return IndexedSlices(

@@ -79,7 +79,7 @@ class SyncReplicasOptimizer(Optimizer):
         """The names of global variables without a value; empty when replicas may begin."""
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """The gradients of the optimiser that was given; arguments are its own."""
+        """Return the gradients of the optimiser that was given; arguments are its own."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
@@ -88,7 +88,7 @@ class SyncReplicasOptimizer(Optimizer):
         global_step: Variable | None = None,
         name: str | None = None,
     ) -> Operation:
-        """Builds a replica's step: hand the gradients in, and wait until they were applied.
+        """Build a replica's step: hand the gradients in, and wait until they were applied.
 
         Args:
             grads_and_vars: pairs as ``compute_gradients`` gives them.
@@ -150,7 +150,7 @@ class SyncReplicasOptimizer(Optimizer):
     def _accumulate(
         self, pairs: list[tuple[Any, Variable]], local_step: Variable
     ) -> tuple[list[Operation], list[Any]]:
-        """Builds accumulators: what hands gradients in, and the means that are taken out."""
+        """Build accumulators: what hands gradients in, and the means that are taken out."""
         graph = local_step.graph
         handed_in, taken = [], []
         for grad, var in pairs:
@@ -175,7 +175,7 @@ class SyncReplicasOptimizer(Optimizer):
         return handed_in, taken
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """The runner that applies gradients and hands tokens out; the chief starts it.
+        """Return the runner that applies gradients and hands tokens out; the chief starts it.
 
         Raises:
             ValueError: before ``apply_gradients``.
@@ -185,7 +185,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """The operation that puts the first tokens into the queue; the chief runs it once.
+        """Return the operation that puts the first tokens into the queue; the chief runs it once.
 
         Args:
             num_tokens: how many; as many as replicas if less than 0.
@@ -214,16 +214,16 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.get_slot(var, name)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots of the optimiser that was given."""
+        """Return the names of the slots of the optimiser that was given."""
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
-        """The variables of the optimiser that was given."""
+        """Return the variables of the optimiser that was given."""
         return self._opt.variables()
 
 
 def _processor_of(variable: Variable) -> str:
-    """The task of a variable, on any of its processors."""
+    """Return the task of a variable, on any of its processors."""
     device = variable.device
     if not device:
         return ""

@@ -21,7 +21,7 @@ _NAMES = (
 
 
 def blas_kernel() -> str:
-    """The name of the kernels, such as ``SkylakeX``; ``unknown`` where numpy brings no OpenBLAS."""
+    """Return the name of the kernels, such as ``SkylakeX``; ``unknown`` where numpy brings no OpenBLAS."""
     package = Path(np.__file__).parent
     for folder in (package.parent / "numpy.libs", package / ".dylibs"):
         for file in sorted(folder.glob("*openblas*")) if folder.is_dir() else ():

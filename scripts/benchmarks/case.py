@@ -37,7 +37,7 @@ class Case(Protocol):
     """One row, built and ready."""
 
     def answer(self) -> Sequence[Any]:
-        """What ``Question.check`` compares."""
+        """Return what ``Question.check`` compares."""
         ...
 
     def times(self, effort: Effort) -> list[float]:
@@ -45,7 +45,7 @@ class Case(Protocol):
         ...
 
     def close(self) -> None:
-        """Releases sessions and processes."""
+        """Release sessions and processes."""
         ...
 
 
@@ -68,7 +68,7 @@ class SyncCase:
     after: Callable[[], object] = lambda: None
 
     def answer(self) -> Sequence[Any]:
-        """The answer."""
+        """Return the answer."""
         return self.answers()
 
     def times(self, effort: Effort) -> list[float]:
@@ -82,7 +82,7 @@ class SyncCase:
             return [self._one() for _ in range(count)]
 
     def close(self) -> None:
-        """Releases what the row holds."""
+        """Release what the row holds."""
         self.closes()
 
     def _one(self) -> float:
@@ -99,13 +99,13 @@ class SyncCase:
 
 
 def how_many(warm: Sequence[float], effort: Effort) -> int:
-    """How many steps a round has, going by the fastest of some steps."""
+    """Return how many steps a round has, going by the fastest of some steps."""
     return max(effort.least, min(effort.most, int(effort.seconds / max(min(warm), 1e-9))))
 
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Collects garbage, then keeps the collector from running inside the block."""
+    """Collect garbage, then keep the collector from running inside the block."""
     gc.collect()
     gc.disable()
     try:

@@ -39,7 +39,7 @@ class Loop:
         self._thread: threading.Thread | None = None
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine on the loop and waits for it."""
+        """Run a coroutine on the loop and wait for it."""
         if self._loop is None:
             self._loop = new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="benchmark loop")
@@ -47,7 +47,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def close(self) -> None:
-        """Ends loop and thread."""
+        """End loop and thread."""
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -74,7 +74,7 @@ class AsyncCase:
     whole: bool = False
 
     def answer(self) -> Sequence[Any]:
-        """The answer."""
+        """Return the answer."""
         return self.loop.run(self.answers())
 
     def times(self, effort: Effort) -> list[float]:
@@ -82,7 +82,7 @@ class AsyncCase:
         return self.loop.run(self._whole_step() if self.whole else self._times(effort))
 
     def close(self) -> None:
-        """Releases what the row holds."""
+        """Release what the row holds."""
         self.loop.run(self.after())
 
     async def _times(self, effort: Effort) -> list[float]:
@@ -125,14 +125,14 @@ class ClusterRows:
         }
 
     def close(self) -> None:
-        """Ends clusters and loop."""
+        """End clusters and loop."""
         for cluster in self._clusters.values():
             self._loop.run(cluster.stop())
         self._clusters.clear()
         self._loop.close()
 
     def _running(self, shared: bool = True) -> acts.LocalCluster:
-        """The cluster whose processes share memory, as they do by default, or the other one."""
+        """Return the cluster whose processes share memory, as they do by default, or the other one."""
         if shared not in self._clusters:
             cluster = acts.LocalCluster(_JOBS)
             with patch.dict(os.environ, {} if shared else {"ACTORSESSION_SHARED_MEMORY": "0"}):
@@ -150,7 +150,7 @@ class ClusterRows:
         first: Any = None,
         shared: bool = True,
     ) -> Case:
-        """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+        """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
         session = acts.AsyncSession(self._running(shared).target("worker", 0), graph=graph)
         if first is not None:
             self._loop.run(session.run(first))

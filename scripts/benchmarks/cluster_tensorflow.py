@@ -52,7 +52,7 @@ class Cluster:
         )  # fmt: skip
 
     def stop(self) -> None:
-        """Ends all processes."""
+        """End all processes."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -60,7 +60,7 @@ class Cluster:
 
 
 def _free_addresses(count: int) -> list[str]:
-    """Addresses that nobody uses now; TensorFlow has to be told before its servers bind."""
+    """Address that nobody uses now; TensorFlow has to be told before its servers bind."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
@@ -85,7 +85,7 @@ class ClusterRows:
         }
 
     def close(self) -> None:
-        """Ends the cluster."""
+        """End the cluster."""
         if self._cluster is not None:
             self._cluster.stop()
             self._cluster = None
@@ -104,7 +104,7 @@ class ClusterRows:
         answers: Callable[[Any], Sequence[Any]] | None = None,
         first: Any = None,
     ) -> Case:
-        """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+        """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
         session = tf.Session(self._running().target, graph=graph)
         if first is not None:
             session.run(first)

@@ -23,7 +23,7 @@ _MARGIN = ((0, 0), (2, 2), (2, 2), (0, 0))
 
 
 def first_weights() -> Arrays:
-    """The weights that training starts from: float32."""
+    """Return the weights that training starts from: float32."""
     random = np.random.default_rng(7)
     return {name: random.normal(0.0, 0.1, size).astype("f4") for name, size in _SIZES.items()}
 
@@ -38,7 +38,7 @@ def batch(size: int) -> Arrays:
 
 
 def trained(weights: Arrays, data: Arrays, rate: float, steps: int) -> list[Any]:
-    """The loss before each of some steps of gradient descent, and the weights after them."""
+    """Return the loss before each of some steps of gradient descent, and the weights after them."""
     now = {name: value.astype("f8") for name, value in weights.items()}
     losses = []
     for _ in range(steps):
@@ -89,7 +89,7 @@ def _pooled(x: Any) -> Any:
 
 
 def _unpooled(back: Any, x: Any) -> Any:
-    """The gradient of the pool: all of it to the first of the largest."""
+    """Return the gradient of the pool: all of it to the first of the largest."""
     n, height, width, channels = x.shape
     squares = x.reshape(n, height // 2, 2, width // 2, 2, channels).transpose(0, 1, 3, 5, 2, 4)
     squares = squares.reshape(*back.shape, 4)

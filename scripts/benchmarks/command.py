@@ -50,7 +50,7 @@ class Rounds:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the benchmarks.
+    """Run the benchmarks.
 
     Args:
         arguments: of the command line, without the program.
@@ -121,7 +121,7 @@ def _positive(text: str) -> int:
 def _run(
     options: argparse.Namespace, rows: Sequence[Row], arguments: Sequence[str]
 ) -> list[Result]:
-    """Measures rows, printing each as soon as it is had."""
+    """Measure rows, printing each as soon as it is had."""
     rounds = Rounds(options.rounds or 5, 0.25, 5)
     if options.quick:
         rounds = Rounds(options.rounds or 1, 0.02, 2)
@@ -164,7 +164,7 @@ def _sides(peer: str | None) -> Iterator[list[SideProcess]]:
 
 
 def _our_environment() -> dict[str, str]:
-    """Ours, with the BLAS kernels that worker processes get."""
+    """Our, with the BLAS kernels that worker processes get."""
     from actorsession.cluster.launch.blas_environment import (
         core_type,  # takes a moment; --help does without
     )

@@ -67,7 +67,7 @@ async def small_steps(target: str) -> AsyncIterator[list[float]]:
 
 
 async def report(name: str, target: str, work: Work) -> None:
-    """Prints the longest small step before and while ``work`` is done."""
+    """Print the longest small step before and while ``work`` is done."""
     async with small_steps(target) as times:
         await asyncio.sleep(0.5)
         before = max(times)
@@ -91,7 +91,7 @@ async def large_feeds() -> None:
 
 
 async def main(nodes: int) -> None:
-    """Measures all cases."""
+    """Measure all cases."""
     print(f"{'':40} {'took':>10} {'before':>13} {'meanwhile':>13}")
     await large_feeds()
     _, first_run, session = large_graph(nodes)

@@ -15,7 +15,7 @@ _SIZES = {"w1": (784, 256), "b1": (256,), "w2": (256, 10), "b2": (10,)}
 
 
 def first_weights() -> Arrays:
-    """The weights that training starts from: float32."""
+    """Return the weights that training starts from: float32."""
     random = np.random.default_rng(1)
     return {name: random.normal(0.0, 0.05, size).astype("f4") for name, size in _SIZES.items()}
 
@@ -27,7 +27,7 @@ def batch(size: int) -> Arrays:
 
 
 def trained(weights: Arrays, data: Arrays, rate: float, steps: int, *, adam: bool) -> list[Any]:
-    """The loss before each of some steps, and the weights after them."""
+    """Return the loss before each of some steps, and the weights after them."""
     now = {name: value.astype("f8") for name, value in weights.items()}
     m, v = ({name: np.zeros_like(value) for name, value in now.items()} for _ in range(2))
     losses = []

@@ -29,7 +29,7 @@ class Network:
 
 
 def build_network(question: Question) -> Network:
-    """Builds the network 784-256-10 into the default graph."""
+    """Build the network 784-256-10 into the default graph."""
     given = question.given
     weights = {name: acts.Variable(given["weights"][name], name=name) for name in WEIGHTS}
     size = len(given["labels"])
@@ -46,7 +46,7 @@ def build_network(question: Question) -> Network:
 
 
 def build_cnn(question: Question) -> Network:
-    """Builds the convolutional network into the default graph."""
+    """Build the convolutional network into the default graph."""
     given = question.given
     weights = {name: acts.Variable(value, name=name) for name, value in given["weights"].items()}
     size = len(given["labels"])

@@ -46,7 +46,7 @@ class Question:
     atol: float = 1e-5
 
     def check(self, got: Sequence[Any]) -> None:
-        """Compares a side's answers.
+        """Compare a side's answers.
 
         Raises:
             WrongAnswerError: if their number, shapes or values differ from what is wanted.

@@ -17,7 +17,7 @@ _NAME = max(len(row.name) for row in ROWS)
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were had on."""
+    """Return what the figures were had on."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0))
@@ -38,7 +38,7 @@ def _processor() -> str:
 
 
 def head(whole: Mapping[str, Any]) -> str:
-    """The lines above the table: what was measured, on what, and the heads of the columns.
+    """Return the lines above the table: what was measured, on what, and the heads of the columns.
 
     Args:
         whole: the report, as it is saved, without its rows.
@@ -66,7 +66,7 @@ def head(whole: Mapping[str, Any]) -> str:
 
 
 def line(result: Result) -> str:
-    """One row of the table."""
+    """Return one row of the table."""
     name, budget = f"{result.row.name:{_NAME}}", f"{_budget(result.row.budget):>7}"
     show = _bytes if result.sizes else _seconds
     (ours, peer), ratio = result.values, result.ratio

@@ -80,7 +80,7 @@ ROWS = (
 
 
 def find(groups: Sequence[str], names: Sequence[str]) -> list[Row]:
-    """The rows of some groups, or those that are named.
+    """Return the rows of some groups, or those that are named.
 
     Raises:
         KeyError: for a name that no row has.

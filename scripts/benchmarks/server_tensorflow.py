@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main(out: int, arguments: Sequence[str]) -> None:
-    """Serves one task until standard input ends.
+    """Serve one task until standard input ends.
 
     Args:
         out: the descriptor to say on that it serves.

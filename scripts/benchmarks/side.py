@@ -44,7 +44,7 @@ class Side:
         self._case: Case | None = None
 
     def do(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carries one request out.
+        """Carry one request out.
 
         Raises:
             ValueError: for an unknown request.
@@ -66,7 +66,7 @@ class Side:
         raise ValueError(f"the driver asked for {what!r}")
 
     def close(self) -> None:
-        """Releases everything."""
+        """Release everything."""
         self._close_case()
         self._close()
 
@@ -84,7 +84,7 @@ class Side:
 
 
 def take_stdout() -> int:
-    """Moves standard output to a descriptor of its own; what else is printed goes to standard error."""
+    """Move standard output to a descriptor of its own; what else is printed goes to standard error."""
     sys.stdout.flush()
     own = os.dup(1)
     os.dup2(2, 1)

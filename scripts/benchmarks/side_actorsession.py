@@ -29,7 +29,7 @@ __all__ = ["main"]
 
 
 def main(out: int) -> None:
-    """Answers the driver until it has no more requests.
+    """Answer the driver until it has no more requests.
 
     Args:
         out: the descriptor to answer on.
@@ -62,7 +62,7 @@ def _case(
     answers: Callable[[acts.Session], Sequence[Any]] | None = None,
     first: Iterable[Any] = (),
 ) -> Case:
-    """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+    """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
     session = acts.Session(graph=graph)
     for fetch in first:
         session.run(fetch)

@@ -43,7 +43,7 @@ class SideProcess:
         self._read = b""
 
     def ask(self, what: str, timeout: float, **more: Any) -> dict[str, Any]:
-        """Sends a request and waits for its answer.
+        """Send a request and wait for its answer.
 
         Args:
             what: the request.
@@ -71,7 +71,7 @@ class SideProcess:
         return reply
 
     def stop(self) -> None:
-        """Ends the process and everything that it started."""
+        """End the process and everything that it started."""
         process, self._process = self._process, None
         if process is not None:
             assert process.stdin is not None
@@ -87,13 +87,13 @@ class SideProcess:
             process.stdout.close()
 
     def kill(self) -> None:
-        """Ends the process in the middle of whatever it does; what it started ends with it."""
+        """End the process in the middle of whatever it does; what it started ends with it."""
         if self._process is not None:
             self._process.kill()
         self.stop()
 
     def close(self) -> None:
-        """Ends the process for good."""
+        """End the process for good."""
         self.stop()
         self._stderr.close()
 

@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 
 def main(out: int) -> None:
-    """Answers the driver until it has no more requests.
+    """Answer the driver until it has no more requests.
 
     Args:
         out: the descriptor to answer on.
@@ -49,7 +49,7 @@ def _case(
     answers: Callable[[Any], Sequence[Any]] | None = None,
     first: Iterable[Any] = (),
 ) -> Case:
-    """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+    """Return the case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
     session = tf.Session(graph=graph)
     for fetch in first:
         session.run(fetch)

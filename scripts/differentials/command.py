@@ -35,7 +35,7 @@ class SideError(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compares.
+    """Compare.
 
     Args:
         arguments: of the command line, without the program.
@@ -109,7 +109,7 @@ def _tell(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[str, Any
 
 
 def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> dict[str, Any]:
-    """The records of one side by name; under the empty name what the side says of itself."""
+    """Return the records of one side by name; under the empty name what the side says of itself."""
     found: dict[str, Any] = {}
     left = [program.name for program in chosen]
     while left:
@@ -131,7 +131,7 @@ def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> di
 def _run(
     library: str, python: str, names: Sequence[str], seed: int
 ) -> tuple[list[dict[str, Any]], str]:
-    """Starts a side once; gives what it wrote, and how it ended."""
+    """Start a side once; give what it wrote, and how it ended."""
     with tempfile.TemporaryDirectory(prefix="actorsession-differential.") as folder:
         out, said = Path(folder, "records.jsonl"), Path(folder, "said")
         with open(said, "wb") as log:

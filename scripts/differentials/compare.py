@@ -42,7 +42,7 @@ class Difference:
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[Difference]:
-    """Compares two records.
+    """Compare two records.
 
     Args:
         ours: of our side.
@@ -96,7 +96,7 @@ def _first_error(side: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _same_error(mine: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether whoever catches theirs catches ours."""
+    """Return whether whoever catches theirs catches ours."""
     return other["classes"][0] in mine["classes"]
 
 

@@ -16,7 +16,7 @@ _seed = 0
 
 
 def reseed(seed: int) -> None:
-    """Makes all numbers depend on a seed."""
+    """Make all numbers depend on a seed."""
     global _seed
     _seed = seed
 

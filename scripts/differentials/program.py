@@ -77,7 +77,7 @@ class Program:
         return self.name.partition("/")[0]
 
     def lacks(self, face: Any) -> list[str]:
-        """The names it needs that a face does not have."""
+        """Return the names it needs that a face does not have."""
         return [name for name in self.needs if not _has(face, name)]
 
 
@@ -93,7 +93,7 @@ class Family:
     programs: list[Program] = field(default_factory=list)
 
     def add(self, name: str, build: Build, *needs: str) -> None:
-        """Adds a program.
+        """Add a program.
 
         Args:
             name: without the family's.
@@ -103,7 +103,7 @@ class Family:
         self.programs.append(Program(f"{self.name}/{name}", build, needs))
 
     def __call__(self, name: str, *needs: str) -> Callable[[Build], Build]:
-        """Adds the function below as a program; arguments as ``add``."""
+        """Add the function below as a program; arguments as ``add``."""
 
         def added(build: Build) -> Build:
             self.add(name, build, *needs)

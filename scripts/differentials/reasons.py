@@ -23,12 +23,12 @@ class Reason:
     why: str
 
     def matches(self, name: str) -> bool:
-        """Whether it speaks of a program."""
+        """Return whether it speaks of a program."""
         return fnmatchcase(name, self.programs)
 
 
 def _all(why: str, kinds: str, *patterns: str) -> list[Reason]:
-    """One reason for several patterns."""
+    """Return one reason for several patterns."""
     return [Reason(pattern, tuple(kinds.split()), why) for pattern in patterns]
 
 

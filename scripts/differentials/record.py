@@ -26,7 +26,7 @@ _MESSAGE = 400
 
 
 def record(program: Program, face: Any) -> dict[str, Any]:
-    """Builds and runs a program.
+    """Build and run a program.
 
     Args:
         program: the program.

@@ -51,7 +51,7 @@ class Outcome:
 
 
 def judge(program: Program, ours: dict[str, Any], theirs: dict[str, Any]) -> Outcome:
-    """Compares the two records of a program and looks for reasons."""
+    """Compare the two records of a program and look for reasons."""
     lacks = [*ours.get("lacks", ()), *theirs.get("lacks", ())]
     if lacks:
         return Outcome(program, Outcome.LEFT_OUT, lacks=lacks)
@@ -70,7 +70,7 @@ def _reason(name: str, difference: Difference) -> Reason | None:
 
 
 def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]:
-    """Reasons that speak of a difference that is not there.
+    """Reason that speak of a difference that is not there.
 
     Args:
         outcomes: of the programs that ran; a reason is judged when all programs that it matches did.
@@ -111,7 +111,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
-    """The counts in a sentence."""
+    """Return the counts in a sentence."""
     totals = Counter(outcome.verdict for outcome in outcomes)
     compared = len(outcomes) - totals[Outcome.LEFT_OUT]
     return (

@@ -25,7 +25,7 @@ OURS, THEIRS = "actorsession", "tensorflow"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the programs that standard input names.
+    """Run the programs that standard input names.
 
     Args:
         arguments: the library, the seed, the file to write.

@@ -319,7 +319,7 @@ class SharedLane:
         return part.data
 
     def _map(self) -> Bytes:
-        """The peer's arena, mapped when it is first needed."""
+        """Return the peer's arena, mapped when it is first needed."""
         if self._mapped is None:
             try:
                 memory = mmap.mmap(self._theirs, 0)

@@ -35,10 +35,10 @@ class ByteTransport(Protocol):
         """Close at once."""
 
     def is_closing(self) -> bool:
-        """Whether it is closed or about to be."""
+        """Return whether it is closed or about to be."""
 
     def get_write_buffer_size(self) -> int:
-        """How many bytes wait."""
+        """Return how many bytes wait."""
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """When `drain` waits."""
@@ -61,7 +61,7 @@ class ByteWriter(Protocol):
         """Wait for the end of a close."""
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What is known of the socket."""
+        """Return what is known of the socket."""
 
 
 ByteStreams: TypeAlias = tuple[ByteReader, ByteWriter]

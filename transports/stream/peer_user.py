@@ -107,12 +107,12 @@ def peer_user(sock: socket.socket) -> int | None:
 
 
 def tells_users() -> bool:
-    """Whether this system tells whose the tcp sockets on it are."""
+    """Return whether this system tells whose the tcp sockets on it are."""
     return (_PROC / "net" / "tcp").exists() or hasattr(socket, "AF_NETLINK")
 
 
 def _unix_user(sock: socket.socket) -> int | None:
-    """The user who connected, or who listens; where no system tells, the socket file's mode does."""
+    """Return the user who connected, or who listens; where no system tells, the socket file's mode does."""
     which = getattr(socket, "SO_PEERCRED", None)
     if which is None:
         return os.geteuid()
@@ -122,7 +122,7 @@ def _unix_user(sock: socket.socket) -> int | None:
 
 
 def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
-    """What `inet_diag` tells of the socket with these two ends; None if it tells nothing."""
+    """Return what `inet_diag` tells of the socket with these two ends; None if it tells nothing."""
     number, packed = _packed(local, remote)
     ports = _PORTS.pack(local[1], remote[1])
     asked = _ASK.pack(number, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ports
@@ -143,7 +143,7 @@ def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
 
 
 def _by_proc(local: _Name, remote: _Name) -> _Socket | None:
-    """The same from `/proc/net`, where IPv4 connections of IPv6 sockets stand with the latter."""
+    """Return the same from `/proc/net`, where IPv4 connections of IPv6 sockets stand with the latter."""
     number, packed = _packed(local, remote)
     tables = [("tcp6" if number == socket.AF_INET6 else "tcp", packed)]
     if number == socket.AF_INET:
@@ -163,7 +163,7 @@ def _by_proc(local: _Name, remote: _Name) -> _Socket | None:
 
 
 def _packed(local: _Name, remote: _Name) -> tuple[int, tuple[bytes, bytes]]:
-    """The family and the bytes of two hosts, as IPv4 where they are IPv4's."""
+    """Return the family and the bytes of two hosts, as IPv4 where they are IPv4's."""
     hosts = [ipaddress.ip_address(name[0].partition("%")[0]) for name in (local, remote)]
     here, there = (getattr(host, "ipv4_mapped", None) or host for host in hosts)
     family = socket.AF_INET if here.version == 4 else socket.AF_INET6
@@ -171,14 +171,14 @@ def _packed(local: _Name, remote: _Name) -> tuple[int, tuple[bytes, bytes]]:
 
 
 def _hex(address: bytes) -> str:
-    """An address as `/proc/net` writes it: words of the machine's byte order."""
+    """Return an address as `/proc/net` writes it: words of the machine's byte order."""
     words = [address[i : i + 4] for i in range(0, len(address), 4)]
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
 
 
 @functools.cache
 def _nobody() -> int | None:
-    """The number under which users without one are shown; None where every user has one."""
+    """Return the number under which users without one are shown; None where every user has one."""
     try:
         if (_PROC / "self" / "uid_map").read_text().split() == ["0", "0", str(2**32 - 1)]:
             return None

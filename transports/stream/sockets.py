@@ -73,7 +73,7 @@ def bind_unix(address: Address) -> socket.socket:
 
 
 def is_near(name: object) -> bool:
-    """Whether only this machine can reach one end of a socket.
+    """Return whether only this machine can reach one end of a socket.
 
     Args:
         name: As `getsockname` and `getpeername` give it: host and port, or the path of a unix socket.
@@ -82,7 +82,7 @@ def is_near(name: object) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a numeric host is a loopback address.
+    """Return whether a numeric host is a loopback address.
 
     Raises:
         ValueError: It is a name.

@@ -214,7 +214,7 @@ class TlsStream:
         self._below.abort()
 
     def is_closing(self) -> bool:
-        """Whether the stream is closed or about to be."""
+        """Return whether the stream is closed or about to be."""
         return self._below.is_closing()
 
     def get_write_buffer_size(self) -> int:

@@ -52,7 +52,7 @@ async def read_statistics(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> ServerStatistics:
-    """Asks the server at an address for its counters.
+    """Ask the server at an address for its counters.
 
     Args:
         address: where it listens, such as ``Server.target``.
@@ -77,7 +77,7 @@ async def read_cluster(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> ClusterView:
-    """Asks the server at an address which cluster it is part of.
+    """Ask the server at an address which cluster it is part of.
 
     Args:
         address: where it listens.
@@ -105,7 +105,7 @@ async def stop_server(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> str:
-    """Has the server at an address end, and waits until it has hung up.
+    """Have the server at an address end, and wait until it has hung up.
 
     Args:
         address: where it listens.
@@ -140,7 +140,7 @@ async def update_cluster(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> None:
-    """Tells the server at an address which tasks its cluster has now; its sessions follow between two steps.
+    """Tell the server at an address which tasks its cluster has now; its sessions follow between two steps.
 
     Args:
         address: where it listens.
@@ -166,7 +166,7 @@ async def read_why(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> HangReport:
-    """Asks all tasks of a cluster why its steps hang.
+    """Ask all tasks of a cluster why its steps hang.
 
     Args:
         address: where one of them listens.

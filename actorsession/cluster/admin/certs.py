@@ -60,7 +60,7 @@ def make_certificates(
     days: int = 365,
     ca_folder: str | os.PathLike[str] | None = None,
 ) -> Certificates:
-    """Makes ``ca.pem``, ``ca-key.pem``, ``cert.pem`` and ``key.pem``.
+    """Make ``ca.pem``, ``ca-key.pem``, ``cert.pem`` and ``key.pem``.
 
     Args:
         folder: where they are put; made if it is not there.
@@ -132,7 +132,7 @@ def _content(path: str) -> bytes:
 
 
 def _write_all(files: dict[str, tuple[bytes, int]]) -> None:
-    """Writes all of the files, or leaves none."""
+    """Write all of the files, or leave none."""
     if existing := [path for path in files if os.path.lexists(path)]:
         raise AlreadyExistsError(
             f"{', '.join(existing)} exist{'s' * (len(existing) == 1)} and would be overwritten; give "

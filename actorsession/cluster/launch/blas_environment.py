@@ -29,7 +29,7 @@ _CHOICES = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def core_type(cpuinfo: str | None = None) -> str | None:
-    """The value of ``OPENBLAS_CORETYPE`` for processes that we start.
+    """Return the value of ``OPENBLAS_CORETYPE`` for processes that we start.
 
     Args:
         cpuinfo: text of ``/proc/cpuinfo``; read from there if left out.
@@ -53,7 +53,7 @@ def core_type(cpuinfo: str | None = None) -> str | None:
 
 
 def thread_count(processes: int, cores: int | None = None) -> int | None:
-    """The value of ``OPENBLAS_NUM_THREADS`` for processes that we start together.
+    """Return the value of ``OPENBLAS_NUM_THREADS`` for processes that we start together.
 
     Args:
         processes: how many they are.

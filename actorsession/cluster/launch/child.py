@@ -90,12 +90,12 @@ class WorkerOptions:
 
 
 def make_guard(options: WorkerOptions) -> ProcessGuard:
-    """Starts the guard of this process, which is to be done before it has threads."""
+    """Start the guard of this process, which is to be done before it has threads."""
     return ProcessGuard(options.grace + _MORE, with_parent=options.announce)
 
 
 async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
-    """Serves one task until a signal, the end of the parent, or somebody who asks it to stop.
+    """Serve one task until a signal, the end of the parent, or somebody who asks it to stop.
 
     Args:
         options: what it is to do.
@@ -141,7 +141,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
 
 @contextlib.contextmanager
 def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
-    """Has SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
+    """Have SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     for number in _ENDING:
         loop.add_signal_handler(number, end)
@@ -155,7 +155,7 @@ def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) 
 
 
 async def _until_ended(server: Server, ended: asyncio.Event) -> None:
-    """Waits until we shall end, or somebody has told the server to."""
+    """Wait until we shall end, or somebody has told the server to."""
 
     async def watch() -> None:
         await server.serve_forever()
@@ -169,7 +169,7 @@ async def _until_ended(server: Server, ended: asyncio.Event) -> None:
 
 @contextlib.contextmanager
 def _port_file(path: str | None, address: str) -> Iterator[None]:
-    """Has a file with the address for as long as somebody serves there; never half of it."""
+    """Have a file with the address for as long as somebody serves there; never half of it."""
     if path is None:
         yield
         return
@@ -201,14 +201,14 @@ def _say_json(value: dict[str, Any]) -> None:
 
 
 def _say(line: str) -> None:
-    """Writes a line to whoever reads; one that is gone needs none."""
+    """Write a line to whoever reads; one that is gone needs none."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
 
 def _say_saving() -> None:
-    """Tells the parent that the end may take as long as it takes to write a snapshot."""
+    """Tell the parent that the end may take as long as it takes to write a snapshot."""
     # Not over sys.stdout, which would complain at the end of the process if nobody is left to read.
     with contextlib.suppress(OSError):
         os.write(1, b'{"saving": true}\n')
@@ -239,7 +239,7 @@ class _Parent:
         return self._broke_off or os.getppid() != self._pid
 
     def start(self) -> None:
-        """Begins to listen."""
+        """Begin to listen."""
         threading.Thread(target=self._listen, name="actorsession-parent", daemon=True).start()
 
     def _listen(self) -> None:
@@ -265,7 +265,7 @@ class _Parent:
         _say_json({"ready": True})
 
     def _hears_last_word(self, pipe: int) -> bool:
-        """Waits until the parent dismisses us, which is true, or is gone.
+        """Wait until the parent dismisses us, which is true, or is gone.
 
         A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
         whether we are an orphan, too.
@@ -278,7 +278,7 @@ class _Parent:
 
 
 def _end_in(seconds: float, server: Server) -> None:
-    """Ends the process after a while, whatever hangs: nobody is left to notice.
+    """End the process after a while, whatever hangs: nobody is left to notice.
 
     What the server owes its snapshots is written before, even if its loop stands still.
     """

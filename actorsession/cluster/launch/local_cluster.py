@@ -90,7 +90,7 @@ class LocalCluster:
         self.processes: dict[str, WorkerProcess] = {}
 
     async def start(self) -> None:
-        """Starts all processes and waits until they know each other.
+        """Start all processes and wait until they know each other.
 
         Raises:
             UnavailableError: if a process does not come up; the message has its last lines.
@@ -119,7 +119,7 @@ class LocalCluster:
             raise
 
     def _new_address(self, job: str, index: int) -> str:
-        """Where a new task is to listen."""
+        """Return where a new task is to listen."""
         if self._folder is not None:
             return self._folder.address(f"{job}-{index}")
         return f"{self._protocol}://127.0.0.1:0"
@@ -148,7 +148,7 @@ class LocalCluster:
         return ClusterSpec.of_tasks({p.task: p.address for p in self.processes.values()})
 
     def target(self, job: str, index: int = 0) -> str:
-        """The address of a task, for sessions whose master it is to be.
+        """Return the address of a task, for sessions whose master it is to be.
 
         Raises:
             ValueError: for an unknown task.
@@ -156,7 +156,7 @@ class LocalCluster:
         return self.process(job, index).address
 
     def process(self, job: str, index: int = 0) -> WorkerProcess:
-        """The process of a task.
+        """Return the process of a task.
 
         Raises:
             ValueError: for an unknown task.
@@ -169,7 +169,7 @@ class LocalCluster:
     # -- changes -------------------------------------------------------------------------------
 
     async def restart(self, job: str, index: int = 0) -> WorkerProcess:
-        """Starts a task again at its address, with another incarnation; kills its process if it runs.
+        """Start a task again at its address, with another incarnation; kill its process if it runs.
 
         What the task had is gone, unless it keeps snapshots. ``processes`` has the new process then.
 
@@ -187,7 +187,7 @@ class LocalCluster:
         return await self._begin(job, index, former.address)
 
     async def add(self, job: str) -> WorkerProcess:
-        """Starts one more task of a job and tells all others; sessions can use it from their next plan on.
+        """Start one more task of a job and tell all others; sessions can use it from their next plan on.
 
         Its index is the lowest that is free; the job may be a new one.
 
@@ -207,7 +207,7 @@ class LocalCluster:
         return process
 
     async def remove(self, job: str, index: int = 0, *, grace: float = _GRACE) -> None:
-        """Takes a task out of the cluster: all others are told, then its process ends.
+        """Take a task out of the cluster: all others are told, then its process ends.
 
         Args:
             job: its job.
@@ -229,7 +229,7 @@ class LocalCluster:
             await process.stop(grace)
 
     async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
-        """Starts one more process, for a task that is to have an address."""
+        """Start one more process, for a task that is to have an address."""
         self._check_not_stopped()
         process = WorkerProcess(job, index, self._security, len(self.processes) + 1)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
@@ -251,7 +251,7 @@ class LocalCluster:
         return process
 
     async def _fate_of(self, own: str, task: str | None) -> str:
-        """How the process of a task ended, for the errors of sessions that were opened at another."""
+        """Return how the process of a task ended, for the errors of sessions that were opened at another."""
         process = self.processes.get(task or own)
         return "" if process is None else await process.last_words()
 
@@ -262,7 +262,7 @@ class LocalCluster:
             )
 
     async def _tell(self, processes: Iterable[WorkerProcess]) -> None:
-        """Tells processes which tasks there are; those that are gone need not know."""
+        """Tell processes which tasks there are; those that are gone need not know."""
         alive = [p for p in processes if p.alive]
         tasks = self.spec.tasks()
         telling = [update_cluster(p.address, tasks, security=self._security) for p in alive]
@@ -272,7 +272,7 @@ class LocalCluster:
             raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
 
     async def statistics(self) -> dict[str, ServerStatistics]:
-        """The counters of every task whose process runs, by task name.
+        """Return the counters of every task whose process runs, by task name.
 
         Raises:
             UnavailableError: if a process runs and does not answer.
@@ -284,7 +284,7 @@ class LocalCluster:
         return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
     async def stop(self, grace: float = _GRACE) -> None:
-        """Ends all processes at once; may be called twice.
+        """End all processes at once; may be called twice.
 
         Args:
             grace: seconds for processes to end by themselves. Those that keep snapshots are given the time
@@ -300,7 +300,7 @@ class LocalCluster:
             self._folder.remove()
 
     def kill_now(self) -> None:
-        """Kills all processes without waiting, for a program that ends at once."""
+        """Kill all processes without waiting, for a program that ends at once."""
         for process in self.processes.values():
             process.kill_now()
         if self._folder is not None:

@@ -37,7 +37,7 @@ class MemoryUsage:
         self.peak = 0
 
     def look(self) -> None:
-        """Takes in the peak so far."""
+        """Take in the peak so far."""
         for line in _lines(self._status):
             name, _, value = line.partition(":")
             words = value.split()

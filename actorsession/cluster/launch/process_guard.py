@@ -70,7 +70,7 @@ class ProcessGuard:
 
     @contextlib.contextmanager
     def watching(self, signals: Sequence[int]) -> Iterator[None]:
-        """Hears of signals, whose handlers, which stand already, are called as well."""
+        """Hear of signals, whose handlers, which stand already, are called as well."""
         if self._pipe < 0:
             yield
             return
@@ -120,7 +120,7 @@ def _guard(own: int, parent: int, pipe: int, seconds: float) -> None:
 
 
 def _parent_of(pid: int) -> int | None:
-    """The parent of a process; ``None`` where that is not to be seen."""
+    """Return the parent of a process; ``None`` where that is not to be seen."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
     except OSError:

@@ -39,14 +39,14 @@ class SocketFolder:
         self._removal = weakref.finalize(self, _remove, self.path, os.getpid())
 
     def address(self, name: str) -> str:
-        """Where a new task may listen, called after it unless that name is too long or taken."""
+        """Return where a new task may listen, called after it unless that name is too long or taken."""
         path = f"{self.path}/{name}"
         if len(os.fsencode(path)) > _LONGEST or os.path.lexists(path):
             name = secrets.token_hex(_NAME // 2)
         return f"unix://{self.path}/{name}"
 
     def remove(self) -> None:
-        """Removes it, with what processes that were killed have left there; may be called twice."""
+        """Remove it, with what processes that were killed have left there; may be called twice."""
         self._removal()
 
 
@@ -74,7 +74,7 @@ def _remove(path: str, owner: int) -> None:
 
 
 def remove_orphaned_folder(address: str) -> None:
-    """Removes the folder of a socket whose owner is gone, once it is empty.
+    """Remove the folder of a socket whose owner is gone, once it is empty.
 
     Args:
         address: of a task; one that has no path has no folder.

@@ -34,7 +34,7 @@ class StderrReader:
         )
 
     def start(self) -> None:
-        """Begins to read; closes the writing end here."""
+        """Begin to read; close the writing end here."""
         os.close(self.writing_end)
         self._thread.start()
 
@@ -49,7 +49,7 @@ class StderrReader:
         return self._ended.is_set()
 
     def stop(self) -> None:
-        """Reads what is there and no more; the thread ends by itself. May be called twice."""
+        """Read what is there and no more; the thread ends by itself. May be called twice."""
         stop, self._stop = self._stop, -1
         if stop >= 0:
             os.close(stop)

@@ -71,7 +71,7 @@ class WorkerProcess:
     async def start(
         self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
     ) -> None:
-        """Spawns the process, with more words on its command line; ``announced`` waits for its address."""
+        """Spawn the process, with more words on its command line; ``announced`` waits for its address."""
         command = [
             sys.executable, "-m", "actorsession", "worker", "--job", self.job,
             "--task", str(self.index), "--cluster", json.dumps(cluster),
@@ -106,7 +106,7 @@ class WorkerProcess:
         _ = self._children.start(self._end_with_loop(self._process), name=f"end of {self.task}")
 
     async def announced(self) -> None:
-        """Waits until the child listens.
+        """Wait until the child listens.
 
         Raises:
             UnavailableError: if it ends first; the message has its last lines.
@@ -114,7 +114,7 @@ class WorkerProcess:
         self.address = (await self._hear("address"))["address"]
 
     async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
-        """Tells the child where every task is, and waits until it knows.
+        """Tell the child where every task is, and waits until it knows.
 
         Raises:
             UnavailableError: if the child ends first; the message has its last lines.
@@ -127,7 +127,7 @@ class WorkerProcess:
         await self._hear("ready")
 
     async def _hear(self, key: str) -> dict[str, Any]:
-        """The next line of the child, which must have a key."""
+        """Return the next line of the child, which must have a key."""
         process = self._running()
         assert process.stdout is not None
         line = await process.stdout.readline()
@@ -143,7 +143,7 @@ class WorkerProcess:
         return said
 
     async def stop(self, grace: float) -> None:
-        """Ends the process, with force if it does not go within ``grace`` seconds.
+        """End the process, with force if it does not go within ``grace`` seconds.
 
         With some grace, one that writes its last snapshot is given the time for that beside.
         """
@@ -174,7 +174,7 @@ class WorkerProcess:
             self._stderr.stop()
 
     async def _end_with_loop(self, process: asyncio.subprocess.Process) -> None:
-        """Ends the process if its loop ends, which cancels us, before anybody has stopped it.
+        """End the process if its loop ends, which cancels us, before anybody has stopped it.
 
         Nobody could wait for it afterwards, and asyncio would say that its transport was left open.
         """
@@ -187,18 +187,18 @@ class WorkerProcess:
             _close_pipes(process)
 
     async def _is_saving(self) -> bool:
-        """Whether the process has said that it is about to write a last snapshot."""
+        """Return whether the process has said that it is about to write a last snapshot."""
         with contextlib.suppress(OpError):
             said = self._hear("saving")
             return bool(await Deadline.after(_LAST_WORDS).wait(said, what="a last word"))
         return False
 
     def kill_now(self) -> None:
-        """Kills the process without waiting for anything."""
+        """Kill the process without waiting for anything."""
         self.send_signal(signal.SIGKILL)
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Sends a signal, unless the process is gone."""
+        """Send a signal, unless the process is gone."""
         if self._process is not None and self._process.returncode is None:
             self._killed = self._killed or number == signal.SIGKILL
             # It may end in this very moment, which is what any signal here is for.
@@ -206,7 +206,7 @@ class WorkerProcess:
                 self._process.send_signal(number)
 
     async def wait_ended(self) -> int:
-        """Waits for the end of the process, however it comes.
+        """Wait for the end of the process, however it comes.
 
         Returns:
             Its exit code; the negative number of the signal that killed it.
@@ -258,7 +258,7 @@ class WorkerProcess:
         return how + ("; its last lines:\n" + "\n".join(lines) if lines else "")
 
     async def last_words(self) -> str:
-        """How the process ended, see ``fate``; "" if it lives. May be awaited on any loop.
+        """Return how the process ended, see ``fate``; "" if it lives. May be awaited on any loop.
 
         A connection ends before the parent hears of the process that had it, so that is waited for.
         """
@@ -273,7 +273,7 @@ class WorkerProcess:
         return self.fate
 
     async def _hear_last_lines(self, seconds: float) -> None:
-        """Waits until all is read that a process that has ended wrote; its children may hold the pipe."""
+        """Wait until all is read that a process that has ended wrote; its children may hold the pipe."""
         limit = Deadline.after(seconds)
         while self._stderr is not None and not self._stderr.ended:
             if limit.expired:
@@ -281,7 +281,7 @@ class WorkerProcess:
             await asyncio.sleep(0.005)
 
     async def _watch(self, memory: MemoryUsage) -> None:
-        """Looks at the memory of the process for as long as it lives."""
+        """Look at the memory of the process for as long as it lives."""
         while self.alive:
             memory.look()
             await asyncio.sleep(_LOOK)
@@ -293,7 +293,8 @@ class WorkerProcess:
 
 
 def _is_ending(pid: int) -> bool:
-    """Whether a child has ended or is just about to: its connections are closed before anybody is told."""
+    """Return whether a child has ended or is just about to: its connections are closed before anybody is
+    told."""
     try:
         said = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:  # gone, or a system without /proc, where a short wait will tell
@@ -302,14 +303,14 @@ def _is_ending(pid: int) -> bool:
 
 
 def _close_pipes(process: asyncio.subprocess.Process) -> None:
-    """Closes what asyncio leaves open until the transport is collected."""
+    """Close what asyncio leaves open until the transport is collected."""
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()
 
 
 def _environment(security: SecurityConfig | None, processes: int) -> dict[str, str]:
-    """The child's environment: ours, with the package importable however we imported it."""
+    """Return the child's environment: ours, with the package importable however we imported it."""
     root = str(Path(__file__).resolve().parents[2])
     path = os.environ.get("PYTHONPATH", "")
     out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}

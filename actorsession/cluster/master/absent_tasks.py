@@ -72,7 +72,7 @@ class AbsentTasks:
         self.words: dict[str, str] = {}
 
     async def wait_for(self, tasks: Collection[str], deadline: Deadline) -> None:
-        """Waits until tasks have answered and were taken in, or have left the cluster.
+        """Wait until tasks have answered and were taken in, or have left the cluster.
 
         Args:
             tasks: which.
@@ -105,7 +105,7 @@ class AbsentTasks:
                 self._leave(task, pursuit)
 
     async def aclose(self) -> None:
-        """Ends all searches."""
+        """End all searches."""
         await self._children.stop()
 
     def _pursue(self, task: str) -> _Pursuit:

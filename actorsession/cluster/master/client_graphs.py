@@ -86,12 +86,12 @@ class ClientGraphs:
         return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in found])
 
     def ready(self, signature: RunSignature) -> ClientGraph | None:
-        """The client graph of a signature, if it is registered."""
+        """Return the client graph of a signature, if it is registered."""
         graph = self._cache.get(signature)
         return graph if graph is not None and graph.registered else None
 
     async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
-        """The registered client graph of a signature; the caller gives it back with ``release``.
+        """Return the registered client graph of a signature; the caller gives it back with ``release``.
 
         Raises:
             InvalidArgumentError: if the signature does not fit the session's graph.
@@ -122,7 +122,7 @@ class ClientGraphs:
         return graph
 
     async def _has_waited(self, graph: ClientGraph, deadline: Deadline) -> bool:
-        """Whether a task of a graph was waited for, which must be there before it can be built."""
+        """Return whether a task of a graph was waited for, which must be there before it can be built."""
         if self._bring_in is None:
             return False
         tasks = tuple([part.task for part in graph.parts])
@@ -134,7 +134,7 @@ class ClientGraphs:
             self._awaited += Counter()  # without those that are 0
 
     def _make(self, signature: RunSignature) -> asyncio.Future[ClientGraph]:
-        """Builds a large graph in a thread, once for all who wait.
+        """Build a large graph in a thread, once for all who wait.
 
         It begins to be registered at once, whoever still waits; but not if it needs a task that was absent.
         """
@@ -152,7 +152,7 @@ class ClientGraphs:
                 self._enter(made.result())
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
-        """Keeps a graph and begins to register it, unless one of its signature is kept; returns that."""
+        """Keep a graph and begin to register it, unless one of its signature is kept; returns that."""
         kept = self._cache.get(graph.signature)
         if kept is not None:
             return kept
@@ -164,17 +164,17 @@ class ClientGraphs:
         return self._cache.put(graph.signature, graph)
 
     def hold(self, graph: ClientGraph) -> None:
-        """Counts one more user."""
+        """Count one more user."""
         graph.users += 1
 
     def release(self, graph: ClientGraph) -> None:
-        """Counts one user less; the last one of a graph that was evicted has it deregistered."""
+        """Count one user less; the last one of a graph that was evicted has it deregistered."""
         graph.users -= 1
         if graph.dropped and not graph.users:
             self._drop(graph)
 
     def forget(self, tasks: Collection[str]) -> None:
-        """Lets go of the graphs that have a part at one of some tasks, which have left or restarted."""
+        """Let go of the graphs that have a part at one of some tasks, which have left or restarted."""
 
         def is_stale(graph: ClientGraph) -> bool:
             return any(part.task in tasks for part in graph.parts)
@@ -211,7 +211,7 @@ class ClientGraphs:
         part.graph_handle = answer.graph_handle
 
     async def _encoded(self, part: TaskPart) -> list[Any]:
-        """The partitions of a part in wire form; what is large is encoded in a thread."""
+        """Return the partitions of a part in wire form; what is large is encoded in a thread."""
         # A worker in this process gets them as they are.
         pack = not isinstance(self._workers[part.task], LocalRef)
         if sum(len(p.nodes) for p in part.partitions) <= LARGE:
@@ -246,7 +246,7 @@ class ClientGraphs:
 
 
 async def ask_to_drop(worker: Ref, message: object) -> None:
-    """Asks a worker to drop something; one that does not answer is left to its own collection."""
+    """Ask a worker to drop something; one that does not answer is left to its own collection."""
     try:
         await worker.ask(message, Deadline.after(_DROP))
     except OpError as error:

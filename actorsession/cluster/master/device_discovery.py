@@ -72,7 +72,7 @@ class TaskSearch:
         self.last = "no answer yet"
 
     async def run(self, deadline: Deadline, *, again: bool = True) -> FoundTask | None:
-        """Asks the task who it is.
+        """Ask the task who it is.
 
         Args:
             deadline: until when.
@@ -100,13 +100,13 @@ class TaskSearch:
             await asyncio.sleep(RETRY if left is None else min(RETRY, left))
 
     def failed(self, address: str) -> str:
-        """What was tried, in words."""
+        """Return what was tried, in words."""
         plural = "s" * (self.attempts > 1)
         return f"{self.task} at {address} ({self.attempts} attempt{plural}, last: {self.last})"
 
 
 def did_not_answer(missing: Mapping[str, str], tasks: int) -> DeadlineExceededError:
-    """The error that names tasks which are needed and did not answer.
+    """Return the error that names tasks which are needed and did not answer.
 
     Args:
         missing: for each of them what was tried, in words.
@@ -121,7 +121,7 @@ def did_not_answer(missing: Mapping[str, str], tasks: int) -> DeadlineExceededEr
 async def find_tasks(
     addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline
 ) -> Sequence[FoundTask]:
-    """Asks all tasks for their status, and needs them all.
+    """Ask all tasks for their status, and needs them all.
 
     Args:
         addresses: by task; read again for the error, so it may change meanwhile.

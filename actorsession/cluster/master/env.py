@@ -102,7 +102,7 @@ class OwnCluster:
 
 
 def described_devices(task: str) -> list[DeviceAttributes]:
-    """The devices of a task that has not answered, as far as the description of a cluster says.
+    """Return the devices of a task that has not answered, as far as the description of a cluster says.
 
     Every task has a CPU; its incarnation is 0 until the task says which it is.
     """
@@ -110,14 +110,14 @@ def described_devices(task: str) -> list[DeviceAttributes]:
 
 
 def unwatch(member: Member) -> None:
-    """Lets go of the link to a member."""
+    """Let go of the link to a member."""
     if member.unwatch is not None:
         member.unwatch()
         member.unwatch = None
 
 
 def brought_along(config: ConfigProto, home: MasterEnv, target: str) -> OwnCluster | None:
-    """The cluster that a session brings along, if it does."""
+    """Return the cluster that a session brings along, if it does."""
     if config.cluster_def is None:
         return None
     tasks = ClusterSpec(config.cluster_def).tasks()

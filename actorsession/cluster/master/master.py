@@ -84,7 +84,7 @@ class Master(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Asks; what concerns one session goes straight to that session's actor."""
+        """Ask; what concerns one session goes straight to that session's actor."""
         if type(message) in _OF_SESSIONS:
             return self._session(message.session_handle).submit(message, context)
         return super().submit(message, context)
@@ -92,7 +92,7 @@ class Master(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Takes the word of clients on answers; refuses other tells, which would fail the actor if they fail.
+        """Take the word of clients on answers; refuse other tells, which would fail the actor if they fail.
 
         A word goes past the mailbox of its session, which may be full.
         """
@@ -104,7 +104,7 @@ class Master(Actor):
 
     @handles(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
-        """Creates a session at the tasks that its device filters allow and that answer.
+        """Create a session at the tasks that its device filters allow and that answer.
 
         A repeat is given the same session, which then lives as long as the link of either.
         """
@@ -139,7 +139,7 @@ class Master(Actor):
         return SessionCreated(session_handle=handle, graph_version=version)
 
     def _collect(self, handle: str) -> None:
-        """Closes a session whose client is gone, unless it has asked for it over another link too."""
+        """Close a session whose client is gone, unless it has asked for it over another link too."""
         self._clients[handle] -= 1
         if self._clients[handle] > 0:
             return
@@ -150,7 +150,7 @@ class Master(Actor):
             _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
 
     def _watch_idle(self) -> None:
-        """Sees to it that idle sessions are closed, while there are any sessions."""
+        """See to it that idle sessions are closed, while there are any sessions."""
         if self._idle_limit and self._alarm is None and self._sessions and not self._closing:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(self._idle_limit / 4, self._collect_idle)
@@ -178,7 +178,7 @@ class Master(Actor):
 
     @handles(CloseSession)
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
-        """Closes a session, cancelling its steps; one that is closed already is fine."""
+        """Close a session, cancelling its steps; one that is closed already is fine."""
         session = self._sessions.pop(message.session_handle, None)
         self._clients.pop(message.session_handle, None)
         if session is not None:
@@ -190,7 +190,7 @@ class Master(Actor):
 
     @handles(ResetContainers)
     async def on_reset(self, message: ResetContainers, call: CallContext) -> Done:
-        """Closes every session and clears containers on all tasks.
+        """Close every session and clears containers on all tasks.
 
         Raises:
             UnavailableError: naming the tasks whose containers were not cleared; the sessions are closed
@@ -214,7 +214,7 @@ class Master(Actor):
         return Done()
 
     async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> OpError | None:
-        """Clears the containers of a task; the error if that failed."""
+        """Clear the containers of a task; the error if that failed."""
         try:
             await self._home.worker(task, None).ask(CleanupAll(containers=containers), deadline)
         except OpError as error:
@@ -224,7 +224,7 @@ class Master(Actor):
     # -- the end -------------------------------------------------------------------------------
 
     async def aclose(self, why: str) -> None:
-        """Stops, and closes all sessions at once."""
+        """Stop, and close all sessions at once."""
         self._closing = True
         if self._alarm is not None:
             self._alarm.cancel()
@@ -239,7 +239,7 @@ class Master(Actor):
                 group.create_task(session.close(why), name=f"close {session.handle}")
 
     def waits(self, most: int) -> list[MasterWaits]:
-        """What each session waits for, as far as it is known here; at most so many steps of each."""
+        """Return what each session waits for, as far as it is known here; at most so many steps of each."""
         return [session.waits(most) for session in self._sessions.values()]
 
     @property

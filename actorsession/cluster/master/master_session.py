@@ -123,7 +123,7 @@ class MasterSession(Actor):
         return 0.0 if busy else now - self._used
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Asks; a request that was seen before is not run again."""
+        """Ask; a request that was seen before is not run again."""
         kind = type(message)
         if kind is AskSessionWhy:  # past the mailbox, which may be full of what hangs
             return self.children.start(self._why(message), name="why", awaited=True)
@@ -141,7 +141,7 @@ class MasterSession(Actor):
     # -- graph ---------------------------------------------------------------------------------
 
     async def extend(self, graph: GraphDef, deadline: Deadline) -> int:
-        """Takes in nodes, all or none, and returns the new version; see ``SessionGraph.extend``.
+        """Take in nodes, all or none, and return the new version; see ``SessionGraph.extend``.
 
         Tasks that have not answered are asked again if nodes ask for devices of which nothing is known.
         """
@@ -152,20 +152,21 @@ class MasterSession(Actor):
         return await self._worked(nodes, lambda: self._graph.extend(graph))
 
     async def _unknown(self, nodes: float, graph: Callable[[], GraphDef]) -> Collection[str]:
-        """The tasks of which new nodes ask for devices that are not known; see ``SessionGraph.unknown``."""
+        """Return the tasks of which new nodes ask for devices that are not known; see
+        ``SessionGraph.unknown``."""
         if not self._members.missing:
             return ()
         return await self._worked(nodes, lambda: self._graph.unknown(graph()))
 
     async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
-        """Does something with the graph, in a thread if it is much or others are at it."""
+        """Do something with the graph, in a thread if it is much or others are at it."""
         return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
     @handles(ExtendSession)
     def on_extend(
         self, message: ExtendSession, call: CallContext
     ) -> SessionExtended | Awaitable[SessionExtended]:
-        """Takes in nodes that the client added, if it knew the present version."""
+        """Take in nodes that the client added, if it knew the present version."""
         self._check_open()
         if self._members.changed or self._planning.must_wait(_nodes_of(message)):
             return self._extend_later(message, call.deadline)
@@ -206,7 +207,7 @@ class MasterSession(Actor):
     def on_list_devices(
         self, message: ListDevices, call: CallContext
     ) -> DeviceList | Awaitable[DeviceList]:
-        """What the session may use, the client device first; asks tasks that are new or absent."""
+        """Return what the session may use, the client device first; asks tasks that are new or absent."""
         later = self._members.missing or self._members.changed
         return self._list_later(call.deadline) if later else self._list()
 
@@ -224,7 +225,7 @@ class MasterSession(Actor):
 
     @handles(RunStep)
     def on_run_step(self, message: RunStep, call: CallContext) -> StepDone | Awaitable[StepDone]:
-        """Runs a step on the workers that own a part of it.
+        """Run a step on the workers that own a part of it.
 
         A step that is wholly on this task, and ends without waiting, is answered at once.
         """
@@ -255,7 +256,7 @@ class MasterSession(Actor):
 
     @handles(PrepareStep)
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
-        """Plans a step and registers its graphs, so that its first run begins at once."""
+        """Plan a step and register its graphs, so that its first run begins at once."""
         self._check_open()
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
@@ -318,7 +319,7 @@ class MasterSession(Actor):
         self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
-        """The answer to a step that has run; what it has taken is settled when the client says so."""
+        """Return the answer to a step that has run; what it has taken is settled when the client says so."""
         answer = step_done(graph, step, signature, options, self._infer_shapes)
         if answer.unconfirmed:
             self._deliveries.add(
@@ -327,7 +328,7 @@ class MasterSession(Actor):
         return answer
 
     def received(self, message: StepReceived) -> None:
-        """Takes the client's word on whether its caller has the values of a step."""
+        """Take the client's word on whether its caller has the values of a step."""
         self._deliveries.confirm(message.request_id, received=message.received)
 
     @property
@@ -338,7 +339,7 @@ class MasterSession(Actor):
     async def _carry(
         self, step: MasterStep, work: Callable[[Children], Coroutine[Any, Any, None]]
     ) -> None:
-        """Sees to the end of a step, which is under way until then."""
+        """See to the end of a step, which is under way until then."""
         self._under_way[step.step_id] = step
         try:
             await work(self.children)
@@ -346,7 +347,7 @@ class MasterSession(Actor):
             del self._under_way[step.step_id]
 
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
-        """Asks all tasks what the session's steps wait for."""
+        """Ask all tasks what the session's steps wait for."""
         asks = {task: worker.ask for task, worker in self._workers.items()}
         found = await collect_wait_graphs(
             asks, self.handle, Deadline.after(message.timeout_in_ms / 1000)
@@ -354,7 +355,7 @@ class MasterSession(Actor):
         return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
 
     def waits(self, most: int) -> MasterWaits:
-        """What the session waits for, as far as it is known here; at most so many steps."""
+        """Return what the session waits for, as far as it is known here; at most so many steps."""
         steps = list(self._under_way.values())
         now, inflight, partial_runs = time.monotonic(), self.inflight, self._partials.waits(most)
         return MasterWaits(
@@ -374,7 +375,7 @@ class MasterSession(Actor):
     async def on_partial_run_setup(
         self, message: PartialRunSetup, call: CallContext
     ) -> PartialRunReady:
-        """Starts a step that is fed and fetched in several calls."""
+        """Start a step that is fed and fetched in several calls."""
         self._check_open()
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
@@ -397,7 +398,7 @@ class MasterSession(Actor):
 
     @handles(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
-        """Gives a partial run up."""
+        """Give a partial run up."""
         self._partials.give_up(message.partial_run_handle, error_from_wire(message.error))
         return Done()
 
@@ -414,12 +415,12 @@ class MasterSession(Actor):
     # -- members -------------------------------------------------------------------------------
 
     async def _follow(self, deadline: Deadline) -> None:
-        """Takes in how the cluster has changed, if it has."""
+        """Take in how the cluster has changed, if it has."""
         if self._members.changed:
             await self._adopt(await self._members.follow(deadline))
 
     async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
-        """Does what registers a graph, once more where a task has restarted and the session lost nothing."""
+        """Do what registers a graph, once more where a task has restarted and the session lost nothing."""
         await self._follow(deadline)
         while True:
             try:
@@ -443,7 +444,7 @@ class MasterSession(Actor):
         self._partials.graphs.forget(tasks)
 
     def _use_devices(self) -> None:
-        """Plans for the devices that there are now, as soon as what is under way has been planned."""
+        """Plan for the devices that there are now, as soon as what is under way has been planned."""
         if self._planning.busy:
             _ = self._planning.start(self._graph.following())
         else:
@@ -455,7 +456,7 @@ class MasterSession(Actor):
 
     @handles(ReattachSession)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
-        """Goes on with the tasks that there are now; those that have restarted begin without state."""
+        """Go on with the tasks that there are now; those that have restarted begin without state."""
         self._check_open()
         changes = await self._members.reattach(self._graph.tasks(), call.deadline)
         await self._adopt(changes)
@@ -483,7 +484,7 @@ class MasterSession(Actor):
     async def _without_value(
         self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline
     ) -> list[str]:
-        """Which of these variables have no value at the tasks that they are on; their names."""
+        """Return which of these variables have no value at the tasks that they are on; their names."""
         by_task: dict[str, list[tuple[NodeDef, str]]] = {}
         for node, device in variables:
             by_task.setdefault(_task_of(device), []).append((node, device))
@@ -508,7 +509,7 @@ class MasterSession(Actor):
         return [node.name for node, _ in variables if node.name not in valued]
 
     async def _with_losses(self, error: WorkerRestartedError) -> WorkerRestartedError:
-        """The error with the variables that went with the worker, and those that came back."""
+        """Return the error with the variables that went with the worker, and those that came back."""
         task = error.task or ""
         restored = await self._members.ask_restored(task)
         back, lost = restart_losses(self._graph.variables_of(task), restored)
@@ -520,7 +521,7 @@ class MasterSession(Actor):
         return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 
     async def close(self, why: str) -> None:
-        """Cancels what runs and drops the session at its workers; bounded, may be called twice."""
+        """Cancel what runs and drops the session at its workers; bounded, may be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -541,16 +542,16 @@ def _task_of(device: str) -> str:
 
 
 def _nodes_of(message: ExtendSession) -> float:
-    """How many nodes come with a message, as far as that can be seen."""
+    """Return how many nodes come with a message, as far as that can be seen."""
     return nodes_in(message.graph[-1]) if message.graph else 0
 
 
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
-    """What a step counts for: what it is fed, and what the latest one of its kind fetched and sent."""
+    """Return what a step counts for: what it is fed, and what the latest one of its kind fetched and sent."""
     return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())
 
 
 def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
-    """The caller's deadline, or the limit of the run if that comes first."""
+    """Return the caller's deadline, or the limit of the run if that comes first."""
     limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
     return Deadline.after(limit).earliest(deadline)

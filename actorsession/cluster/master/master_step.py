@@ -84,7 +84,7 @@ class MasterStep:
         self._local: asyncio.Future[Any] | None = None
 
     def begin(self) -> bool:
-        """Begins the part of the master's own task, if there is one.
+        """Begin the part of the master's own task, if there is one.
 
         Returns:
             Whether that was all, and has ended.
@@ -122,7 +122,7 @@ class MasterStep:
         return sum(bytes_held(answer.values) + answer.pushed for answer in answers)
 
     async def run(self, children: Children) -> None:
-        """Begins the step, and sees to its end; cancelling it gives the step up everywhere.
+        """Begin the step, and sees to its end; cancelling it gives the step up everywhere.
 
         Args:
             children: own the calls of the parts.
@@ -164,7 +164,7 @@ class MasterStep:
             await self._wait_for_one(others[0])
 
     async def _wait_for_one(self, index: int) -> None:
-        """Waits for the one part that is left; needs no child."""
+        """Wait for the one part that is left; needs no child."""
         try:
             await self._ask(index)
         except DeadlineExceededError as error:
@@ -196,7 +196,7 @@ class MasterStep:
         self.answers[index] = answer
 
     async def _wait_for_all(self, others: Sequence[int], children: Children) -> None:
-        """Waits for several parts at once; after the first failure for none of them."""
+        """Wait for several parts at once; after the first failure for none of them."""
         parts, here, local = self._graph.parts, self._graph.here, self._local
         calls: dict[asyncio.Future[Any], TaskPart] = {}
         if local is not None and here is not None:
@@ -217,14 +217,14 @@ class MasterStep:
             self._take(here, local.result())
 
     def _error(self, call: asyncio.Future[Any], part: TaskPart) -> OpError | None:
-        """What a part has failed with, if it has."""
+        """Return what a part has failed with, if it has."""
         if call.cancelled():
             return CancelledError(f"step {self.step_id} was cancelled", derived=True)
         error = call.exception()
         return None if error is None else from_exception(error).locate(task=part.task)
 
     def _raise_first(self, errors: list[OpError], late: list[str]) -> None:
-        """Raises the root cause of a failed step; ``late`` are the tasks without an outcome."""
+        """Raise the root cause of a failed step; ``late`` are the tasks without an outcome."""
         error = first_error(errors)
         if isinstance(error, DeadlineExceededError):
             late = late + [e.task or "" for e in errors if isinstance(e, DeadlineExceededError)]
@@ -246,7 +246,7 @@ class MasterStep:
     # -- the end -------------------------------------------------------------------------------
 
     def settle(self, error: OpError | None, *, ran: bool) -> None:
-        """Tells the workers what becomes of what the step has taken.
+        """Tell the workers what becomes of what the step has taken.
 
         Args:
             error: why its values have not reached the caller; ``None`` if they have.
@@ -271,7 +271,7 @@ class MasterStep:
 
 
 async def _give_up(calls: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancels calls and sees to their end, which does not wait for any peer."""
+    """Cancel calls and sees to their end, which does not wait for any peer."""
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
@@ -280,6 +280,6 @@ async def _give_up(calls: Iterable[asyncio.Future[Any]]) -> None:
 
 
 def _look_at(call: asyncio.Future[Any]) -> None:
-    """Looks at how a call has ended, so that asyncio does not complain that nobody did."""
+    """Look at how a call has ended, so that asyncio does not complain that nobody did."""
     if not call.cancelled():
         _ = call.exception()

@@ -47,7 +47,7 @@ def build_partial(
     devices: DeviceSet,
     cut: Callable[[RunSignature], tuple[StepGraph, tuple[Partition, ...]]],
 ) -> ClientGraph:
-    """The client graph of a signature of partial runs.
+    """Return the client graph of a signature of partial runs.
 
     Args:
         signature: all that such a run feeds, fetches and targets.
@@ -120,11 +120,11 @@ class MasterPartialRuns:
         self._alarm: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        """How many are open."""
+        """Return how many are open."""
         return len(self._runs)
 
     async def open(self, signature: RunSignature, deadline: Deadline) -> str:
-        """Starts a run.
+        """Start a run.
 
         Args:
             signature: all that it feeds, fetches and targets.
@@ -180,7 +180,7 @@ class MasterPartialRuns:
         return self._wait(run, call, message.request_id, deadline)
 
     def _answer(self, run: MasterPartialStep, call: Call, request_id: str) -> StepDone:
-        """The answer to a call; what the run has taken for it is settled when the client says so."""
+        """Return the answer to a call; what the run has taken for it is settled when the client says so."""
         values, unconfirmed = call.result(), run.graph.takes
         if unconfirmed:
             run.unconfirmed += 1
@@ -211,18 +211,18 @@ class MasterPartialRuns:
         return self._answer(run, call, request_id)
 
     def give_up(self, handle: str, error: OpError) -> None:
-        """Ends a run, if it still is one."""
+        """End a run, if it still is one."""
         run = self._runs.get(handle)
         if run is not None:
             run.give_up(error)
 
     def close(self, error: OpError) -> None:
-        """Ends every run."""
+        """End every run."""
         for run in list(self._runs.values()):
             run.give_up(error)
 
     def waits(self, most: int) -> list[PartialWaits]:
-        """The open runs, the oldest first, at most so many."""
+        """Return the open runs, the oldest first, at most so many."""
         now = self.clock.now()
         return [
             PartialWaits(
@@ -243,7 +243,7 @@ class MasterPartialRuns:
     # -- the idle limit ------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Gives up the runs that nobody has continued for as long as the idle limit."""
+        """Give up the runs that nobody has continued for as long as the idle limit."""
         now = self.clock.now()
         for handle, run in list(self._runs.items()):
             if run.state.is_idle(now, self._limit):

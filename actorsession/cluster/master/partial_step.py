@@ -100,11 +100,11 @@ class MasterPartialStep:
         self._meeting.recv_async(never, self._aborted)
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """What a call of these names is in this run."""
+        """Return what a call of these names is in this run."""
         return self._plan.shape(feeds, fetches)
 
     def begin(self, children: Children) -> None:
-        """Starts all parts with nothing fed, soon.
+        """Start all parts with nothing fed, soon.
 
         Args:
             children: own the calls of the parts.
@@ -140,14 +140,14 @@ class MasterPartialStep:
         return call
 
     def give_up(self, error: OpError) -> None:
-        """Ends the run on all tasks; of one that is over only what it has taken and nobody has goes back."""
+        """End the run on all tasks; of one that is over only what it has taken and nobody has goes back."""
         self._perform(self.state.give_up(error))
         if not self._given_up:
             self._given_up = True
             self._step.settle(error, ran=True)
 
     def delivered(self, call: Call, *, received: bool) -> None:
-        """Hears whether the values of an answered call have reached the caller."""
+        """Hear whether the values of an answered call have reached the caller."""
         self.unconfirmed -= 1
         if received:
             self._step.handed_out.update(call.fetches)
@@ -185,7 +185,7 @@ class MasterPartialStep:
         self._perform(self.state.ended(error))
 
     def _clean_up(self, error: OpError | None) -> None:
-        """Ends what is left of the step, on all tasks if parts of it still run."""
+        """End what is left of the step, on all tasks if parts of it still run."""
         if self._cleaned:
             return
         self._cleaned = True

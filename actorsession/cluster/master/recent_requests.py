@@ -36,7 +36,7 @@ class RecentRequests:
         self._answers: dict[str, Any] = {}  # a future while it is under way, a kept answer, or None
 
     def repeat(self, request_id: str) -> Any:
-        """Notes a request; one without an id ("") is never a repeat.
+        """Note a request; one without an id ("") is never a repeat.
 
         Returns:
             ``None`` if it is new. Else what answers the repeat: the answer, or a future of it.
@@ -61,7 +61,7 @@ class RecentRequests:
         return _joined(first) if isinstance(first, asyncio.Future) else first
 
     def answered(self, request_id: str, answer: Any, *, keep: bool) -> None:
-        """Notes how a new request is answered.
+        """Note how a new request is answered.
 
         Args:
             request_id: of the request.
@@ -121,7 +121,7 @@ class Creations:
     async def once(
         self, request_id: str, create: Callable[[], Awaitable[Any]], deadline: Deadline
     ) -> Any:
-        """What ``create`` makes for a request, or has made for it before.
+        """Return what ``create`` makes for a request, or has made for it before.
 
         Args:
             request_id: of the request; one without an id ("") is never a repeat.

@@ -37,7 +37,7 @@ _NAMED = 20
 def restart_losses(
     variables: Iterable[NodeDef], restored: Mapping[str, Any] | None
 ) -> tuple[list[str], list[str]]:
-    """Tells variables that came back from those that are lost.
+    """Tell variables that came back from those that are lost.
 
     Args:
         variables: the session's, on a task that has restarted.
@@ -55,13 +55,13 @@ def restart_losses(
 
 
 def place_of(variable: NodeDef) -> tuple[str, str]:
-    """The container of a variable, and what it is called there."""
+    """Return the container of a variable, and what it is called there."""
     container = variable.attrs.get("container") or DEFAULT_CONTAINER
     return container, variable.attrs.get("shared_name") or variable.name
 
 
 def holds_state(node: NodeDef) -> bool:
-    """Whether something of a node is kept by its task from one step to the next, and is lost with it.
+    """Return whether something of a node is kept by its task from one step to the next, and is lost with it.
 
     Of random numbers it is the place in a sequence that begins with a seed; without one, a sequence is as
     good as any other.

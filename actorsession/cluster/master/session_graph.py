@@ -55,7 +55,7 @@ class SessionGraph:
         self.version = 0
 
     def extend(self, graph: GraphDef) -> int:
-        """Takes in nodes, all or none, and returns the new version of the graph.
+        """Take in nodes, all or none, and return the new version of the graph.
 
         Raises:
             InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
@@ -74,7 +74,7 @@ class SessionGraph:
         return self.version
 
     def following(self) -> Callable[[], None]:
-        """What goes on with the devices that the members have now, when it is called."""
+        """Return what goes on with the devices that the members have now, when it is called."""
         devices, absent = self._members.devices, frozenset(self._members.missing)
 
         def follow() -> None:
@@ -84,11 +84,11 @@ class SessionGraph:
         return follow
 
     def variables_of(self, task: str) -> list[NodeDef]:
-        """The variables that the graph has on a task."""
+        """Return the variables that the graph has on a task."""
         return [node for node, device in self.variables() if device.startswith(f"{task}/")]
 
     def variables(self) -> list[tuple[NodeDef, str]]:
-        """The variables of the graph, each with its device."""
+        """Return the variables of the graph, each with its device."""
         return [
             (self._view[name], where.device)
             # A list: other nodes may be placed meanwhile, before the view has them.
@@ -97,12 +97,12 @@ class SessionGraph:
         ]
 
     def tasks(self) -> set[str]:
-        """The tasks that the graph has nodes on."""
+        """Return the tasks that the graph has nodes on."""
         devices = {where.device for where in list(self._placer.placed.values())}
         return {device.rpartition("/device:")[0] for device in devices}
 
     def keeps_state(self, task: str) -> bool:
-        """Whether the graph has a node on a task of which something is kept there between steps."""
+        """Return whether the graph has a node on a task of which something is kept there between steps."""
         return any(
             where.device.startswith(f"{task}/")
             and name in self._view
@@ -111,7 +111,8 @@ class SessionGraph:
         )
 
     def unknown(self, graph: GraphDef) -> set[str]:
-        """The tasks that have not answered, and of which new nodes ask for a device that is not known."""
+        """Return the tasks that have not answered, and of which new nodes ask for a device that is not
+        known."""
         missing, devices = self._members.missing, self._members.devices
         if not missing:
             return set()
@@ -132,7 +133,7 @@ class SessionGraph:
         return len(self._view)
 
     def build(self, signature: RunSignature) -> ClientGraph:
-        """The client graph of a signature.
+        """Return the client graph of a signature.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
@@ -143,7 +144,7 @@ class SessionGraph:
         return self._marked(split_by_task(signature, parts, self._members.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
-        """The client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
+        """Return the client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
         return self._marked(build_partial(signature, self._view, self._devices, self._cut))
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:

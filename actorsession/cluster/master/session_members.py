@@ -126,7 +126,7 @@ class SessionMembers:
     # -- changes -------------------------------------------------------------------------------
 
     async def join(self, deadline: Deadline) -> None:
-        """Begins the session at the tasks that answer, or if it is to wait for all, at all.
+        """Begin the session at the tasks that answer, or if it is to wait for all, at all.
 
         Raises:
             DeadlineExceededError: naming every task that did not answer, if it is to wait for all.
@@ -145,7 +145,7 @@ class SessionMembers:
             _log.warning("session %s begins without %s", self._handle, said)
 
     async def follow(self, deadline: Deadline) -> Changes:
-        """Takes in how the cluster has changed since the session last looked.
+        """Take in how the cluster has changed since the session last looked.
 
         Raises:
             OpError: why a worker refused.
@@ -161,7 +161,7 @@ class SessionMembers:
             return await self._change(found, words, wanted, (), version, deadline)
 
     async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
-        """Asks all tasks anew, which finds those that have restarted.
+        """Ask all tasks anew, which finds those that have restarted.
 
         Args:
             used: the tasks that the session's graph uses; they are waited for.
@@ -180,7 +180,7 @@ class SessionMembers:
             return await self._change(found, words, wanted, needed, version, deadline)
 
     async def look_again(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
-        """Asks the tasks that are absent again; returns whoever answers.
+        """Ask the tasks that are absent again; returns whoever answers.
 
         Args:
             deadline: until when it may take.
@@ -206,7 +206,7 @@ class SessionMembers:
         await asyncio.gather(ask_once(), wait_for_needed())
 
     async def bring_in(self, tasks: Iterable[str], deadline: Deadline) -> bool:
-        """Waits for the tasks among some that have not answered yet.
+        """Wait for the tasks among some that have not answered yet.
 
         Returns:
             Whether there were any; then more is known of their devices by now.
@@ -221,7 +221,7 @@ class SessionMembers:
         return bool(absent)
 
     async def _admit(self, found: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
-        """Makes a task a member that has answered at last, within so many seconds."""
+        """Make a task a member that has answered at last, within so many seconds."""
         task = found.task
         async with self._opening[task]:
             if task not in self.missing:
@@ -238,7 +238,7 @@ class SessionMembers:
             await self._tell({task: member.address}, Changes(added=(task,)))
 
     async def take_back(self, task: str, deadline: Deadline) -> None:
-        """Goes on with the present life of a task where the session had nothing.
+        """Go on with the present life of a task where the session had nothing.
 
         Raises:
             OpError: why the task refused, or cannot be asked.
@@ -257,7 +257,7 @@ class SessionMembers:
                 _log.info("session %s goes on with another life of %s", self._handle, task)
 
     def _put(self, member: Member) -> bool:
-        """Takes in one member of the tasks that are known; whether it still is one of these."""
+        """Take in one member of the tasks that are known; whether it still is one of these."""
         task = member.found.task
         if task not in self._tasks:
             return False
@@ -292,7 +292,7 @@ class SessionMembers:
         self, wanted: Mapping[str, str], fresh: Mapping[str, Member], words: Mapping[str, str],
         version: int,
     ) -> tuple[Changes, dict[str, str]]:  # fmt: skip
-        """Takes a change in: new members, and tasks that are elsewhere or have left.
+        """Take a change in: new members, and tasks that are elsewhere or have left.
 
         Returns:
             What has changed, and the addresses that the other workers are to be told.
@@ -338,7 +338,7 @@ class SessionMembers:
     # -- questions -----------------------------------------------------------------------------
 
     def restored(self, task: str) -> Mapping[str, Any] | None:
-        """The snapshot that a task came back with, in wire form, if it did."""
+        """Return the snapshot that a task came back with, in wire form, if it did."""
         member = self._members.get(task)
         return None if member is None or self._private else member.found.restored
 
@@ -354,7 +354,7 @@ class SessionMembers:
         return found
 
     def explained(self, error: InvalidArgumentError) -> InvalidArgumentError:
-        """The error of a node that cannot be placed, with the tasks that might have its device."""
+        """Return the error of a node that cannot be placed, with the tasks that might have its device."""
         if not self.missing:
             return error
         missing = "; ".join(self.missing.values())
@@ -364,7 +364,7 @@ class SessionMembers:
         )  # fmt: skip
 
     async def renew(self, task: str, deadline: Deadline) -> None:
-        """Opens the session at a task again, if its side was lost with the link to it.
+        """Open the session at a task again, if its side was lost with the link to it.
 
         A network that was cut takes no state along, because that belongs to the task; only what is the
         session's own is gone.
@@ -387,7 +387,7 @@ class SessionMembers:
             await self._open(task, member, self._wanted(), deadline)
 
     async def leave(self) -> None:
-        """Ends the session at every worker; bounded in time."""
+        """End the session at every worker; bounded in time."""
         await self._absent.aclose()
         for member in self._members.values():
             unwatch(member)
@@ -400,20 +400,20 @@ class SessionMembers:
         return self._isolated or self._own is not None
 
     def _is_bare(self, member: Member) -> bool:
-        """Whether a task that was there before begins without the session's variables."""
+        """Return whether a task that was there before begins without the session's variables."""
         before = self._members[member.found.task].found
         return self._private or before.incarnation != member.found.incarnation
 
     # -- steps of a change ---------------------------------------------------------------------
 
     def _wanted(self) -> dict[str, str]:
-        """The address of each task that the session may use."""
+        """Return the address of each task that the session may use."""
         tasks = self._home.addresses() if self._own is None else self._own.tasks
         # The master's own task is always part of its sessions.
         return {t: a for t, a in tasks.items() if t == self.task or self._filters.allows(t)}
 
     def _located(self, tasks: Mapping[str, str]) -> dict[str, str]:
-        """The same tasks where they are now: one that was dialled may have been found elsewhere."""
+        """Return the same tasks where they are now: one that was dialled may have been found elsewhere."""
         now = self._wanted()
         return {task: now.get(task, address) for task, address in tasks.items()}
 
@@ -424,7 +424,7 @@ class SessionMembers:
         return self._home.worker(self._key(task, address), incarnation)
 
     def _key(self, task: str, address: str) -> str:
-        """What the links of this server are kept under for a task."""
+        """Return what the links of this server are kept under for a task."""
         if task == self.task:
             return self._home.task
         return task if self._own is None else peer_key(task, address or self._own.tasks[task])
@@ -440,7 +440,7 @@ class SessionMembers:
         self, members: dict[str, Member], peers: Mapping[str, str], needed: Collection[str],
         deadline: Deadline,
     ) -> dict[str, str]:  # fmt: skip
-        """Opens the session at workers; takes those out that are not needed and cannot be asked.
+        """Open the session at workers; take those out that are not needed and cannot be asked.
 
         Returns:
             For each of these what was wrong, in words.
@@ -475,7 +475,7 @@ class SessionMembers:
     async def _enter(
         self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]
     ) -> Member:
-        """Opens the session at a worker, unless a step has done so meanwhile; the member that there is then.
+        """Open the session at a worker, unless a step has done so meanwhile; the member that there is then.
 
         Args:
             member: what is known of the worker.
@@ -495,7 +495,7 @@ class SessionMembers:
     async def _open(
         self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline
     ) -> None:
-        """Opens the session at one worker."""
+        """Open the session at one worker."""
         if member.lapsed:
             # The worker may not have noticed yet that the former link is gone.
             drop = DeleteWorkerSession(session_handle=self._handle)
@@ -513,7 +513,7 @@ class SessionMembers:
         self._watch(member)
 
     def _watch(self, member: Member) -> None:
-        """Sees to it that the loss of the link to a task is known."""
+        """See to it that the loss of the link to a task is known."""
         unwatch(member)
         task = member.found.task
         if task != self.task:
@@ -526,7 +526,7 @@ class SessionMembers:
             member.unwatch = self._home.watch(self._key(task, member.address), lapse)
 
     async def _tell(self, news: Mapping[str, str], changes: Changes) -> None:
-        """Tells the workers that stay where others are, and who has left."""
+        """Tell the workers that stay where others are, and who has left."""
         stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
         if not stay or not (news or changes.removed):
             return
@@ -552,7 +552,7 @@ class SessionMembers:
         await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
 
     def _devices_of(self, wanted: Iterable[str], members: Mapping[str, Member]) -> DeviceSet:
-        """The devices of all tasks, in the order of the cluster whoever is there."""
+        """Return the devices of all tasks, in the order of the cluster whoever is there."""
         known = {
             task: members[task].found.devices if task in members else described_devices(task)
             for task in wanted

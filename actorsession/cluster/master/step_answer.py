@@ -24,7 +24,7 @@ def step_done(
     options: RunOptions,
     infer_shapes: bool,
 ) -> StepDone:
-    """The answer to the client, with the values in the order that it asked for.
+    """Return the answer to the client, with the values in the order that it asked for.
 
     Args:
         graph: what was run.

@@ -15,7 +15,7 @@ __all__ = ["checked_addresses", "checked_scheme", "find_task", "is_port_0", "ref
 
 
 def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
-    """The scheme of addresses that have none.
+    """Return the scheme of addresses that have none.
 
     Args:
         protocol: what was asked for, if anything was.
@@ -34,7 +34,7 @@ def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
 
 
 def find_task(spec: ClusterSpec, job: str | None, index: int | None) -> str:
-    """The name of the task that is meant; what is left out must have one meaning only.
+    """Return the name of the task that is meant; what is left out must have one meaning only.
 
     Raises:
         ValueError: for a job or index that is left out where there are several.
@@ -64,7 +64,7 @@ def find_task(spec: ClusterSpec, job: str | None, index: int | None) -> str:
 
 
 def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
-    """The full address of each task.
+    """Return the full address of each task.
 
     Raises:
         InvalidArgumentError: for an address that is none.
@@ -86,12 +86,12 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
 
 
 def is_port_0(address: str) -> bool:
-    """Whether an address leaves the port to whoever binds it."""
+    """Return whether an address leaves the port to whoever binds it."""
     return parse_address(address).port == 0
 
 
 def refuse_plain(address: str, task: str) -> None:
-    """Refuses an address that would be served without the TLS that was asked for.
+    """Refuse an address that would be served without the TLS that was asked for.
 
     Raises:
         InvalidArgumentError: for one of another scheme than ``tls``.

@@ -81,7 +81,7 @@ class ClusterView:
         return self._resolver is not None
 
     def begin(self, cache: WorkerCache, bound: str) -> None:
-        """Begins to teach a cache where everybody is.
+        """Begin to teach a cache where everybody is.
 
         Args:
             cache: the links of this task.
@@ -91,13 +91,13 @@ class ClusterView:
         self.learn(self._spec)
 
     def tasks(self) -> Mapping[str, str]:
-        """The tasks of the cluster, and the address of each that is known last."""
+        """Return the tasks of the cluster, and the address of each that is known last."""
         assert self._cache is not None
         known = self._cache.addresses
         return {task: known[task] for task in self._spec.tasks()}
 
     def learn(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
-        """Takes in which tasks the cluster has, and where; see ``Server.learn_peers``."""
+        """Take in which tasks the cluster has, and where; see ``Server.learn_peers``."""
         assert self._cache is not None
         spec = ClusterSpec(cluster)
         tasks = checked_addresses(spec, self._scheme)
@@ -110,11 +110,11 @@ class ClusterView:
         self.version += 1
 
     def learn_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Takes in the same by task name."""
+        """Take in the same by task name."""
         self.learn(ClusterSpec.of_tasks(tasks))
 
     async def look_again(self, deadline: Deadline) -> None:
-        """Takes in what the resolver says, if it is something new: what the server was told since the last
+        """Take in what the resolver says, if it is something new: what the server was told since the last
         news holds until then.
 
         Raises:
@@ -135,7 +135,7 @@ class ClusterView:
             raise UnavailableError(f"{self._resolver!r} says nothing of use: {exc}") from exc
 
     def _teach(self, tasks: Mapping[str, str]) -> None:
-        """Has the cache learn what is news in addresses of the cluster."""
+        """Have the cache learn what is news in addresses of the cluster."""
         assert self._cache is not None
         known = self._cache.addresses
         # Port 0 says that a task has some port, which it or its launcher tells: no news of a known one.

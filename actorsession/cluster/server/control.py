@@ -59,17 +59,17 @@ class Control(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Refuses every tell: a failing tell would fail the actor, and anyone may send one."""
+        """Refuse every tell: a failing tell would fail the actor, and anyone may send one."""
         raise self.unimplemented(message)
 
     @handles(GetCluster)
     def on_get_cluster(self, message: GetCluster, call: CallContext) -> ClusterView:
-        """Says who is part of the cluster, and where."""
+        """Say who is part of the cluster, and where."""
         return ClusterView(cluster_id=self._cluster_id, task=self._task, tasks=dict(self._tasks()))
 
     @handles(StopServer)
     def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
-        """Begins to stop the server."""
+        """Begin to stop the server."""
         if not (self._trusted or is_near(call.address)):
             who = {"peer": parse_address(call.address).host}
             _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
@@ -84,7 +84,7 @@ class Control(Actor):
 
 
 def is_near(address: str) -> bool:
-    """Whether a connection comes from this machine, or over TLS, where both sides show certificates.
+    """Return whether a connection comes from this machine, or over TLS, where both sides show certificates.
 
     Args:
         address: of the other end, as its link has it.

@@ -178,7 +178,7 @@ class Server:
     # -- life ----------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Binds, and serves from then on.
+        """Bind, and serve from then on.
 
         Raises:
             FailedPreconditionError: if it was started before.
@@ -256,13 +256,13 @@ class Server:
         self._snapshots = snapshots
 
     def _open_files(self, *, near: bool) -> None:
-        """Says where kernels may open files, given whether only this machine reaches us."""
+        """Say where kernels may open files, given whether only this machine reaches us."""
         files = self._file_roots or FileRoots(None if near else (), self.task)
         for device in self._devices:
             device.resources.files = files
 
     def _told_to_stop(self) -> None:
-        """Stops in a child: whoever asked hears the answer over a link that stopping closes."""
+        """Stop in a child: whoever asked hears the answer over a link that stopping closes."""
         _ = self._children.start(self.stop(), name=f"stop {self.task}")
 
     def _known_tasks(self) -> Mapping[str, str]:
@@ -279,7 +279,7 @@ class Server:
             self._serves[WORKER].tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
     def learn_peers(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
-        """Takes in which tasks the cluster has, and where: once everybody has bound, and whenever some
+        """Take in which tasks the cluster has, and where: once everybody has bound, and whenever some
         join, leave or move. Sessions follow between two steps.
 
         Args:
@@ -306,11 +306,11 @@ class Server:
         return self._listener.address
 
     async def serve_forever(self) -> None:
-        """Waits until the server is stopped."""
+        """Wait until the server is stopped."""
         await self._stopping.wait()
 
     async def stop(self, grace: float = _GRACE) -> None:
-        """Gives the address up and closes sessions and connections.
+        """Give the address up and close sessions and connections.
 
         Bounded by a few times ``grace``, and the time that it takes to write a last snapshot. May be called
         twice, also at the same time; if it is cancelled, another call goes on with what is left.
@@ -337,7 +337,7 @@ class Server:
         return self._snapshots is not None
 
     def take_last_snapshot(self) -> None:
-        """Writes what no snapshot holds yet, in any thread: for a process that ends before ``stop`` does."""
+        """Write what no snapshot holds yet, in any thread: for a process that ends before ``stop`` does."""
         if self._snapshots is not None:
             self._snapshots.take_now()
 

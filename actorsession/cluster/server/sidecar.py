@@ -47,7 +47,7 @@ class Vitals:
         self.sidecar: Sidecar | None = None
 
     async def start(self, address: str, token: str | None) -> str:
-        """Begins to show it, on the running loop.
+        """Begin to show it, on the running loop.
 
         Args:
             address: where the server is to listen.
@@ -67,7 +67,7 @@ class Vitals:
         return (0.0, 0.0) if self._pulse is None else (self._pulse.lag, self._pulse.worst_lag)
 
     async def aclose(self) -> None:
-        """Shows nothing any more; may be called twice."""
+        """Show nothing any more; may be called twice."""
         if self._pulse is not None:
             self._pulse.close()
         sidecar, self.sidecar = self.sidecar, None
@@ -93,7 +93,7 @@ class Sidecar:
         return self._process.pid
 
     async def aclose(self) -> None:
-        """Ends it and waits until it is gone."""
+        """End it and waits until it is gone."""
         process = self._process
         if process.stdin is not None:
             process.stdin.close()
@@ -111,7 +111,7 @@ class Sidecar:
 async def start_sidecar(
     address: Address, pulse: HeartbeatMemory, token: str | None, *, always: bool
 ) -> Sidecar | None:
-    """Starts the sidecar of this process, if its server is to have one.
+    """Start the sidecar of this process, if its server is to have one.
 
     It is not waited for: the socket at which it answers is bound here.
 

@@ -84,7 +84,7 @@ class Snapshot:
     variables: Sequence[Saved]
 
     def to_wire(self) -> dict[str, Any]:
-        """What others are told of it: when it is from, and of which variables; not their values."""
+        """Return what others are told of it: when it is from, and of which variables; not their values."""
         names = [[v.container, v.name] for v in self.variables]
         return {
             "steps": self.steps,
@@ -126,12 +126,12 @@ class SnapshotStore:
             raise InvalidArgumentError(f"snapshot_dir cannot be written to: {exc}") from exc
 
     def _files(self) -> list[tuple[int, Path]]:
-        """The snapshots there are with their numbers, the latest first; files of others are none."""
+        """Return the snapshots there are with their numbers, the latest first; files of others are none."""
         found = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
         return sorted([(int(m[1] or m[2]), p) for m, p in found if m is not None], reverse=True)
 
     def write(self, snapshot: Snapshot) -> Path:
-        """Writes a snapshot, and removes those before the last.
+        """Write a snapshot, and remove those before the last.
 
         Raises:
             OpError: if it cannot; the snapshots that there are stay.
@@ -155,7 +155,7 @@ class SnapshotStore:
         return path
 
     def _remove_old(self) -> None:
-        """Removes what came before the last whole ones."""
+        """Remove what came before the last whole ones."""
         whole = 0
         for _, path in self._files():
             if whole >= _KEPT:
@@ -166,7 +166,7 @@ class SnapshotStore:
             whole += path not in self._damaged
 
     def latest(self) -> Snapshot | None:
-        """The latest snapshot that is whole; ``None`` if there is none."""
+        """Return the latest snapshot that is whole; ``None`` if there is none."""
         for _, path in self._files():
             try:
                 with path.open("rb") as file:
@@ -271,7 +271,7 @@ class Snapshots:
         self.taken = 0
 
     def restore(self) -> None:
-        """Gives the devices the variables of the latest snapshot."""
+        """Give the devices the variables of the latest snapshot."""
         found = self._store.latest()
         if found is None:
             return
@@ -291,7 +291,7 @@ class Snapshots:
         )  # fmt: skip
 
     async def run(self) -> None:
-        """Takes snapshots until it is cancelled."""
+        """Take snapshots until it is cancelled."""
         while True:
             await asyncio.sleep(self._every)
             await self._until_quiet()
@@ -304,7 +304,7 @@ class Snapshots:
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
-        """Takes a snapshot now, unless nothing has changed since the last one; warns if it cannot.
+        """Take a snapshot now, unless nothing has changed since the last one; warns if it cannot.
 
         A call that is cancelled does not keep the file from being written.
         """
@@ -322,7 +322,7 @@ class Snapshots:
             self._write(changes, self._collect())
 
     def _write(self, changes: int, snapshot: Snapshot) -> None:
-        """Writes a snapshot, unless one with as many changes was written meanwhile."""
+        """Write a snapshot, unless one with as many changes was written meanwhile."""
         with self._writing:
             if changes > self._written:
                 self._store.write(snapshot)
@@ -339,7 +339,7 @@ class Snapshots:
             _log.warning("no snapshot is written: %s: %s", type(exc).__name__, exc)
 
     def _changes(self) -> int:
-        """How many times any variable was changed; grows, and stays while nothing changes."""
+        """Return how many times any variable was changed; grows, and stays while nothing changes."""
         variables = [v for d in self._devices for _, _, v in d.resources.variables()]
         return sum([variable.changes for variable in variables])
 

@@ -82,14 +82,14 @@ class ServerStatistics:
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """The counters as plain values."""
+        """Return the counters as plain values."""
         out = asdict(self)
         out["links"] = list(out["links"])  # tuples do not travel
         return out
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> ServerStatistics:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form.

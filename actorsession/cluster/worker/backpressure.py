@@ -30,10 +30,10 @@ class LinkCapacity(Protocol):
     """The links to other tasks, by a task's own name or a peer key."""
 
     def is_backlogged(self, task: str) -> bool:
-        """Whether so much waits to be sent to a task that no step should begin that sends there."""
+        """Return whether so much waits to be sent to a task that no step should begin that sends there."""
 
     async def wait_for_room(self, task: str) -> None:
-        """Waits while it does, or until the link is lost."""
+        """Wait while it does, or until the link is lost."""
 
 
 class StepGate:
@@ -61,7 +61,7 @@ class StepGate:
         self._releasing: str | None = None  # the link whose turn it is
 
     def __len__(self) -> int:
-        """How many steps are held."""
+        """Return how many steps are held."""
         return sum(map(len, self._held.values()))
 
     @property
@@ -70,7 +70,7 @@ class StepGate:
         return {step_id: name for name, steps in self._held.items() for step_id in steps}
 
     def blocked(self, tasks: Iterable[str]) -> str | None:
-        """The name of the first link that a step which sends to some tasks has to wait for."""
+        """Return the name of the first link that a step which sends to some tasks has to wait for."""
         for task in tasks:
             name = task if self._link_name is None else self._link_name(task)
             if name is None:
@@ -80,7 +80,7 @@ class StepGate:
         return None
 
     def hold(self, name: str, message: RunGraph) -> Answer:
-        """Keeps a step until there is room on a link.
+        """Keep a step until there is room on a link.
 
         Args:
             name: what ``blocked`` returned.
@@ -101,14 +101,14 @@ class StepGate:
         return answer
 
     def give_up(self, step_id: int, error: OpError) -> None:
-        """Ends a step that is held, if it is."""
+        """End a step that is held, if it is."""
         for steps in self._held.values():
             held = steps.pop(step_id, None)
             if held is not None and not held[1].done():
                 held[1].set_exception(error)
 
     def close(self, error: OpError) -> None:
-        """Ends every step that is held."""
+        """End every step that is held."""
         for steps in self._held.values():
             for step_id in list(steps):
                 self.give_up(step_id, error)
@@ -144,7 +144,7 @@ class StepGate:
 
 
 def _join(later: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
-    """Has one answer end as another does, and the other cancelled with it."""
+    """Have one answer end as another does, and the other cancelled with it."""
 
     def ended(later: asyncio.Future[Any]) -> None:
         if answer.done():

@@ -44,14 +44,14 @@ class RpcEvent:
     nbytes: int
 
     def to_wire(self) -> list[Any]:
-        """The event as plain values."""
+        """Return the event as plain values."""
         return [
             self.micros, self.step_id, self.what, self.outgoing, self.peer, self.tensors, self.nbytes,
         ]  # fmt: skip
 
     @classmethod
     def from_wire(cls, value: Any) -> RpcEvent:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form.
@@ -87,7 +87,7 @@ class RpcLog:
     def note(
         self, step_id: int, what: str, peer: str, values: Sequence[Any], *, outgoing: bool = False
     ) -> None:
-        """Logs a message; only called while the log is enabled."""
+        """Log a message; only called while the log is enabled."""
         nbytes = sum(getattr(value, "nbytes", 0) for value in values)
         self._events.append(
             RpcEvent(
@@ -102,13 +102,13 @@ class RpcLog:
         )
 
     def events(self, steps: Collection[int] = ()) -> list[RpcEvent]:
-        """The events of some steps, of all if none is named, the oldest first."""
+        """Return the events of some steps, of all if none is named, the oldest first."""
         return [e for e in self._events if not steps or e.step_id in steps]
 
     def clear(self) -> None:
-        """Forgets all events."""
+        """Forget all events."""
         self._events.clear()
 
     def __len__(self) -> int:
-        """How many events there are."""
+        """Return how many events there are."""
         return len(self._events)

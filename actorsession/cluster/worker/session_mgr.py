@@ -36,7 +36,7 @@ LEGACY = ""
 
 
 def peer_key(task: str, address: str) -> str:
-    """What a worker cache calls a task of a cluster that only some session knows.
+    """Return what a worker cache calls a task of a cluster that only some session knows.
 
     Two such clusters may use one name for different tasks, so the address is part of it.
     """
@@ -66,7 +66,7 @@ class _OwnPeers:
             self._keys.pop(task, None)
 
     def link_name(self, task: str) -> str | None:
-        """What links to a task are called; ``None`` for one that has left."""
+        """Return what links to a task are called; ``None`` for one that has left."""
         return self._keys.get(task)
 
     def push(self, task: str, message: PushTensors) -> None:
@@ -102,7 +102,7 @@ class SessionMgr:
         self._masters: dict[str, _Master] = {}
 
     def create(self, message: CreateWorkerSession) -> list[str]:
-        """Opens a session.
+        """Open a session.
 
         Returns:
             The handles of sessions that an earlier life of the same master left here, to be dropped.
@@ -143,7 +143,7 @@ class SessionMgr:
         return []
 
     def find(self, handle: str) -> WorkerSession:
-        """The session of a handle; the legacy one for the empty handle.
+        """Return the session of a handle; the legacy one for the empty handle.
 
         Raises:
             AbortedError: for an unknown handle.
@@ -158,7 +158,7 @@ class SessionMgr:
         return session
 
     def update(self, handle: str, peers: Mapping[str, str], removed: list[str]) -> bool:
-        """Takes in that tasks have joined a session, moved or left it.
+        """Take in that tasks have joined a session, moved or left it.
 
         Returns:
             Whether they are tasks of the session's own cluster; otherwise they are those of the worker.
@@ -173,7 +173,7 @@ class SessionMgr:
         return own is not None
 
     def remove(self, handle: str) -> WorkerSession | None:
-        """Forgets a session, for the caller to close; the legacy one stays."""
+        """Forget a session, for the caller to close; the legacy one stays."""
         session = self._sessions.pop(handle, None)
         self._peers.pop(handle, None)
         for task, master in list(self._masters.items()):
@@ -196,5 +196,5 @@ class SessionMgr:
         return handle in self._sessions
 
     def __len__(self) -> int:
-        """How many sessions masters have here."""
+        """Return how many sessions masters have here."""
         return len(self._sessions)

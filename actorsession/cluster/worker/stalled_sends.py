@@ -34,13 +34,13 @@ class Peers(Protocol):
     """The other tasks, by the names that links to them have: a task's own or a peer key."""
 
     def worker(self, task: str) -> Ref:
-        """The worker of a task."""
+        """Return the worker of a task."""
 
     def link_now(self, task: str) -> object | None:
-        """The link to a task if there is one."""
+        """Return the link to a task if there is one."""
 
     def tell_behind(self, task: str, message: ValuesLost) -> None:
-        """Delivers a message to a task behind all values that were pushed to it."""
+        """Deliver a message to a task behind all values that were pushed to it."""
 
 
 # Steps asked about in one message; a worker with more of them asks again at the next beat.
@@ -73,7 +73,7 @@ class MissingTensorProbe:
     # -- the side that waits -------------------------------------------------------------------
 
     async def watch(self, children: Children) -> None:
-        """Looks at the steps again and again, until it is cancelled.
+        """Look at the steps again and again, until it is cancelled.
 
         Args:
             children: own the questions.
@@ -110,7 +110,7 @@ class MissingTensorProbe:
             self._asking.discard(name)
 
     async def _question(self, name: str, steps: Mapping[int, str], limit: float) -> OpError | None:
-        """Asks a task; returns why it cannot be asked."""
+        """Ask a task; return why it cannot be asked."""
         waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
             return None
@@ -134,7 +134,7 @@ class MissingTensorProbe:
                 self._give_up(step_id, UnavailableError(words, task=task))
 
     def lost(self, message: ValuesLost) -> None:
-        """Takes in that nothing more comes for a step from a task."""
+        """Take in that nothing more comes for a step from a task."""
         rendezvous = self._table.find(message.step_id)
         if rendezvous is not None and message.task in rendezvous.awaited():
             words = (
@@ -146,7 +146,7 @@ class MissingTensorProbe:
     # -- the side that owes --------------------------------------------------------------------
 
     def asked(self, message: AskOwed) -> None:
-        """Says of which steps nothing more will come; of those that are not over it says nothing.
+        """Say of which steps nothing more will come; of those that are not over it says nothing.
 
         Raises:
             InvalidArgumentError: for a malformed key, or lists that do not match.

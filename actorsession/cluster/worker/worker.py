@@ -121,7 +121,7 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Asks; what concerns one session goes straight to that session's actor."""
+        """Ask; what concerns one session goes straight to that session's actor."""
         if type(message) in _OF_SESSIONS:
             if self._log.enabled and type(message) is RunGraph:
                 self._log.note(message.step_id, "RunGraph", context.peer, message.feeds)
@@ -133,7 +133,7 @@ class Worker(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Tells; refuses what must be asked, because a failing tell would fail the actor.
+        """Tell; refuse what must be asked, because a failing tell would fail the actor.
 
         Pushes go past the mailbox: there is one for each hop of a step, and they never fail or wait.
         """
@@ -148,7 +148,7 @@ class Worker(Actor):
 
     @handles(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
-        """Says who this is, and what it counts."""
+        """Say who this is, and what it counts."""
         return WorkerStatus(
             task=self._parts.task,
             incarnation=self._incarnation,
@@ -158,7 +158,7 @@ class Worker(Actor):
         )
 
     def _why(self, message: AskWhy) -> WorkerWhy:
-        """Says what the steps here wait for, and waits for none of them."""
+        """Say what the steps here wait for, and waits for none of them."""
         masters = self.masters(message.most) if self.masters is not None else []
         sessions, table = self._sessions.sessions, self._parts.rendezvous
         waits = own_wait_graph(
@@ -168,7 +168,7 @@ class Worker(Actor):
 
     @handles(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
-        """Takes in which tasks the cluster has now."""
+        """Take in which tasks the cluster has now."""
         if self._update_cluster is None:
             raise self.unimplemented(message)
         self._update_cluster(message.cluster)
@@ -176,7 +176,7 @@ class Worker(Actor):
 
     @handles(AskOwed)
     def on_ask_owed(self, message: AskOwed, call: CallContext) -> Done:
-        """Tells the asker of values that will not come any more."""
+        """Tell the asker of values that will not come any more."""
         if self._owed is None:
             raise self.unimplemented(message)
         self._owed.asked(message)
@@ -186,7 +186,7 @@ class Worker(Actor):
 
     @handles(CreateWorkerSession)
     async def on_create_session(self, message: CreateWorkerSession, call: CallContext) -> Done:
-        """Opens this worker's side of a session."""
+        """Open this worker's side of a session."""
         handle = message.session_handle
         stale = self._sessions.create(message)
         if self._owed is not None and self._watch is None:
@@ -206,27 +206,27 @@ class Worker(Actor):
 
     @handles(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
-        """Takes in that tasks have joined a session, moved or left it."""
+        """Take in that tasks have joined a session, moved or left it."""
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
             self._learn_peers(message.peers)
         return Done()
 
     @handles(DeleteWorkerSession)
     async def on_delete_session(self, message: DeleteWorkerSession, call: CallContext) -> Done:
-        """Closes this worker's side of a session; an unknown one is fine."""
+        """Close this worker's side of a session; an unknown one is fine."""
         error = CancelledError("Session has been closed.")
         await asyncio.shield(self._start_to_drop(message.session_handle, error))
         return Done()
 
     def _collect(self, handle: str, session: WorkerSession) -> None:
-        """Drops a session whose master cannot reach it any more, unless it was opened anew since."""
+        """Drop a session whose master cannot reach it any more, unless it was opened anew since."""
         there = handle in self._sessions and self._sessions.find(handle) is session
         if there and not self._closing:
             _log.info("dropping session %s: its master is gone", handle)
             _ = self._start_to_drop(handle, AbortedError("the master of the session is gone"))
 
     def _start_to_drop(self, handle: str, error: OpError) -> asyncio.Task[None]:
-        """Drops a session in a child of its own: whoever asked for it may hang up meanwhile."""
+        """Drop a session in a child of its own: whoever asked for it may hang up meanwhile."""
         return self.children.start(self._drop(handle, error), name=f"drop {handle}")
 
     async def _drop(self, handle: str, error: OpError) -> None:
@@ -238,7 +238,7 @@ class Worker(Actor):
 
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Any:
-        """Hands the release to its session; a session that is gone has released everything."""
+        """Hand the release to its session; a session that is gone has released everything."""
         handle = message.session_handle
         if handle and handle not in self._sessions:
             return Done()
@@ -253,11 +253,11 @@ class Worker(Actor):
         self._push(task, message)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
-        """Ends a step whose tensors cannot be delivered, once whoever sends them has come to rest."""
+        """End a step whose tensors cannot be delivered, once whoever sends them has come to rest."""
         self.ref.tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
     def _take_push(self, message: PushTensors, call: CallContext) -> None:
-        """Takes in tensors from another worker; those that make no sense fail their step."""
+        """Take in tensors from another worker; those that make no sense fail their step."""
         if self._closing:
             return
         if self._log.enabled:
@@ -270,7 +270,7 @@ class Worker(Actor):
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:
-        """Ends a step that failed elsewhere, and settles what one has taken that has run here."""
+        """End a step that failed elsewhere, and settles what one has taken that has run here."""
         error: OpError | None = None
         if message.error is not None:
             try:
@@ -291,14 +291,14 @@ class Worker(Actor):
 
     @handles(CleanupAll)
     def on_cleanup_all(self, message: CleanupAll, call: CallContext) -> Done:
-        """Clears resource containers."""
+        """Clear resource containers."""
         for device in self._parts.devices:
             device.resources.clear(message.containers)
         return Done()
 
     @handles(LoggingRequest)
     def on_logging_request(self, message: LoggingRequest, call: CallContext) -> LoggingReply:
-        """Switches the log of messages, empties it or hands it out."""
+        """Switch the log of messages, empties it or hands it out."""
         if message.enable is not None:
             self._log.enabled = message.enable
         events = self._log.events(message.steps) if message.fetch else []
@@ -307,7 +307,7 @@ class Worker(Actor):
         return LoggingReply(enabled=self._log.enabled, events=[e.to_wire() for e in events])
 
     async def aclose(self, why: str) -> None:
-        """Ends all sessions and executors."""
+        """End all sessions and executors."""
         self._closing = True
         await self.stop(why)
         for handle in self._sessions.handles:
@@ -355,4 +355,4 @@ class Worker(Actor):
 
 
 def _nothing() -> None:
-    """Takes back what was never registered."""
+    """Take back what was never registered."""

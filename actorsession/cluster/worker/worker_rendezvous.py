@@ -42,7 +42,7 @@ _UNBEGUN = 60.0
 
 @lru_cache(maxsize=65536)
 def _destination(key: str) -> str:
-    """The task that a key's tensor goes to; the same keys come back step after step."""
+    """Return the task that a key's tensor goes to; the same keys come back step after step."""
     return parse_key(key).dst_task
 
 
@@ -74,7 +74,7 @@ class WorkerRendezvous(Rendezvous):
         self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
 
     def belong(self, task: str, push: Push, link_name: LinkName | None) -> None:
-        """Makes it one of a session that has names of its own for this task and its peers."""
+        """Make it one of a session that has names of its own for this task and its peers."""
         self._task = task
         self._push = push
         self._link_name = link_name
@@ -86,12 +86,13 @@ class WorkerRendezvous(Rendezvous):
         return tasks
 
     def link_name(self, task: str = "") -> str | None:
-        """What links to a task of the step's session, by default this one, are called; ``None`` for none."""
+        """Return what links to a task of the step's session, by default this one, are called; ``None`` for
+        none."""
         task = task or self._task
         return task if self._link_name is None else self._link_name(task)
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
-        """Keeps a value for a device of this task, or gathers it for the task of its device."""
+        """Keep a value for a device of this task, or gathers it for the task of its device."""
         task = _destination(key)
         if task == self._task:
             super().send(key, value, dead)
@@ -108,11 +109,11 @@ class WorkerRendezvous(Rendezvous):
         deads.append(dead)
 
     def deliver(self, key: str, value: Any, dead: bool) -> None:
-        """Takes in a value that another task pushed."""
+        """Take in a value that another task pushed."""
         super().send(key, value, dead)
 
     def flush(self) -> None:
-        """Pushes what was gathered, one message per task."""
+        """Push what was gathered, one message per task."""
         if not self._gathered:
             return
         gathered, self._gathered = self._gathered, {}
@@ -140,7 +141,7 @@ class RendezvousTable:
         self, step_id: int, task: str = "", push: Push | None = None,
         link_name: LinkName | None = None,
     ) -> WorkerRendezvous:  # fmt: skip
-        """The rendezvous of a step that begins here.
+        """Return the rendezvous of a step that begins here.
 
         Args:
             step_id: the step.
@@ -169,7 +170,7 @@ class RendezvousTable:
         return rendezvous
 
     def push(self, message: PushTensors) -> None:
-        """Takes in values from another task; those of a step that is over are dropped.
+        """Take in values from another task; those of a step that is over are dropped.
 
         Raises:
             InvalidArgumentError: for a malformed key, or lists that do not match.
@@ -186,7 +187,7 @@ class RendezvousTable:
                 rendezvous.deliver(key, values[i], dead[i])
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
-        """Ends a step: what still waits fails, and what comes later is dropped.
+        """End a step: what still waits fails, and what comes later is dropped.
 
         A step that is held ends by an error only; whoever holds it sees to that.
         """
@@ -202,19 +203,19 @@ class RendezvousTable:
             rendezvous.abort(error or CancelledError("the step is over", derived=True))
 
     def find(self, step_id: int) -> WorkerRendezvous | None:
-        """The rendezvous of a step that is under way here."""
+        """Return the rendezvous of a step that is under way here."""
         return self._steps.get(step_id)
 
     def is_over(self, step_id: int) -> bool:
-        """Whether a step has ended here."""
+        """Return whether a step has ended here."""
         return step_id in self._over
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
-        """The first few steps that values have come for and that have not begun here."""
+        """Return the first few steps that values have come for and that have not begun here."""
         return list(islice((r for r in self._steps.values() if not r.begun), most))
 
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:
-        """The steps that are under way here since before a moment of the monotonic clock."""
+        """Return the steps that are under way here since before a moment of the monotonic clock."""
         return [r for r in self._steps.values() if r.begun and r.created < moment]
 
     def _new(self, step_id: int) -> WorkerRendezvous:
@@ -223,7 +224,7 @@ class RendezvousTable:
         return rendezvous
 
     def _drop_unbegun(self) -> None:
-        """Ends steps that were pushed to and never begun; their master is gone."""
+        """End steps that were pushed to and never begun; their master is gone."""
         limit = time.monotonic() - _UNBEGUN
         # Insertion order is order of creation, so the old ones stand in front.
         for step_id, rendezvous in list(islice(self._steps.items(), 8)):
@@ -231,6 +232,6 @@ class RendezvousTable:
                 self.end(step_id)
 
     def __len__(self) -> int:
-        """How many steps have a rendezvous here."""
+        """Return how many steps have a rendezvous here."""
         self._drop_unbegun()
         return len(self._steps)

@@ -141,7 +141,7 @@ class WorkerSession(Actor):
         self._over: OpError | None = None
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Asks; a step goes past the mailbox, see the module."""
+        """Ask; a step goes past the mailbox, see the module."""
         if type(message) is RunGraph:
             return self._run_graph(message)
         if type(message) is OpenStepRendezvous:
@@ -154,7 +154,7 @@ class WorkerSession(Actor):
     def on_register_graph(
         self, message: RegisterGraph, call: CallContext
     ) -> GraphRegistered | Awaitable[GraphRegistered]:
-        """Compiles partitions for this worker's devices; large ones in a thread."""
+        """Compile partitions for this worker's devices; large ones in a thread."""
         nodes = sum(
             nodes_in(p[1]) for p in message.partitions if isinstance(p, list) and len(p) > 1
         )
@@ -203,20 +203,20 @@ class WorkerSession(Actor):
                         )
 
     def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
-        """The other tasks that partitions send to."""
+        """Return the other tasks that partitions send to."""
         sends = [node for p in partitions for node in p.nodes if node.op == SEND]
         tasks = dict.fromkeys(parse_key(node.attrs["key"]).dst_task for node in sends)
         return tuple(task for task in tasks if task != self._parts.task)
 
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
-        """Releases partitions; steps that run them end as they would."""
+        """Release partitions; steps that run them end as they would."""
         self._release(message.graph_handle)
         return Done()
 
     @handles(AskVariables)
     def on_ask_variables(self, message: AskVariables, call: CallContext) -> VariablesFound:
-        """Says which variables have a value."""
+        """Say which variables have a value."""
         local = {d.name.rpartition("/device:")[2]: d.resources for d in self._parts.devices}
         valued = []
         for device, container, name in message.variables:
@@ -227,7 +227,7 @@ class WorkerSession(Actor):
     # -- steps ---------------------------------------------------------------------------------
 
     def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
-        """Runs this worker's partitions for one step.
+        """Run this worker's partitions for one step.
 
         What can run at once does so before this returns.
         """
@@ -313,7 +313,7 @@ class WorkerSession(Actor):
         self._parts.rendezvous.end(step.step_id, step.error)
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
-        """Ends a step that runs here with an error.
+        """End a step that runs here with an error.
 
         Args:
             step_id: the step; an unknown one is no error.
@@ -330,7 +330,7 @@ class WorkerSession(Actor):
     def settle(
         self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]
     ) -> None:
-        """Settles what a step has taken whose part here has run.
+        """Settle what a step has taken whose part here has run.
 
         Args:
             step_id: the step; one that has taken nothing is no error.
@@ -345,7 +345,7 @@ class WorkerSession(Actor):
     # -- the end -------------------------------------------------------------------------------
 
     async def aclose(self, error: OpError) -> None:
-        """Ends every step with an error, and lets everything go."""
+        """End every step with an error, and let everything go."""
         self._over = error
         self._planning.close(error)
         if self._held_steps is not None:
@@ -386,7 +386,7 @@ class WorkerSession(Actor):
         return {} if self._held_steps is None else self._held_steps.links
 
     def is_backlogged(self, task: str) -> bool:
-        """Whether much of what was sent to a task of the session has not left yet."""
+        """Return whether much of what was sent to a task of the session has not left yet."""
         parts = self._parts
         name = task if parts.link_name is None else parts.link_name(task)
         return parts.room is not None and name is not None and parts.room.is_backlogged(name)

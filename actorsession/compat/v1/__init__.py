@@ -134,7 +134,7 @@ double, half = float64, float16
 
 
 def disable_eager_execution() -> None:
-    """Does nothing: graphs are all that there is."""
+    """Do nothing: graphs are all that there is."""
 
 
 disable_control_flow_v2 = disable_eager_execution
@@ -142,7 +142,7 @@ disable_resource_variables = disable_eager_execution
 
 
 def disable_v2_tensorshape() -> None:
-    """Makes the shapes of tensors consist of ``Dimension`` objects, for the whole process.
+    """Make the shapes of tensors consist of ``Dimension`` objects, for the whole process.
 
     ``x.shape[0].value`` is then how a program reads one.
     """
@@ -153,19 +153,19 @@ disable_v2_behavior = disable_v2_tensorshape
 
 
 def enable_v2_tensorshape() -> None:
-    """Makes the shapes of tensors consist of ints and ``None`` again, as they are to begin with."""
+    """Make the shapes of tensors consist of ints and ``None`` again, as they are to begin with."""
     use_dimensions(False)
 
 
 def executing_eagerly() -> Any:
-    """Whether operations run where they are written: never."""
+    """Return whether operations run where they are written: never."""
     return False
 
 
 def enable_eager_execution(
     config: Any = None, device_policy: Any = None, execution_mode: Any = None
 ) -> None:
-    """Refuses: operations are put into a graph, which a session runs.
+    """Refuse: operations are put into a graph, which a session runs.
 
     Raises:
         UnimplementedError: always.

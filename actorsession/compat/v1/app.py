@@ -12,7 +12,7 @@ __all__ = ["flags", "run"]
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> None:
-    """Reads the flags, calls ``main`` with the words that are none, and ends the program with its result.
+    """Read the flags, call ``main`` with the words that are none, and ends the program with its result.
 
     Args:
         main: the function; that of the program's own module if left out.

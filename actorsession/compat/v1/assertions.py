@@ -43,20 +43,20 @@ class CheckedThread(threading.Thread):
         self._failed: BaseException | None = None
 
     def run(self) -> None:
-        """Runs the target, and keeps what it raises."""
+        """Run the target, and keep what it raises."""
         try:
             self._act()
         except BaseException as exc:
             self._failed = exc
 
     def join(self, timeout: float | None = None) -> None:
-        """Waits for the end of the thread, and fails the test if the target failed."""
+        """Wait for the end of the thread, and fails the test if the target failed."""
         super().join(timeout)
         if self._failed is not None:
             self._case.fail(f"Error in checkedThread: {self._failed!r}")
 
     def check_termination(self) -> None:
-        """Waits for the end of the thread; ``join`` by another name."""
+        """Wait for the end of the thread; ``join`` by another name."""
         self.join()
 
 

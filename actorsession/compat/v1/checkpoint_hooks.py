@@ -83,13 +83,13 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_graph_def = save_graph_def
 
     def begin(self) -> None:
-        """Finds the global step."""
+        """Find the global step."""
         self._step = step_of(self)
         for listener in self._listeners:
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Saves what the session begins with."""
+        """Save what the session begins with."""
         step = int(session.run(self._step))
         if self._save_graph_def:
             write_graph_text(get_default_graph(), self._folder)
@@ -97,7 +97,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Saves if it is time."""
+        """Save if it is time."""
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
             self._timer.update_last_triggered_step(step)
@@ -105,7 +105,7 @@ class CheckpointSaverHook(SessionRunHook):
                 run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """Saves the last step, if that was not done."""
+        """Save the last step, if that was not done."""
         step = int(session.run(self._step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
@@ -113,7 +113,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        """Saves; whether a listener wants the program to stop."""
+        """Save; whether a listener wants the program to stop."""
         saver = self._found_saver()
         for listener in self._listeners:
             listener.before_save(session, step)
@@ -136,7 +136,7 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 def write_graph_text(graph: Any, folder: str) -> None:
-    """Writes a graph as ``graph.pbtxt``; one that has no such form is left out with a warning.
+    """Write a graph as ``graph.pbtxt``; one that has no such form is left out with a warning.
 
     Args:
         graph: the graph.

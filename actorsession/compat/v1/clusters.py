@@ -21,6 +21,6 @@ class ClusterSpec(plain.ClusterSpec):
         super().__init__(cluster)
 
     def as_cluster_def(self) -> ClusterDef:  # type: ignore[override]
-        """The jobs as a message, sorted by name."""
+        """Return the jobs as a message, sorted by name."""
         jobs = super().as_cluster_def().job
         return ClusterDef(job=[JobDef(name=job.name, tasks=job.tasks) for job in jobs])

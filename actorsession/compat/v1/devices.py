@@ -20,7 +20,7 @@ class DeviceSpec(ours.DeviceSpec):
         object.__setattr__(self, name, getattr(changed, name))
 
     def parse_from_string(self, spec: str) -> Self:
-        """Takes over the parts of a name, and returns the specification itself.
+        """Take over the parts of a name, and return the specification itself.
 
         Raises:
             ValueError: for a malformed name.
@@ -29,7 +29,7 @@ class DeviceSpec(ours.DeviceSpec):
         return self
 
     def merge_from(self, dev: ours.DeviceSpec) -> None:
-        """Takes over the parts that another specification names."""
+        """Take over the parts that another specification names."""
         self._become(self.merge(dev))
 
     def make_merged_spec(self, dev: ours.DeviceSpec) -> DeviceSpec:

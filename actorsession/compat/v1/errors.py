@@ -38,12 +38,12 @@ _BY_CODE = {
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """The number of an error class; ``UNKNOWN`` for any other class."""
+    """Return the number of an error class; ``UNKNOWN`` for any other class."""
     return cls.error_code if issubclass(cls, OpError) else UNKNOWN
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The error class of a number.
+    """Return the error class of a number.
 
     Raises:
         KeyError: for a number that no error has.

@@ -37,7 +37,7 @@ class _Flags:
         self.__dict__["_values"] = None  # what was read before did not know this one
 
     def _parse(self, words: Sequence[str] | None = None) -> list[str]:
-        """Reads the command line; what is no flag."""
+        """Read the command line; what is no flag."""
         given = list(sys.argv[1:] if words is None else words)
         parser: argparse.ArgumentParser = self.__dict__["_parser"]
         self.__dict__["_values"], rest = parser.parse_known_args(given)
@@ -74,7 +74,7 @@ FLAGS = _Flags()
 
 def _definer(kind: Callable[[str], Any]) -> Callable[..., None]:
     def define(name: str, default: Any, help: str | None = "") -> None:
-        """Adds a flag.
+        """Add a flag.
 
         Args:
             name: what follows ``--``.
@@ -100,7 +100,7 @@ DEFINE_float = _definer(float)
 
 
 def DEFINE_boolean(name: str, default: bool | None, help: str | None = "") -> None:
-    """Adds a flag that is true or false: ``--name``, ``--noname`` or ``--name=false``.
+    """Add a flag that is true or false: ``--name``, ``--noname`` or ``--name=false``.
 
     Args:
         name: what follows ``--``.
@@ -116,12 +116,12 @@ DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_list(name: str, default: Any, help: str | None = "") -> None:
-    """Adds a flag whose value is words between commas; arguments as ``DEFINE_boolean``."""
+    """Add a flag whose value is words between commas; arguments as ``DEFINE_boolean``."""
     FLAGS._define(
         name, type=lambda text: text.split(",") if text else [], default=default, help=help
     )
 
 
 def DEFINE_enum(name: str, default: Any, enum_values: Sequence[str], help: str | None = "") -> None:
-    """Adds a flag that has one of some values; arguments as ``DEFINE_boolean``."""
+    """Add a flag that has one of some values; arguments as ``DEFINE_boolean``."""
     FLAGS._define(name, choices=list(enum_values), default=default, help=help)

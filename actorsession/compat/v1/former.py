@@ -36,5 +36,5 @@ def pack(values: Any, axis: int = 0, name: str = "pack") -> Tensor:
 
 
 def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpack") -> Any:
-    """The parts of a tensor along an axis, which goes: ``unstack``."""
+    """Return the parts of a tensor along an axis, which goes: ``unstack``."""
     return ops.unstack(value, num, axis, name)

@@ -14,7 +14,7 @@ __all__ = ["as_dtype", "colocate_with", "container", "device", "name_scope", "op
 
 
 def as_dtype(type_value: Any) -> DType:
-    """The dtype that a name, a numpy type or a Python type stands for.
+    """Return the dtype that a name, a numpy type or a Python type stands for.
 
     Raises:
         TypeError: if it stands for none.
@@ -23,12 +23,12 @@ def as_dtype(type_value: Any) -> DType:
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[Any]:
-    """Asks for a device for operations built in the block; see ``actorsession.device``."""
+    """Ask for a device for operations built in the block; see ``actorsession.device``."""
     return defaults.device(device_name_or_function)
 
 
 def container(container_name: str) -> AbstractContextManager[Any]:
-    """Puts state of operations built in the block into a resource container of that name."""
+    """Put state of operations built in the block into a resource container of that name."""
     return get_default_graph().container(container_name)
 
 
@@ -46,7 +46,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextMana
 def name_scope(
     name: str | None, default_name: str | None = None, values: Any = None
 ) -> AbstractContextManager[Any]:
-    """Puts a name in front of those of operations built in the block.
+    """Put a name in front of those of operations built in the block.
 
     Args:
         name: the name; ``None`` for the default one, ``""`` for none.

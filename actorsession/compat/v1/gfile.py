@@ -29,7 +29,7 @@ def _known_errors(path: Any) -> Iterator[None]:
 
 
 def GFile(name: str, mode: str = "r") -> _File:
-    """Opens a file.
+    """Open a file.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -65,7 +65,7 @@ class _File:
     next = __next__
 
     def size(self) -> int:
-        """The length of the file in bytes."""
+        """Return the length of the file in bytes."""
         if not self._opened.closed and self._opened.writable():
             self._opened.flush()
         return os.path.getsize(self.name)
@@ -76,22 +76,22 @@ Open = GFile
 
 
 def Exists(filename: str) -> bool:
-    """Whether there is a file or folder."""
+    """Return whether there is a file or folder."""
     return os.path.exists(filename)
 
 
 def IsDirectory(dirname: str) -> bool:
-    """Whether there is a folder."""
+    """Return whether there is a folder."""
     return os.path.isdir(dirname)
 
 
 def MakeDirs(dirname: str) -> None:
-    """Makes a folder and those above it; it may be there."""
+    """Make a folder and those above it; it may be there."""
     os.makedirs(dirname, exist_ok=True)
 
 
 def MkDir(dirname: str) -> None:
-    """Makes a folder.
+    """Make a folder.
 
     Raises:
         NotFoundError: if the one above it does not exist.
@@ -102,7 +102,7 @@ def MkDir(dirname: str) -> None:
 
 
 def ListDirectory(dirname: str) -> list[str]:
-    """The names in a folder.
+    """Return the names in a folder.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -112,7 +112,7 @@ def ListDirectory(dirname: str) -> list[str]:
 
 
 def Glob(filename: str) -> list[str]:
-    """The paths that fit a pattern."""
+    """Return the paths that fit a pattern."""
     return sorted(_glob.glob(filename))
 
 
@@ -152,7 +152,7 @@ def Stat(filename: str) -> FileStatistics:
 
 
 def Remove(filename: str) -> None:
-    """Deletes a file.
+    """Delete a file.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -162,7 +162,7 @@ def Remove(filename: str) -> None:
 
 
 def DeleteRecursively(dirname: str) -> None:
-    """Deletes a folder with all that is in it.
+    """Delete a folder with all that is in it.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -172,7 +172,7 @@ def DeleteRecursively(dirname: str) -> None:
 
 
 def Copy(oldpath: str, newpath: str, overwrite: bool = False) -> None:
-    """Copies a file.
+    """Copy a file.
 
     Raises:
         AlreadyExistsError: if the new one is there and is not to be overwritten.
@@ -184,7 +184,7 @@ def Copy(oldpath: str, newpath: str, overwrite: bool = False) -> None:
 
 
 def Rename(oldname: str, newname: str, overwrite: bool = False) -> None:
-    """Gives a file another name; errors as ``Copy``."""
+    """Give a file another name; errors as ``Copy``."""
     _check_free(newname, overwrite)
     with _known_errors(oldname):
         os.replace(oldname, newname)

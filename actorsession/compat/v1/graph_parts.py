@@ -19,7 +19,7 @@ _log = logging.getLogger("actorsession.compat")
 
 
 def found_or_made(key: str, make: Callable[[], Any]) -> Any:
-    """The first of a collection of the default graph, else what is made, which goes there.
+    """Return the first of a collection of the default graph, else what is made, which goes there.
 
     Args:
         key: the collection.
@@ -38,5 +38,5 @@ def found_or_made(key: str, make: Callable[[], Any]) -> Any:
 
 
 def initialises_locally() -> Any:
-    """Makes the operation that initialises what belongs to one session, and tables."""
+    """Make the operation that initialises what belongs to one session, and tables."""
     return ops.group(ops.local_variables_initializer(), ops.tables_initializer())

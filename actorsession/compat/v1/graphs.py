@@ -26,7 +26,7 @@ class Graph(ours.Graph):
         add_shapes: bool = False,
         use_pybind11_proto: bool = False,
     ) -> interop.GraphDef:
-        """The graph as TensorFlow's message.
+        """Return the graph as TensorFlow's message.
 
         Args:
             from_version: how many operations, in the order they were built, are left out.
@@ -40,7 +40,7 @@ class Graph(ours.Graph):
 
 
 def get_default_graph() -> Any:
-    """The innermost default graph of this thread, else the thread's own."""
+    """Return the innermost default graph of this thread, else the thread's own."""
     return adopted(ours.get_default_graph())
 
 

@@ -81,7 +81,7 @@ class SessionRunContext:
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Makes ``should_stop()`` of the monitored session true."""
+        """Make ``should_stop()`` of the monitored session true."""
         self._stop_requested = True
 
 
@@ -124,12 +124,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Begins anew: the next step is the first one."""
+        """Begin anew: the next step is the first one."""
         self._step: int | None = None
         self._time = 0.0
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is time at that step; always at the first one."""
+        """Return whether it is time at that step; always at the first one."""
         if self._step is None:
             return True
         if step == self._step:
@@ -140,7 +140,7 @@ class SecondOrStepTimer:
         return step >= self._step + self._every_steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Notes that what was to be done was done at that step.
+        """Note that what was to be done was done at that step.
 
         Returns:
             The seconds and the steps since the time before; ``None`` at the first one.
@@ -151,12 +151,12 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
-        """The step of the last time, if there was one."""
+        """Return the step of the last time, if there was one."""
         return self._step
 
 
 def step_of(hook: Any) -> Any:
-    """The global step, for a hook that counts by it.
+    """Return the global step, for a hook that counts by it.
 
     Raises:
         RuntimeError: if the graph has none.
@@ -185,17 +185,17 @@ class StopAtStepHook(SessionRunHook):
         self._last_step = last_step
 
     def begin(self) -> None:
-        """Finds the global step."""
+        """Find the global step."""
         self._step = step_of(self)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Counts from where the session begins."""
+        """Count from where the session begins."""
         if self._last_step is None:
             assert self._num_steps is not None
             self._last_step = int(session.run(self._step)) + self._num_steps
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Reads the step when it is done, as what is fetched with it may be the number before."""
+        """Read the step when it is done, as what is fetched with it may be the number before."""
         assert self._last_step is not None
         if run_context.session.run(self._step) >= self._last_step:
             run_context.request_stop()
@@ -239,20 +239,20 @@ class LoggingTensorHook(SessionRunHook):
         self._due = False
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Fetches the tensors if it is time."""
+        """Fetch the tensors if it is time."""
         timer = self._timer
         self._due = timer is not None and timer.should_trigger_for_step(self._count)
         return SessionRunArgs(self._tensors) if self._due else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs what was fetched."""
+        """Log what was fetched."""
         if self._due and self._timer is not None:
             seconds, _ = self._timer.update_last_triggered_step(self._count)
             self._write(run_values.results, "" if seconds is None else f" ({seconds:.3f} sec)")
         self._count += 1
 
     def end(self, session: Any) -> None:
-        """Logs the last values, if that is wanted."""
+        """Log the last values, if that is wanted."""
         if self._at_end:
             self._write(session.run(self._tensors), "")
 
@@ -294,11 +294,11 @@ class NanTensorHook(SessionRunHook):
         self._fails = fail_on_nan_loss
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Fetches the loss."""
+        """Fetch the loss."""
         return SessionRunArgs(self._loss)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Looks at it."""
+        """Look at it."""
         if np.isnan(run_values.results):
             if self._fails:
                 raise NanLossDuringTrainingError
@@ -325,7 +325,7 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        """Fetches it."""
+        """Fetch it."""
         if self._final_ops is not None:
             self._values = session.run(self._final_ops, self._feeds)
 
@@ -341,5 +341,5 @@ class FeedFnHook(SessionRunHook):
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Feeds it."""
+        """Feed it."""
         return SessionRunArgs(None, self.feed_fn())

@@ -25,7 +25,7 @@ log = _log.log
 
 
 def set_verbosity(v: int) -> None:
-    """Sets from which level on messages are logged."""
+    """Set from which level on messages are logged."""
     _log.setLevel(v)
 
 

@@ -42,7 +42,7 @@ def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
 
 
 def collected(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any, Any]:
-    """The pair of a metric, in the collections that were asked for."""
+    """Return the pair of a metric, in the collections that were asked for."""
     for names, found in ((metrics, value), (updates, update)):
         if names:
             add_to_collections(names, found)
@@ -95,7 +95,7 @@ def _rank_over(a: Tensor, b: Tensor) -> int:
 def count_where(
     found: Tensor, weight: Tensor | None, metrics: Any, updates: Any
 ) -> tuple[Tensor, Tensor]:
-    """The weighted number of elements that are true, in a variable ``count``."""
+    """Return the weighted number of elements that are true, in a variable ``count``."""
     count = metric_variable([], "count")
     numbers = ops.cast(found, float32)
     if weight is not None:
@@ -108,7 +108,7 @@ def count_where(
 def at_thresholds(
     labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any, kinds: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The weighted numbers of hits and misses for each threshold above which a prediction is true.
+    """Return the weighted numbers of hits and misses for each threshold above which a prediction is true.
 
     Args:
         labels: truths.

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def _counter(key: str) -> Callable[..., Pair]:
-    """The metric that counts elements of one kind."""
+    """Return the metric that counts elements of one kind."""
     kind, says, predicts = KINDS[key]
 
     def count(
@@ -55,7 +55,7 @@ def _counter(key: str) -> Callable[..., Pair]:
 
 
 def _counter_at(key: str) -> Callable[..., Pair]:
-    """The metric that counts elements of one kind for each threshold of predictions."""
+    """Return the metric that counts elements of one kind for each threshold of predictions."""
     kind, _, _ = KINDS[key]
 
     def count(

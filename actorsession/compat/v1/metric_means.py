@@ -26,7 +26,7 @@ def mean(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The weighted mean of all elements of all batches; 0 before the first.
+    """Return the weighted mean of all elements of all batches; 0 before the first.
 
     Args:
         values: numbers.
@@ -62,7 +62,7 @@ def mean_tensor(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean of each element by itself; arguments as ``mean``."""
+    """Return the mean of each element by itself; arguments as ``mean``."""
     with ops.variable_scope(name, "mean"):
         numbers = ops.cast(values, float32)
         total = metric_variable(numbers.shape, "total_tensor")
@@ -102,7 +102,7 @@ def accuracy(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """How often ``predictions`` are ``labels``; arguments as ``mean``."""
+    """Return how often ``predictions`` are ``labels``; arguments as ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     if predicted.dtype is not wanted.dtype:
         predicted = ops.cast(predicted, wanted.dtype)
@@ -118,7 +118,7 @@ def mean_absolute_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean of ``|predictions - labels|``; arguments as ``mean``."""
+    """Return the mean of ``|predictions - labels|``; arguments as ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     name = name or "mean_absolute_error"
     errors = ops.abs(predicted - wanted)
@@ -133,7 +133,7 @@ def mean_squared_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean of ``(labels - predictions) ** 2``; arguments as ``mean``."""
+    """Return the mean of ``(labels - predictions) ** 2``; arguments as ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     name = name or "mean_squared_error"
     errors = ops.squared_difference(wanted, predicted)
@@ -148,7 +148,7 @@ def root_mean_squared_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The root of ``mean_squared_error``; arguments as ``mean``."""
+    """Return the root of ``mean_squared_error``; arguments as ``mean``."""
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, None, None, name)
     return collected(ops.sqrt(value), ops.sqrt(update), metrics_collections, updates_collections)
@@ -163,7 +163,8 @@ def mean_relative_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean of ``|labels - predictions| / normalizer``, 0 where that is 0; arguments as ``mean``."""
+    """Return the mean of ``|labels - predictions| / normalizer``, 0 where that is 0; arguments as
+    ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     predicted, by, _ = fitted(predicted, normalizer, None)
     errors = ops.where(
@@ -182,7 +183,7 @@ def mean_cosine_distance(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """One less the mean product of unit vectors along ``dim``; arguments as ``mean``."""
+    """Return one less the mean product of unit vectors along ``dim``; arguments as ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     products = ops.reduce_sum(predicted * wanted, axis=[dim], keepdims=True)
     value, update = mean(products, weight, None, None, name or "mean_cosine_distance")
@@ -200,7 +201,7 @@ def percentage_below(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The share of values below ``threshold``; arguments as ``mean``."""
+    """Return the share of values below ``threshold``; arguments as ``mean``."""
     below = ops.cast(ops.less(values, threshold), float32)
     name = name or "percentage_below_threshold"
     return mean(below, weights, metrics_collections, updates_collections, name)
@@ -215,7 +216,7 @@ def mean_iou(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The mean over classes of intersection by union; arguments as ``mean``.
+    """Return the mean over classes of intersection by union; arguments as ``mean``.
 
     Returns:
         The value, and an operation that gives the matrix of counts.

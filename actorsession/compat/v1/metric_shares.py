@@ -34,7 +34,7 @@ def precision(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The share of what is predicted true that is; 0 without any; arguments as ``mean``."""
+    """Return the share of what is predicted true that is; 0 without any; arguments as ``mean``."""
     with ops.variable_scope(name, "precision"):
         right = true_positives(labels, predictions, weights)
         wrong = false_positives(labels, predictions, weights)
@@ -49,7 +49,7 @@ def recall(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """The share of what is true that is predicted so; 0 without any; arguments as ``mean``."""
+    """Return the share of what is true that is predicted so; 0 without any; arguments as ``mean``."""
     with ops.variable_scope(name, "recall"):
         right = true_positives(labels, predictions, weights)
         wrong = false_negatives(labels, predictions, weights)
@@ -114,7 +114,7 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> Pair:
-    """The area under a curve of predictions between 0 and 1, approximated by some thresholds.
+    """Return the area under a curve of predictions between 0 and 1, approximated by some thresholds.
 
     Args:
         labels: as ``mean``; so are all that are not named here.
@@ -161,7 +161,7 @@ def _area(curve: str, counts: Any, height: Callable[[Tensor, Tensor], Any], name
 
 
 def _careful_area(counts: Any, name: str) -> Tensor:
-    """The area under precision over recall, both as they run between two thresholds.
+    """Return the area under precision over recall, both as they run between two thresholds.
 
     Davis and Goadrich, 2006, section 4: there true positives grow in proportion to all positives, so that the
     area of an interval has a logarithm in it.

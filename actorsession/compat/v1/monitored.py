@@ -64,7 +64,7 @@ class _StepContext:
         return self._run(*args, **kwargs)
 
     def request_stop(self) -> None:
-        """Ends the function and the training.
+        """End the function and the training.
 
         Raises:
             StopIteration: always, for the block of the session.
@@ -125,13 +125,13 @@ class MonitoredSession:
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Whether a hook, a thread or the end of input says that this is all."""
+        """Return whether a hook, a thread or the end of input says that this is all."""
         return self._closed or self._coord.should_stop()
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
-        """Runs a step with all hooks; arguments as ``Session.run``.
+        """Run a step with all hooks; arguments as ``Session.run``.
 
         Raises:
             RuntimeError: if the session is closed, or two feed the same.
@@ -141,7 +141,7 @@ class MonitoredSession:
         )
 
     def run_step_fn(self, step_fn: Callable[[_StepContext], Any]) -> Any:
-        """Calls a function that may run several steps, some of them without hooks.
+        """Call a function that may run several steps, some of them without hooks.
 
         A session that is lost is made anew, and the function called again.
 
@@ -177,7 +177,7 @@ class MonitoredSession:
         )
 
     def _recovering(self, act: Callable[[], Any]) -> Any:
-        """Acts on the session, once more on a new one where it is lost."""
+        """Act on the session, once more on a new one where it is lost."""
         if self._closed:
             raise RuntimeError("Run called even after should_stop requested.")
         while True:
@@ -225,7 +225,7 @@ class MonitoredSession:
         return results["caller"]
 
     def close(self) -> None:
-        """Ends hooks, threads and session."""
+        """End hooks, threads and session."""
         self._close(ended=True)
 
     def _close(self, *, ended: bool) -> None:
@@ -244,7 +244,7 @@ class MonitoredSession:
                 self._session.close()
 
     def _let_go(self) -> None:
-        """Drops a session that is lost, with its threads."""
+        """Drop a session that is lost, with its threads."""
         self._coord.request_stop()
         if self._session is not None:
             self._session.close()
@@ -267,7 +267,7 @@ class MonitoredSession:
 
 
 def _merged(asked: RunOptions | None, wanted: RunOptions | None) -> RunOptions | None:
-    """What the program and a hook want of a step: the more of both."""
+    """Return what the program and a hook want of a step: the more of both."""
     if asked is None or wanted is None:
         return wanted if asked is None else asked
     watches = (
@@ -316,7 +316,7 @@ class SingularMonitoredSession(MonitoredSession):
         super().__init__(creator, hooks, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The session without hooks."""
+        """Return the session without hooks."""
         return self._session
 
 

@@ -69,7 +69,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """The form as a string: empty, ``ZLIB`` or ``GZIP``.
+        """Return the form as a string: empty, ``ZLIB`` or ``GZIP``.
 
         Args:
             options: options, a string, or one of ``TFRecordCompressionType``.
@@ -87,7 +87,7 @@ class TFRecordOptions:
         return str(found)
 
     def _settings(self) -> dict[str, int]:
-        """What the writer is told beside the form."""
+        """Return what the writer is told beside the form."""
         chosen = {
             "level": self.compression_level, "mem_level": self.mem_level,
             "strategy": self.compression_strategy, "window": self.window_bits,
@@ -114,7 +114,7 @@ class TFRecordWriter:
         self._writer = RecordWriter(as_str_any(path), kind, **options._settings())
 
     def write(self, record: Any) -> None:
-        """Appends a record: bytes, or text, which is written as UTF-8.
+        """Append a record: bytes, or text, which is written as UTF-8.
 
         Raises:
             FailedPreconditionError: after ``close``.
@@ -123,7 +123,7 @@ class TFRecordWriter:
         self._writer.write(as_bytes(record))
 
     def flush(self) -> None:
-        """Hands over what was written, so that others can read it.
+        """Hand over what was written, so that others can read it.
 
         Raises:
             FailedPreconditionError: after ``close``.
@@ -131,7 +131,7 @@ class TFRecordWriter:
         self._writer.flush()
 
     def close(self) -> None:
-        """Writes what is left and lets go of the file; may be called twice."""
+        """Write what is left and lets go of the file; may be called twice."""
         self._writer.close()
 
     def __enter__(self) -> Self:

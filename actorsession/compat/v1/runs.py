@@ -65,7 +65,7 @@ class RunMetadata(config.RunMetadata):
         _partition_graphs.__set__(self, value)
 
     def HasField(self, name: str) -> bool:
-        """Whether the last run filled in a part.
+        """Return whether the last run filled in a part.
 
         Raises:
             ValueError: for a part that does not exist.

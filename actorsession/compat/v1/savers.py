@@ -67,7 +67,7 @@ class Saver(train.Saver):
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> interop.MetaGraphDef:
-        """Writes the default graph with this saver; arguments as ``tf.train.export_meta_graph``."""
+        """Write the default graph with this saver; arguments as ``tf.train.export_meta_graph``."""
         return export_meta_graph(
             filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
             export_scope=export_scope, clear_devices=clear_devices,
@@ -122,7 +122,7 @@ def import_meta_graph(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> Saver | None:
-    """Builds a stored graph in the default graph, with its collections.
+    """Build a stored graph in the default graph, with its collections.
 
     Args:
         meta_graph_or_file: a ``MetaGraphDef``, or the path of a ``.meta`` file.

@@ -99,7 +99,7 @@ class Server:
         return self._server.target
 
     def start(self) -> None:
-        """Listens, and serves from then on; nothing if it does."""
+        """Listen, and serve from then on; nothing if it does."""
         if self._ended.is_set():
             raise FailedPreconditionError("the server was stopped; make a new one")
         if self._loop is not None:
@@ -124,12 +124,12 @@ class Server:
             self._ended.set()
 
     def join(self) -> None:
-        """Waits until the server is stopped, by another thread; Ctrl-C ends the wait."""
+        """Wait until the server is stopped, by another thread; Ctrl-C ends the wait."""
         while self._loop is not None and not self._ended.wait(0.1):
             pass
 
     def stop(self) -> None:
-        """Ends the server; what runs on it fails. May be called twice."""
+        """End the server; what runs on it fails. May be called twice."""
         loop = self._loop
         if loop is None or self._ended.is_set():
             self._ended.set()

@@ -68,7 +68,7 @@ class Scaffold:
         self.local_init_feed_dict = part("local_init_feed_dict", local_init_feed_dict)
 
     def finalize(self) -> Scaffold:
-        """Finds or makes what is missing, and finalizes the default graph."""
+        """Find or make what is missing, and finalizes the default graph."""
         graph = get_default_graph()
         made: Mapping[str, tuple[str, Callable[[], Any]]] = {
             "init_op": (GraphKeys.INIT_OP, ops.global_variables_initializer),

@@ -177,7 +177,7 @@ class SessionManager:
     def _restore(
         self, session: Session, saver: Any, folder: str | None, path: str | None, patience: float
     ) -> bool:
-        """Restores a checkpoint, waiting for it so long; whether there was one."""
+        """Restore a checkpoint, waiting for it so long; whether there was one."""
         if folder and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -259,7 +259,7 @@ class SessionManager:
     # -- both ----------------------------------------------------------------------------------
 
     def _try_local_init(self, session: Session) -> str | None:
-        """Initialises what is the session's own; what the model lacks for that, if it does."""
+        """Initialise what is the session's own; what the model lacks for that, if it does."""
         if self._local_init_op is None:
             return None
         lacking = _lacking(self._ready_for_local_init_op, session)
@@ -274,7 +274,7 @@ class SessionManager:
 
 
 def _lacking(op: Any, session: Session) -> str | None:
-    """What a test for readiness complains of; nothing if it is content, or there is none."""
+    """Return what a test for readiness complains of; nothing if it is content, or there is none."""
     if op is None:
         return None
     try:

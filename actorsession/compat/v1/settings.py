@@ -65,12 +65,12 @@ class Message:
             )
 
     def CopyFrom(self, other: Message) -> None:
-        """Takes over all that another message of this kind says, and nothing else."""
+        """Take over all that another message of this kind says, and nothing else."""
         self.__dict__["_values"] = {}
         self.MergeFrom(other)
 
     def MergeFrom(self, other: Message) -> None:
-        """Takes over what another message of this kind says: lists are appended, maps and messages merged."""
+        """Take over what another message of this kind says: lists are appended, maps and messages merged."""
         for name, value in other.__dict__["_values"].items():
             if isinstance(value, Message):
                 getattr(self, name).MergeFrom(value)
@@ -82,12 +82,12 @@ class Message:
                 setattr(self, name, value)
 
     def ClearField(self, name: str) -> None:
-        """Gives a field its default again."""
+        """Give a field its default again."""
         self._check(name)
         self.__dict__["_values"].pop(name, None)
 
     def HasField(self, name: str) -> bool:
-        """Whether a field was filled in."""
+        """Return whether a field was filled in."""
         self._check(name)
         return name in self.__dict__["_values"]
 
@@ -119,7 +119,7 @@ class Repeated(list[Any]):
         self._kind = kind
 
     def add(self, **values: Any) -> Any:
-        """Appends a message and returns it, to be filled in."""
+        """Append a message and return it, to be filled in."""
         made = self._kind(**values)
         self.append(made)
         return made

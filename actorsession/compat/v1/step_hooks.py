@@ -58,15 +58,15 @@ class StepCounterHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
 
     def begin(self) -> None:
-        """Finds the global step."""
+        """Find the global step."""
         self._step = step_of(self)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the number of the step."""
+        """Fetch the number of the step."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs if it is time."""
+        """Log if it is time."""
         # What is fetched with a step may be the number before; only when that may do is it read again.
         if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
             return
@@ -92,15 +92,15 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._begun = wait_until_step <= 0
 
     def begin(self) -> None:
-        """Finds the global step."""
+        """Find the global step."""
         self._step = step_of(self)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Hears who says when to stop, which ends the wait."""
+        """Hear who says when to stop, which ends the wait."""
         self._coord = coord
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Waits, before the first step.
+        """Wait, before the first step.
 
         Raises:
             DeadlineExceededError: if that takes too long.
@@ -151,12 +151,12 @@ class ProfilerHook(SessionRunHook):
         self._due = False
 
     def begin(self) -> None:
-        """Finds the global step."""
+        """Find the global step."""
         self._step = step_of(self)
         self._next_step = None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for statistics if it is time; not of the first step, which does more than others."""
+        """Ask for statistics if it is time; not of the first step, which does more than others."""
         self._due = self._next_step is not None and self._timer.should_trigger_for_step(
             self._next_step
         )
@@ -164,7 +164,7 @@ class ProfilerHook(SessionRunHook):
         return SessionRunArgs(self._step, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Draws what was asked for."""
+        """Draw what was asked for."""
         before = int(run_values.results)
         if self._next_step is None:
             self._timer.update_last_triggered_step(before)

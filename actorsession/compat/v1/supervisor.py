@@ -216,7 +216,7 @@ class Supervisor:
     # -- threads -------------------------------------------------------------------------------
 
     def start_standard_services(self, sess: Any) -> list[threading.Thread] | None:
-        """Starts what saves the model and logs steps per second, beside the program.
+        """Start what saves the model and logs steps per second, beside the program.
 
         Args:
             sess: the session.
@@ -251,7 +251,7 @@ class Supervisor:
     def start_queue_runners(
         self, sess: Any, queue_runners: Sequence[Any] | None = None
     ) -> list[threading.Thread]:
-        """Starts the threads of queue runners.
+        """Start the threads of queue runners.
 
         Args:
             sess: the session.
@@ -275,7 +275,7 @@ class Supervisor:
         args: Sequence[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """Starts a thread that calls a function again and again until all stop.
+        """Start a thread that calls a function again and again until all stop.
 
         Args:
             timer_interval_secs: seconds from one call to the next; without pause if ``None``.
@@ -298,7 +298,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops all threads, and waits until they have ended; the session is left open.
+        """Stop all threads, and wait until they have ended; the session is left open.
 
         Args:
             threads: those to wait for beside the supervisor's own.
@@ -313,11 +313,11 @@ class Supervisor:
         self.coord.join(threads, self._stop_grace_secs, ignore_live_threads)
 
     def request_stop(self, ex: Any = None) -> None:
-        """Tells all threads to stop; ``ex`` as for ``Coordinator.request_stop``."""
+        """Tell all threads to stop; ``ex`` as for ``Coordinator.request_stop``."""
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested, by the program or a thread that failed."""
+        """Return whether a stop was requested, by the program or a thread that failed."""
         return self.coord.should_stop()
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
@@ -325,11 +325,11 @@ class Supervisor:
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
-        """Waits until a stop is requested."""
+        """Wait until a stop is requested."""
         self.coord.wait_for_stop()
 
     def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
-        """Refuses, as TensorFlow's does without a writer of summaries.
+        """Refuse, as TensorFlow's does without a writer of summaries.
 
         Raises:
             RuntimeError: always.
@@ -358,11 +358,11 @@ class _StepCounter(LooperThread):
         self._counter = supervisor.global_step
 
     def start_loop(self) -> None:
-        """Counts from here."""
+        """Count from here."""
         self._time, self._step = time.monotonic(), read_step(self._session, self._counter)
 
     def run_loop(self) -> None:
-        """Logs what was made since the last call."""
+        """Log what was made since the last call."""
         now, step = time.monotonic(), read_step(self._session, self._counter)
         if now > self._time:
             rate = (step - self._step) / (now - self._time)

@@ -18,7 +18,7 @@ class SyncReplicasOptimizer(train.SyncReplicasOptimizer):
     """``actorsession.train.SyncReplicasOptimizer``; arguments as there."""
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """The hook of a replica, for ``MonitoredTrainingSession(hooks=[...])``.
+        """Return the hook of a replica, for ``MonitoredTrainingSession(hooks=[...])``.
 
         Args:
             is_chief: whether the replica is the one that applies the gradients.
@@ -35,7 +35,7 @@ class _Hook(SessionRunHook):
         self._first_tokens: Any = None
 
     def begin(self) -> None:
-        """Builds what the chief runs first.
+        """Build what the chief runs first.
 
         Raises:
             ValueError: before ``apply_gradients``.
@@ -46,7 +46,7 @@ class _Hook(SessionRunHook):
             self._first_tokens = self._optimizer.get_init_tokens_op(self._num_tokens)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Gives the local state its value; the chief also starts the queue runner.
+        """Give the local state its value; the chief also starts the queue runner.
 
         Raises:
             RuntimeError: if a global variable has no value yet.

@@ -58,7 +58,7 @@ class _Template:
         self._lock = threading.RLock()
 
     def settle(self) -> None:
-        """Opens the variable scope once, so that its name is taken."""
+        """Open the variable scope once, so that its name is taken."""
         with self._opened() as scope:
             self._scope = scope
 
@@ -68,7 +68,7 @@ class _Template:
         return ops.variable_scope(None, self._name, custom_getter=self._getter)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the function inside of the scope; after the first call, no variables are made."""
+        """Call the function inside of the scope; after the first call, no variables are made."""
         with self._lock:
             if self._scope is None:
                 with self._opened() as self._scope:

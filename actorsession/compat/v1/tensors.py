@@ -20,17 +20,17 @@ newaxis = None
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether a value is a tensor, sparse or not, a variable, or some rows of a tensor."""
+    """Return whether a value is a tensor, sparse or not, a variable, or some rows of a tensor."""
     return isinstance(x, (Tensor, SparseTensor, Variable, IndexedSlices))
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether a value is a tensor that each step computes, so no variable; sparse ones count."""
+    """Return whether a value is a tensor that each step computes, so no variable; sparse ones count."""
     return isinstance(tensor, (Tensor, SparseTensor, IndexedSlices))
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether a value is a tensor of numbers that can be computed with: no bool and no string."""
+    """Return whether a value is a tensor of numbers that can be computed with: no bool and no string."""
     return is_tensor(tensor) and tensor.dtype.base_dtype.kind in "iufc"
 
 
@@ -81,7 +81,7 @@ def _as_is(value: Any, kind: type[Any], dtype: DType | None, name: str | None) -
 def assert_same_float_dtype(
     tensors: Iterable[Any] | None = None, dtype: DType | None = None
 ) -> DType:
-    """The floating type that tensors have in common.
+    """Return the floating type that tensors have in common.
 
     Args:
         tensors: tensors; ``None`` among them counts for nothing.
@@ -108,7 +108,7 @@ def assert_same_float_dtype(
 
 
 def assert_proper_iterable(values: Any) -> None:
-    """Refuses what looks like several values and is one.
+    """Refuse what looks like several values and is one.
 
     Raises:
         TypeError: for a tensor, a string or an array, and for what cannot be iterated.

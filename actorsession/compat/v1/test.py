@@ -40,7 +40,7 @@ _SEED = 87654321  # of graphs in tests, as in TensorFlow
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs the tests of the program, and ends it."""
+    """Run the tests of the program, and end it."""
     unittest.main(argv=argv)
 
 
@@ -64,17 +64,17 @@ class _Folder:
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """Whether there is a GPU: there is none here."""
+    """Return whether there is a GPU: there is none here."""
     return False
 
 
 def gpu_device_name() -> str:
-    """The name of a GPU: empty, as there is none."""
+    """Return the name of a GPU: empty, as there is none."""
     return ""
 
 
 def is_built_with_cuda() -> bool:
-    """Whether GPUs of one maker are supported: no."""
+    """Return whether GPUs of one maker are supported: no."""
     return False
 
 
@@ -107,7 +107,7 @@ class TestCase(Assertions):
     _folder: str | None = None
 
     def setUp(self) -> None:
-        """Empties the default graph, and sets seeds."""
+        """Empty the default graph, and set seeds."""
         super().setUp()
         random.seed(_SEED)
         np.random.seed(_SEED)
@@ -116,7 +116,7 @@ class TestCase(Assertions):
         get_default_graph().seed = _SEED
 
     def tearDown(self) -> None:
-        """Closes the cached session."""
+        """Close the cached session."""
         if self._cached is not None:
             self._cached.close()
             self._cached = None
@@ -165,7 +165,7 @@ class TestCase(Assertions):
         return self.cached_session  # a property, which no runner of tests takes for a test
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors in the default session.
+        """Return the values of tensors in the default session.
 
         Args:
             tensors: anything that ``Session.run`` fetches.
@@ -275,12 +275,12 @@ def _holds_tensor(value: Any) -> bool:
 
 
 def _is_ragged(value: Any) -> bool:
-    """Whether a list holds dictionaries, or arrays of several shapes."""
+    """Return whether a list holds dictionaries, or arrays of several shapes."""
     return any(isinstance(v, Mapping) for v in value) or len({np.shape(v) for v in value}) > 1
 
 
 def _comparable(value: Any) -> Any:
-    """An array; text as bytes, which strings come out of sessions as."""
+    """Return an array; text as bytes, which strings come out of sessions as."""
     array = np.asarray(value)
     return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
 
@@ -298,7 +298,7 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Mapping[Any, Any] | None = None,
 ) -> Any:
-    """The Jacobian of ``y`` by ``x`` as its gradients say, and as differences do.
+    """Return the Jacobian of ``y`` by ``x`` as its gradients say, and as differences do.
 
     Args:
         x: a tensor of floats, or a list of them.
@@ -369,7 +369,7 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Mapping[Any, Any] | None = None,
 ) -> float:
-    """The largest difference between the two Jacobians of ``compute_gradient``; arguments as there."""
+    """Return the largest difference between the two Jacobians of ``compute_gradient``; arguments as there."""
     found = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

@@ -21,7 +21,7 @@ def basic_train_loop(
     kwargs: Mapping[str, Any] | None = None,
     master: str = "",
 ) -> None:
-    """Trains until the supervisor says stop, in a new session each time a task was started again.
+    """Train until the supervisor says stop, in a new session each time a task was started again.
 
     Args:
         supervisor: the supervisor.

@@ -24,12 +24,12 @@ __all__ = [
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """The same value as another tensor; what was built around it applies to it alone."""
+    """Return the same value as another tensor; what was built around it applies to it alone."""
     return make_of("Identity", {"input": input}, None, name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """The same value, as a constant for ``gradients``."""
+    """Return the same value, as a constant for ``gradients``."""
     return make_of("StopGradient", {"input": input}, None, name)
 
 

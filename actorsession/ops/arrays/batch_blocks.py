@@ -156,7 +156,7 @@ def _check_blocks(
 def _blocks_shape(
     op: str, shape: list[Dim], block: Ints, margins: list[tuple[int, int]], error: _ErrorClass
 ) -> list[Dim]:
-    """The shape of the result of either op."""
+    """Return the shape of the result of either op."""
     _check_blocks(op, len(shape), block, margins, error)
     out, total, spatial = list(shape), prod(block), op == "SpaceToBatchND"
     if shape[0] is not None:
@@ -262,7 +262,7 @@ _register_blocks("BatchToSpaceND", _batch_to_space)
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The margins with which blocks divide a tensor, and the crops that take them off again.
+    """Return the margins with which blocks divide a tensor, and the crops that take them off again.
 
     Args:
         input_shape: extents of the spatial axes, int32 of shape ``[m]``.

@@ -52,7 +52,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """The depth of an image laid out as squares of pixels: what undoes ``space_to_depth``.
+    """Return the depth of an image laid out as squares of pixels: what undoes ``space_to_depth``.
 
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
@@ -73,7 +73,7 @@ def depth_to_space(
 def _depth_shape(
     op: str, shape: list[Dim], block: int, layout: str, error: Callable[[str], Exception]
 ) -> list[Dim]:
-    """The shape of the result of either op."""
+    """Return the shape of the result of either op."""
     height, width, depth = (1, 2, 3) if layout == "NHWC" else (2, 3, 1)
     out = list(shape)
     shrunk = {height: block, width: block} if op == "SpaceToDepth" else {depth: block * block}

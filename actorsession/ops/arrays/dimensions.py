@@ -31,24 +31,24 @@ __all__ = ["rank", "shape", "shape_tensor", "size"]
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
-    """The shape of a tensor as a vector of ``out_type`` (int32, or int64)."""
+    """Return the shape of a tensor as a vector of ``out_type`` (int32, or int64)."""
     value = convert_to_tensor(input)
     return make_one("Shape", [value], {"out_type": as_dtype(out_type or int32)}, name)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
-    """The number of elements of a tensor as a scalar of ``out_type`` (int32, or int64)."""
+    """Return the number of elements of a tensor as a scalar of ``out_type`` (int32, or int64)."""
     value = convert_to_tensor(input)
     return make_one("Size", [value], {"out_type": as_dtype(out_type or int32)}, name)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of dimensions of a tensor as an int32 scalar."""
+    """Return the number of dimensions of a tensor as an int32 scalar."""
     return make_of("Rank", {"input": input}, None, name)
 
 
 def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
-    """The shape of a tensor: a constant if it is known, else a ``Shape`` op; for gradients."""
+    """Return the shape of a tensor: a constant if it is known, else a ``Shape`` op; for gradients."""
     dtype = as_dtype(out_type)
     if value.shape.is_fully_defined():
         dims = np.array(value.shape.as_tuple(), dtype.np_dtype)
@@ -57,7 +57,7 @@ def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
 
 
 def _infer_about(shape_of: Callable[[TensorShape], TensorShape]) -> Any:
-    """The shape function of an op that answers a question about its input's shape."""
+    """Return the shape function of an op that answers a question about its input's shape."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         dtype = as_dtype(ctx.attrs.get("out_type", int32))

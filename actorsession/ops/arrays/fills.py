@@ -131,7 +131,7 @@ def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -
 
 
 def _early(dims: Any) -> Ints | None:
-    """Dimensions that are known while the graph is built."""
+    """Dimension that are known while the graph is built."""
     if isinstance(dims, (TensorShape, Dimension)):
         return TensorShape(dims).as_tuple()
     if hasattr(dims, "_as_graph_element"):
@@ -259,7 +259,7 @@ def range_(
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """The dtype that holds all operands, in TensorFlow's order."""
+    """Return the dtype that holds all operands, in TensorFlow's order."""
     order = (int32, int64, float32, float64)
     found = [
         v._as_graph_element().dtype

@@ -91,7 +91,7 @@ def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _leading(batch: int, index_rank: int | None) -> int:
-    """The number of batch axes; a negative one counts from the rank of the indices."""
+    """Return the number of batch axes; a negative one counts from the rank of the indices."""
     if batch >= 0:
         return batch
     if index_rank is None:
@@ -127,7 +127,7 @@ def _gathered(params: Any, indices: Any, axis: int) -> Any:
 
 
 def _gathered_in_batch(params: Any, indices: Any, axis: int, batch: int) -> Any:
-    """Each entry of the batch gathers from its own part of ``params``."""
+    """Return each entry of the batch gathers from its own part of ``params``."""
     extent = params.shape[axis]
     if not 0 <= batch <= min(axis, indices.ndim) or params.shape[:batch] != indices.shape[:batch]:
         raise InvalidArgumentError(
@@ -188,7 +188,7 @@ def _gather_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 
 def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
-    """The dense gradient of a gather along any axis, with or without a batch.
+    """Return the dense gradient of a gather along any axis, with or without a batch.
 
     ``params`` is seen as [batch, between, extent, behind] and ``grad`` as [batch, between, found,
     behind]; rows of all batches are summed at once into batch * extent places.

@@ -54,7 +54,7 @@ __all__ = [
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """Coordinates of the points of a grid, given those on its axes.
+    """Coordinate of the points of a grid, given those on its axes.
 
     Args:
         *args: a tensor of one dtype per axis of the grid; its shape does not count.
@@ -92,7 +92,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element repeated some times, right behind itself.
+    """Return each element repeated some times, right behind itself.
 
     Args:
         input: any tensor.
@@ -162,7 +162,7 @@ def _repeated(value: Tensor, times: Tensor, axis: int) -> Tensor:
 
 
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
-    """The static shape that two static shapes broadcast to.
+    """Return the static shape that two static shapes broadcast to.
 
     Raises:
         ValueError: if they cannot be broadcast, whatever their unknown dimensions are.
@@ -171,7 +171,7 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShap
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """The shape that two shapes broadcast to, as a vector of their dtype.
+    """Return the shape that two shapes broadcast to, as a vector of their dtype.
 
     Args:
         shape_x: int32 or int64 vector.

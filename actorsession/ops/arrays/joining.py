@@ -67,7 +67,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def _check_scalar(axis: Any) -> None:
-    """Finds what was written in the order before TensorFlow 1.0, ``concat(axis, values)``."""
+    """Find what was written in the order before TensorFlow 1.0, ``concat(axis, values)``."""
     rank = axis.shape.rank if hasattr(axis, "shape") else int(isinstance(axis, (list, tuple)))
     if rank:
         raise ValueError(f"concat: axis is a scalar, got {axis!r:.100}; values come first")
@@ -147,7 +147,7 @@ def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tens
 
 
 def _front(axis: Tensor, value: Tensor) -> Tensor:
-    """The axis counted from the front, for gathering from a shape."""
+    """Return the axis counted from the front, for gathering from a shape."""
     known = constant_ints_of(axis)
     return axis if known is not None and known[0] >= 0 else (axis + rank(value)) % rank(value)
 
@@ -254,7 +254,7 @@ register(
 def unstack(
     value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
-    """The parts of a tensor along an axis, which they no longer have.
+    """Return the parts of a tensor along an axis, which they no longer have.
 
     Args:
         value: a tensor of rank at least 1.
@@ -310,7 +310,7 @@ def _unpack_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None
 
 
 def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
-    """The gradients of an op's outputs, zeros for those that nothing flows into."""
+    """Return the gradients of an op's outputs, zeros for those that nothing flows into."""
     from actorsession.ops.arrays.fills import zeros_like
 
     pairs = zip(op.outputs, grads, strict=True)

@@ -45,7 +45,7 @@ __all__ = ["invert_permutation", "pad", "tile", "transpose"]
 
 
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
-    """The tensor with its axes in another order.
+    """Return the tensor with its axes in another order.
 
     Args:
         a: any tensor.
@@ -92,7 +92,7 @@ def _infer_transpose(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _permutation(order: Ints, size: int, error: type[Exception]) -> Ints:
-    """The order with negative axes counted from the front."""
+    """Return the order with negative axes counted from the front."""
     axes = tuple(a + size if a < 0 else a for a in order)
     if sorted(axes) != list(range(size)):
         raise error(f"Transpose: {list(order)} is no order of {size} axes")
@@ -149,7 +149,7 @@ register(
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """The order that undoes an order: ``y[x[i]] == i``.
+    """Return the order that undoes an order: ``y[x[i]] == i``.
 
     Args:
         x: int32 or int64 vector that holds 0 to n-1 once each.
@@ -188,7 +188,7 @@ register(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """The tensor repeated along each axis.
+    """Return the tensor repeated along each axis.
 
     Args:
         input: a tensor of rank n, at least 1.
@@ -278,7 +278,7 @@ def pad(
     name: str | None = None,
     constant_values: Any = 0,
 ) -> Tensor:
-    """The tensor with a margin.
+    """Return the tensor with a margin.
 
     Args:
         tensor: a tensor of rank n.
@@ -308,7 +308,7 @@ def pad(
 
 
 def margins_of(value: Any) -> list[tuple[int, int]]:
-    """The pairs of a matrix of paddings.
+    """Return the pairs of a matrix of paddings.
 
     Raises:
         InvalidArgumentError: if it has not two columns.
@@ -321,7 +321,7 @@ def margins_of(value: Any) -> list[tuple[int, int]]:
 
 
 def padded_rank(ctx: InferContext) -> int | None:
-    """The rank of a tensor with paddings as second input, if either says it.
+    """Return the rank of a tensor with paddings as second input, if either says it.
 
     Raises:
         ValueError: if the paddings are no matrix with a pair for each axis.
@@ -340,7 +340,7 @@ def padded_rank(ctx: InferContext) -> int | None:
 
 
 def infer_pad(ctx: InferContext) -> list[TensorSpec]:
-    """The static type of a tensor with a margin; the second input are the paddings."""
+    """Return the static type of a tensor with a margin; the second input are the paddings."""
     if len(ctx.inputs) == 3:
         same_dtype(ctx, 0, 2)
     value, length = ctx.inputs[0], padded_rank(ctx)
@@ -355,7 +355,7 @@ def infer_pad(ctx: InferContext) -> list[TensorSpec]:
 
 
 def check_margins(x: Any, margins: list[tuple[int, int]]) -> None:
-    """Checks that there is a pair of paddings for each axis, none of them negative.
+    """Check that there is a pair of paddings for each axis, none of them negative.
 
     Raises:
         InvalidArgumentError: if not.

@@ -30,7 +30,7 @@ __all__ = ["batch_gather", "boolean_mask", "sequence_mask", "sparse_mask"]
 def boolean_mask(
     tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """The parts of a tensor for which a mask is true, one behind the other.
+    """Return the parts of a tensor for which a mask is true, one behind the other.
 
     Args:
         tensor: any tensor.
@@ -152,7 +152,7 @@ def sequence_mask(
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """The slices of ``a`` whose index is not among ``mask_indices``.
+    """Return the slices of ``a`` whose index is not among ``mask_indices``.
 
     Args:
         a: some rows of a larger tensor.

@@ -33,7 +33,7 @@ _EDGES = {"REFLECT": 1, "SYMMETRIC": 0}
 
 
 def _edge(ctx: KernelContext | InferContext) -> int:
-    """How many positions at an edge are not mirrored."""
+    """Return how many positions at an edge are not mirrored."""
     mode = ctx.attrs["mode"]
     if mode not in _EDGES:
         raise ValueError(f"{ctx.op}: mode is REFLECT or SYMMETRIC, got {mode!r}")
@@ -59,7 +59,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 
 def _check_reach(dims: Any, margins: list[tuple[int, int]], edge: int) -> None:
-    """Checks that there is enough to mirror."""
+    """Check that there is enough to mirror."""
     pairs = zip(dims, margins, strict=True)
     if any(max(pair) > max(d - edge, 0) for d, pair in pairs):
         raise InvalidArgumentError(
@@ -106,7 +106,7 @@ def _infer_back(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _folded(x: Array, axis: int, before: int, after: int, edge: int) -> Array:
-    """The margins along an axis, added to what they mirror."""
+    """Return the margins along an axis, added to what they mirror."""
     front: tuple[Any, ...] = (slice(None),) * axis
     size = x.shape[axis] - before - after
     out = x[(*front, slice(before, before + size))].copy()

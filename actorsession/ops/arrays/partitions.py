@@ -43,7 +43,7 @@ __all__ = ["dynamic_partition", "dynamic_stitch", "parallel_dynamic_stitch"]
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """The rows of a tensor, dealt out.
+    """Return the rows of a tensor, dealt out.
 
     Args:
         data: any tensor.
@@ -189,7 +189,7 @@ def _infer_stitch(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _known_rows(ctx: InferContext, count: int) -> Dim:
-    """The number of rows of the result, if all indices are known."""
+    """Return the number of rows of the result, if all indices are known."""
     most = 0
     for numbers in ctx.constants[:count]:
         if numbers is None:

@@ -34,7 +34,7 @@ __all__ = ["ensure_shape", "guarantee_const", "identity_n", "shape_n"]
 
 
 def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """The same tensor, whose shape is from here on known and in each step checked.
+    """Return the same tensor, whose shape is from here on known and in each step checked.
 
     Args:
         x: any tensor.
@@ -88,7 +88,7 @@ register(
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
-    """The same values as several tensors, which may differ in dtype.
+    """Return the same values as several tensors, which may differ in dtype.
 
     Args:
         input: tensors, at least one.
@@ -105,7 +105,7 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """The same tensor, promised to have one value in all steps; nothing flows back through it."""
+    """Return the same tensor, promised to have one value in all steps; nothing flows back through it."""
     return make_of("GuaranteeConst", {"input": input}, None, name)
 
 
@@ -143,7 +143,7 @@ register(
 
 
 def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None) -> list[Tensor]:
-    """The shapes of several tensors of one dtype.
+    """Return the shapes of several tensors of one dtype.
 
     Args:
         input: tensors, at least one.

@@ -43,7 +43,7 @@ __all__ = ["reverse", "reverse_sequence", "reverse_v2", "roll"]
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """The tensor read backwards along some axes.
+    """Return the tensor read backwards along some axes.
 
     Args:
         tensor: any tensor.
@@ -126,7 +126,7 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """The tensor with the beginning of each sequence read backwards, and its rest as it was.
+    """Return the tensor with the beginning of each sequence read backwards, and its rest as it was.
 
     Args:
         input: sequences beside each other.
@@ -221,7 +221,7 @@ register(
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """The tensor with elements moved along axes; what leaves at one end comes in at the other.
+    """Return the tensor with elements moved along axes; what leaves at one end comes in at the other.
 
     Args:
         input: a tensor of rank at least 1.

@@ -50,7 +50,7 @@ _TABLE_DEPTH = 127
 
 
 def add_rows(out: Array, places: Array, rows: Array) -> None:
-    """Adds ``rows[i]`` to ``out[places[i]]`` for each i, in place.
+    """Add ``rows[i]`` to ``out[places[i]]`` for each i, in place.
 
     Args:
         out: shape [n, ...], contiguous.

@@ -46,7 +46,7 @@ _COPIED_BROADCAST = 32_768
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The same elements in the same order under another shape.
+    """Return the same elements in the same order under another shape.
 
     Args:
         tensor: any tensor.
@@ -77,7 +77,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
-    """The wanted dimensions with -1 worked out, if that is possible early."""
+    """Return the wanted dimensions with -1 worked out, if that is possible early."""
     if dims.count(-1) > 1 or min(dims, default=0) < -1:
         raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(dims)}")
     total, product = given.num_elements(), prod(d for d in dims if d != -1)
@@ -109,7 +109,7 @@ def _reshaped_empty(x: Any, dims: Ints) -> Any:
 
 
 def _early_shape(ctx: KernelContext) -> Ints | None:
-    """The output shape if the plan knows it."""
+    """Return the output shape if the plan knows it."""
     shape = ctx.outputs[0].shape
     if shape.is_fully_defined() and constant_ints(ctx, 1) is not None:
         return shape.as_tuple()
@@ -135,7 +135,7 @@ def _reshape_text(ctx: KernelContext, arg: str) -> str | None:
 
 
 def _reshape_back(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """The gradient of every op that changes only the shape."""
+    """Return the gradient of every op that changes only the shape."""
     rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
     if grad is None:
         return [None, *rest]
@@ -164,7 +164,7 @@ register(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """The tensor with one more axis of extent 1.
+    """Return the tensor with one more axis of extent 1.
 
     Args:
         input: any tensor, of rank n.
@@ -185,7 +185,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def _single(where: Any, error: Callable[[str], Exception]) -> int:
-    """The axis; as in TensorFlow a tensor of any rank with one element."""
+    """Return the axis; as in TensorFlow a tensor of any rank with one element."""
     if np.size(where) != 1:
         raise error(
             f"ExpandDims: the axis is a single number, got one of shape {list(np.shape(where))}"
@@ -243,7 +243,7 @@ register(
 def squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Tensor:
-    """The tensor without axes of extent 1.
+    """Return the tensor without axes of extent 1.
 
     Args:
         input: any tensor.
@@ -309,7 +309,7 @@ register(
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The tensor repeated along axes of extent 1 until it has ``shape``.
+    """Return the tensor repeated along axes of extent 1 until it has ``shape``.
 
     Args:
         input: any tensor.
@@ -338,7 +338,7 @@ def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _wide_shape(ctx: InferContext) -> TensorShape:
-    """What is known of a broadcast to a shape of known length: other dimensions than 1 stay."""
+    """Return what is known of a broadcast to a shape of known length: other dimensions than 1 stay."""
     length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.sizes
     if length is None or dims is None:
         return shape_of_rank(length)

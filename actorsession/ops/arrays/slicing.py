@@ -37,7 +37,7 @@ __all__ = ["slice_", "strided_slice"]
 
 
 def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """The box of ``input_`` that starts at ``begin`` and has ``size``; exported as ``slice``.
+    """Return the box of ``input_`` that starts at ``begin`` and has ``size``; exported as ``slice``.
 
     Args:
         input_: tensor of rank n.
@@ -87,7 +87,7 @@ def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _box_dim(dim: Dim, begin: int | None, size: int | None) -> Dim:
-    """The static extent of one axis of a box."""
+    """Return the static extent of one axis of a box."""
     if begin is not None and (begin < 0 or (dim is not None and begin > dim)):
         raise ValueError(f"Slice: begin {begin} is not in [0, {dim}]")
     if size is None:
@@ -100,7 +100,7 @@ def _box_dim(dim: Dim, begin: int | None, size: int | None) -> Dim:
 
 
 def _box(shape: Ints, begin: Ints, size: Ints) -> tuple[slice, ...]:
-    """The numpy index of a box that must lie inside ``shape``."""
+    """Return the numpy index of a box that must lie inside ``shape``."""
     if not len(shape) == len(begin) == len(size):
         raise InvalidArgumentError(
             f"begin {list(begin)} and size {list(size)} need one entry per axis of {list(shape)}"
@@ -117,7 +117,7 @@ def _box(shape: Ints, begin: Ints, size: Ints) -> tuple[slice, ...]:
 
 
 def _fixed_box(ctx: KernelContext) -> tuple[slice, ...] | None:
-    """The index if everything about the slice is known before the step."""
+    """Return the index if everything about the slice is known before the step."""
     begin, size = constant_ints(ctx, 1), constant_ints(ctx, 2)
     if begin is None or size is None or not ctx.inputs[0].shape.is_fully_defined():
         return None
@@ -181,7 +181,7 @@ class _Bounds:
         self.masks = dict(MASKS)
 
     def add(self, entry: Any) -> None:
-        """Appends one entry of the index."""
+        """Append one entry of the index."""
         bit = 1 << len(self.begin)
         if isinstance(entry, slice):
             self.masks["begin_mask"] |= bit * (entry.start is None)
@@ -226,7 +226,7 @@ def _bound(value: Any) -> Any:
 
 
 def _is_mask(index: Any) -> bool:
-    """Whether an index chooses by truth: one bool, or a bool tensor or array."""
+    """Return whether an index chooses by truth: one bool, or a bool tensor or array."""
     if isinstance(index, (bool, np.ndarray)):
         return isinstance(index, bool) or index.dtype == np.bool_
     return hasattr(index, "_as_graph_element") and getattr(index, "dtype", None) is bool_

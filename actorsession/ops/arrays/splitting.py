@@ -130,7 +130,7 @@ def _cut(x: Any, axis: int, sizes: Ints) -> Any:
 
 
 def _cuts(axis: int, sizes: Ints) -> list[tuple[slice, ...]]:
-    """The numpy index of each piece."""
+    """Return the numpy index of each piece."""
     front = (slice(None),) * axis
     ends = list(accumulate(sizes))
     return [(*front, slice(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
@@ -141,7 +141,7 @@ def _at(x: Any, indices: list[tuple[slice, ...]]) -> Any:
 
 
 def _early_cuts(ctx: KernelContext, axis: Ints | None) -> list[tuple[slice, ...]] | None:
-    """The indices if all lengths are known before the step."""
+    """Return the indices if all lengths are known before the step."""
     if axis is None or any(spec.shape.rank is None for spec in ctx.outputs):
         return None
     where = normal_axis(axis[0], len(ctx.outputs[0].shape), "Split")

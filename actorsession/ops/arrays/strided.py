@@ -81,7 +81,7 @@ def strided_slice(
 
 
 def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The numpy index that means the same as a sparse strided slice.
+    """Return the numpy index that means the same as a sparse strided slice.
 
     Raises:
         InvalidArgumentError: for vectors of different length, a stride of 0, or one that is not
@@ -134,7 +134,7 @@ def _infer_strided(ctx: InferContext) -> list[TensorSpec]:
 def strided_shape(
     shape: TensorShape, length: int, known: Sequence[Entries], masks: Mapping[str, Any]
 ) -> TensorShape:
-    """The static shape of a strided slice.
+    """Return the static shape of a strided slice.
 
     Args:
         shape: of the input, of known rank.
@@ -178,7 +178,7 @@ def _check_position(position: int | None, dim: Dim, axis: int) -> None:
 def _range_dim(
     dim: Dim, lower: tuple[int | None] | None, upper: tuple[int | None] | None, step: int | None
 ) -> Dim:
-    """The static extent of one range; a bound is ``None`` if open, ``(None,)`` if unknown."""
+    """Return the static extent of one range; a bound is ``None`` if open, ``(None,)`` if unknown."""
     if step == 0:
         raise ValueError("StridedSlice: strides must not be 0")
     if dim is None or step is None or lower == (None,) or upper == (None,):
@@ -188,7 +188,7 @@ def _range_dim(
 
 
 def _fixed_index(ctx: KernelContext | InferContext, first: int = 1) -> tuple[Any, ...] | None:
-    """The numpy index if all bounds are known early."""
+    """Return the numpy index if all bounds are known early."""
     begin, end, strides = (constant_ints(ctx, first + i) for i in range(3))
     if begin is None or end is None or strides is None:
         return None

@@ -47,7 +47,7 @@ _POLICIES = ("", "DEFAULT", "ERROR", "IGNORE")
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Tensor:
-    """The tensor with ``updates`` in the places of ``indices``.
+    """Return the tensor with ``updates`` in the places of ``indices``.
 
     Args:
         tensor: of rank at least k.
@@ -67,7 +67,7 @@ def tensor_scatter_nd_update(
 def tensor_scatter_nd_add(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """The tensor with ``updates`` added; arguments as ``tensor_scatter_nd_update``.
+    """Return the tensor with ``updates`` added; arguments as ``tensor_scatter_nd_update``.
 
     ``bad_indices_policy`` is ``IGNORE`` to leave out positions outside the tensor; else they are an error.
     """
@@ -77,21 +77,21 @@ def tensor_scatter_nd_add(
 def tensor_scatter_nd_sub(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """The tensor with ``updates`` subtracted; arguments as ``tensor_scatter_nd_add``."""
+    """Return the tensor with ``updates`` subtracted; arguments as ``tensor_scatter_nd_add``."""
     return _scattered("Sub", tensor, indices, updates, bad_indices_policy, name)
 
 
 def tensor_scatter_nd_min(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """The lesser of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
+    """Return the lesser of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
     return _scattered("Min", tensor, indices, updates, bad_indices_policy, name)
 
 
 def tensor_scatter_nd_max(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """The greater of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
+    """Return the greater of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
     return _scattered("Max", tensor, indices, updates, bad_indices_policy, name)
 
 
@@ -139,7 +139,7 @@ def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _checked(op: str, x: Any, indices: Any, updates: Any, *, ignore: bool) -> tuple[Array, Array]:
-    """Positions in the flattened front of ``x``, and the rows that go there."""
+    """Position in the flattened front of ``x``, and the rows that go there."""
     depth = indices.shape[-1] if indices.ndim else 0
     wanted = (*indices.shape[:-1], *x.shape[depth:])
     if not indices.ndim or not x.ndim or depth > x.ndim or updates.shape != wanted:
@@ -208,7 +208,7 @@ def _sub_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 
 def _extreme_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """The gradient of each place goes in equal parts to all that have its value."""
+    """Return the gradient of each place goes in equal parts to all that have its value."""
     if grad is None:
         return [None, None, None]
     value, indices, updates = op.inputs

@@ -18,7 +18,7 @@ __all__ = ["unravel_index"]
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
-    """The coordinates of places in a flat array, in one of a given shape.
+    """Return the coordinates of places in a flat array, in one of a given shape.
 
     Args:
         indices: places, int32 or int64, a scalar or a vector.

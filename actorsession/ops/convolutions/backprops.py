@@ -31,7 +31,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """The gradient of ``conv2d`` by its images.
+    """Return the gradient of ``conv2d`` by its images.
 
     Args:
         input_sizes: the shape of the images, or their height and width.
@@ -65,7 +65,7 @@ def conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of ``conv2d`` by its filter, of shape ``filter_sizes``.
+    """Return the gradient of ``conv2d`` by its filter, of shape ``filter_sizes``.
 
     Arguments as ``conv2d`` and ``conv2d_backprop_input``.
     """
@@ -83,7 +83,7 @@ def conv3d_backprop_filter(
     dilations: Any = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of ``conv3d`` by its filter, of shape ``filter_sizes``.
+    """Return the gradient of ``conv3d`` by its filter, of shape ``filter_sizes``.
 
     Arguments as ``conv3d`` and ``conv2d_backprop_filter``.
     """

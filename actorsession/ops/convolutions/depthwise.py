@@ -31,7 +31,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The correlation of each channel of images with filters of its own.
+    """Return the correlation of each channel of images with filters of its own.
 
     Args:
         input: ``[batch, height, width, channels]``.
@@ -64,7 +64,7 @@ def depthwise_conv2d_native(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The same as ``depthwise_conv2d`` with the arguments of the node itself."""
+    """Return the same as ``depthwise_conv2d`` with the arguments of the node itself."""
     images = convert_to_tensor(input)
     f = convert_to_tensor(filter, images.dtype, "filter", graph=images.graph)
     attrs = spatial_attrs(strides, padding, data_format, dilations)
@@ -81,7 +81,7 @@ def depthwise_conv2d_native_backprop_input(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of ``depthwise_conv2d`` by its images, of shape ``input_sizes``."""
+    """Return the gradient of ``depthwise_conv2d`` by its images, of shape ``input_sizes``."""
     back = convert_to_tensor(out_backprop)
     f = convert_to_tensor(filter, back.dtype, "filter", graph=back.graph)
     sizes = shape_operand(input_sizes, back.graph, "input_sizes")
@@ -100,7 +100,7 @@ def depthwise_conv2d_native_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of ``depthwise_conv2d`` by its filter, of shape ``filter_sizes``."""
+    """Return the gradient of ``depthwise_conv2d`` by its filter, of shape ``filter_sizes``."""
     images = convert_to_tensor(input)
     back = convert_to_tensor(out_backprop, images.dtype, "out_backprop", graph=images.graph)
     sizes = shape_operand(filter_sizes, images.graph, "filter_sizes")

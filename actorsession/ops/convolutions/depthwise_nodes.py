@@ -86,7 +86,7 @@ def _infer_forward(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _infer_back(ctx: InferContext, where: int) -> list[TensorSpec]:
-    """The gradient whose shape is given by the input number ``where``."""
+    """Return the gradient whose shape is given by the input number ``where``."""
     other = 1 - where
     require_floating(ctx, other, 2)
     require_index(ctx, where, rank=1)

@@ -47,7 +47,7 @@ def dilation2d(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The largest sum of a window of images and a filter, for each channel.
+    """Return the largest sum of a window of images and a filter, for each channel.
 
     Args:
         input: ``[batch, height, width, channels]``.
@@ -74,7 +74,7 @@ def dilation2d(
 def erosion2d(
     value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
 ) -> Tensor:
-    """The smallest difference of a window of images and a filter, for each channel.
+    """Return the smallest difference of a window of images and a filter, for each channel.
 
     Arguments as ``dilation2d``.
     """
@@ -136,7 +136,7 @@ def _views(wide: Array, s: Sliding) -> list[Array]:
 
 
 def _dilated(x: Array, f: Array, s: Sliding) -> tuple[Array, Array]:
-    """The largest sums, and the number of the element of the window that gave each."""
+    """Return the largest sums, and the number of the element of the window that gave each."""
     low = lowest(x.dtype)
     wide = padded(x, s.pads, low)
     best = np.full((x.shape[0], *s.counts, x.shape[-1]), low, x.dtype)

@@ -56,7 +56,7 @@ def fractional_max_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> FractionalPool:
-    """The largest number of each region of images, where regions differ in size by at most one.
+    """Return the largest number of each region of images, where regions differ in size by at most one.
 
     Args:
         value: float32, float64, int32 or int64 of shape ``[batch, height, width, channels]``.
@@ -86,7 +86,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> FractionalPool:
-    """The mean of each region of images; arguments as ``fractional_max_pool``."""
+    """Return the mean of each region of images; arguments as ``fractional_max_pool``."""
     rest = (pseudo_random, overlapping, deterministic, seed, seed2, name)
     return _pool("FractionalAvgPool", value, pooling_ratio, *rest)
 
@@ -149,7 +149,7 @@ def _infer_back(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _sequence(random: np.random.Generator, size: int, count: int, even: bool) -> Array:
-    """Where regions begin along an axis, and where the last one ends."""
+    """Return where regions begin along an axis, and where the last one ends."""
     base, rest = divmod(size, count)
     if even:
         ratio = size / count
@@ -163,13 +163,13 @@ def _sequence(random: np.random.Generator, size: int, count: int, even: bool) ->
 
 
 def _generators(seeds: Sequence[int] | None) -> tuple[np.random.SeedSequence, Any]:
-    """What regions that stay are drawn from in each step, and what goes on from step to step."""
+    """Return what regions that stay are drawn from in each step, and what goes on from step to step."""
     start = np.random.SeedSequence(seeds)
     return start, np.random.default_rng(start)
 
 
 def _reduced(x: Any, starts: Array, axis: int, overlapping: bool, most: bool) -> Any:
-    """The largest numbers or the sums of regions along an axis."""
+    """Return the largest numbers or the sums of regions along an axis."""
     combine = np.maximum if most else np.add
     found = combine.reduceat(x, starts[:-1], axis=axis)
     if overlapping and len(starts) > 2:

@@ -13,14 +13,14 @@ __all__ = ["convolution_gradient", "filter_gradient_gradient", "input_gradient_g
 
 
 def _types(op: Operation) -> tuple[str, str, str]:
-    """The operation types of the convolution and of its two gradients."""
+    """Return the operation types of the convolution and of its two gradients."""
     if op.type.startswith("Conv2D"):
         return "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"
     return "Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"
 
 
 def convolution_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """The gradient of a convolution, by images and filter."""
+    """Return the gradient of a convolution, by images and filter."""
     if grad is None:
         return [None, None]
     _, by_input, by_filter = _types(op)
@@ -32,7 +32,7 @@ def convolution_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | No
 
 
 def input_gradient_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """The gradient of the gradient by the images, by filter and gradient."""
+    """Return the gradient of the gradient by the images, by filter and gradient."""
     if grad is None:
         return [None, None, None]
     forward, _, by_filter = _types(op)
@@ -45,7 +45,7 @@ def input_gradient_gradient(op: Operation, grad: Tensor | None) -> list[Tensor |
 
 
 def filter_gradient_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """The gradient of the gradient by the filter, by images and gradient."""
+    """Return the gradient of the gradient by the filter, by images and gradient."""
     if grad is None:
         return [None, None, None]
     forward, by_input, _ = _types(op)

@@ -64,7 +64,7 @@ class Sliding:
     pads: Pads
 
     def patches(self, x: Array) -> Array:
-        """The windows of images: ``[batch, *counts, *window, channels]``, a view."""
+        """Return the windows of images: ``[batch, *counts, *window, channels]``, a view."""
         views = padded(x, self.pads)
         return patches(views, self.counts, self.window, self.strides, self.dilations)
 
@@ -74,7 +74,7 @@ class Sliding:
         return list(product(*map(range, self.window)))
 
     def at(self, position: Ints, rows: slice) -> tuple[slice, ...]:
-        """Where one element of the windows in some rows lies in padded images."""
+        """Return where one element of the windows in some rows lies in padded images."""
         first, *rest = position_slices(position, self.counts, self.strides, self.dilations)
         start = first.start + rows.start * self.strides[0]
         stop = start + (rows.stop - rows.start - 1) * self.strides[0] + 1
@@ -102,7 +102,7 @@ def _scratch(count: int, dtype: Any) -> Array:
 
 
 def _pointwise(s: Sliding, x: Array) -> bool:
-    """Whether a window is one element, and every element has one: a plain product."""
+    """Return whether a window is one element, and every element has one: a plain product."""
     single = math.prod(s.window) == 1 and all(stride == 1 for stride in s.strides)
     return single and not any(a or b for a, b in s.pads)
 
@@ -112,12 +112,12 @@ def _short(s: Sliding, channels: int) -> bool:
 
 
 def _by_position(views: Array, n: int) -> Array:
-    """Patches with the windows' elements and channels in front: ``[*window, C, batch, *counts]``."""
+    """Patch with the windows' elements and channels in front: ``[*window, C, batch, *counts]``."""
     return views.transpose(*range(n + 1, 2 * n + 2), *range(n + 1))
 
 
 def convolved(x: Array, f: Array, s: Sliding) -> Array:
-    """The correlation of images ``[batch, *sizes, C]`` with a filter ``[*window, C, D]``."""
+    """Return the correlation of images ``[batch, *sizes, C]`` with a filter ``[*window, C, D]``."""
     n, batch, deep = len(s.window), x.shape[0], f.shape[-1]
     if _pointwise(s, x):
         plain: Array = np.dot(x.reshape(-1, x.shape[-1]), f.reshape(-1, deep))
@@ -149,7 +149,7 @@ def _share(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], products: in
 
 
 def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
-    """The gradient by the filter ``[*window, C, D]``, of images and ``[batch, *counts, D]``."""
+    """Return the gradient by the filter ``[*window, C, D]``, of images and ``[batch, *counts, D]``."""
     n, deep, channels = len(s.window), g.shape[-1], x.shape[-1]
     depth = math.prod(s.window) * channels
     if _pointwise(s, x):
@@ -183,7 +183,7 @@ def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
 
 
 def input_gradient(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
-    """The gradient by the images ``[batch, *sizes, C]``, of filter and ``[batch, *counts, D]``."""
+    """Return the gradient by the images ``[batch, *sizes, C]``, of filter and ``[batch, *counts, D]``."""
     batch, channels = g.shape[0], f.shape[-2]
     if all(size == n for size, n in zip(sizes, s.counts, strict=True)) and _pointwise(s, g):
         whole: Array = np.dot(g.reshape(-1, g.shape[-1]), f.reshape(channels, -1).T)

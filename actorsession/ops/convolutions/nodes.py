@@ -79,7 +79,7 @@ def _windows(ctx: InferContext | KernelContext) -> Windows:
 
 
 def known_dims(ctx: InferContext, index: int, rank: int) -> Dims:
-    """The dimensions of an operand that must have a certain rank, ``None`` where unknown.
+    """Return the dimensions of an operand that must have a certain rank, ``None`` where unknown.
 
     Raises:
         ValueError: for another rank.
@@ -91,7 +91,7 @@ def known_dims(ctx: InferContext, index: int, rank: int) -> Dims:
 
 
 def _sizes(ctx: InferContext, index: int, rank: int) -> Dims:
-    """What is known of an operand that gives a shape."""
+    """Return what is known of an operand that gives a shape."""
     require_index(ctx, index, rank=1)
     length = vector_length(ctx.inputs[index])
     if length is not None and length != rank:
@@ -111,7 +111,7 @@ def _check_types(ctx: InferContext, *operands: int) -> DType:
 def _output_dims(
     images: Sequence[Dim], kernel: Sequence[Dim], w: Windows, op: str, error: Failure = ValueError
 ) -> Dims:
-    """The dimensions of a convolution's result, from those of images and filter."""
+    """Return the dimensions of a convolution's result, from those of images and filter."""
     channel = channel_axis(w.data_format, len(images))
     have, taken, deep = images[channel], kernel[-2], kernel[-1]
     if taken == 0 or (have is not None and taken is not None and have % taken):
@@ -199,7 +199,7 @@ def halves_widened(function: Kernel, dtype: DType) -> Kernel:
 
 
 def _sliding(w: Windows, images: Ints, kernel: Ints, op: str) -> tuple[Sliding, Ints]:
-    """The windows of one call and the shape of its result, once the shapes are known to fit."""
+    """Return the windows of one call and the shape of its result, once the shapes are known to fit."""
     rank = len(w.axes) + 2
     if len(images) != rank or len(kernel) != rank:
         raise InvalidArgumentError(
@@ -221,7 +221,7 @@ def _check_back(g: Array, wanted: Ints) -> None:
 
 
 def _groups(channels: int, taken: int, deep: int) -> list[tuple[slice, slice]]:
-    """Which channels of the images and of the output go together."""
+    """Return which channels of the images and of the output go together."""
     count = channels // taken
     wide = deep // max(1, count)
     return [
@@ -256,7 +256,7 @@ def _shape_value(sizes: Any, rank: int, what: str) -> Ints:
 
 
 def _completed(spatial: Ints, f: Array, back: Array, w: Windows) -> Ints:
-    """The shape of images of which only the spatial sizes were given."""
+    """Return the shape of images of which only the spatial sizes were given."""
     images = [back.shape[0]] * (len(w.axes) + 2)
     images[channel_axis(w.data_format, len(images))] = f.shape[-2]
     for axis, size in zip(w.axes, spatial, strict=True):

@@ -22,7 +22,7 @@ __all__ = ["atrous_conv2d", "conv1d", "conv2d", "conv3d", "convolution"]
 
 
 def either(first: Any, second: Any, names: tuple[str, str]) -> Any:
-    """The one of two arguments that was given: TensorFlow has two names for it.
+    """Return the one of two arguments that was given: TensorFlow has two names for it.
 
     Raises:
         ValueError: if both were given, or neither.
@@ -43,7 +43,7 @@ def conv2d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """The correlation of images with filters.
+    """Return the correlation of images with filters.
 
     Args:
         input: images ``[batch, height, width, channels]``; further batch axes may come first.
@@ -79,7 +79,7 @@ def _conv2d(
 
 
 def spatial_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
-    """The attributes of a node with two spatial axes, from arguments as users give them."""
+    """Return the attributes of a node with two spatial axes, from arguments as users give them."""
     kind, explicit = explicit_padding(padding)
     return {
         "strides": per_axis(strides, _known_layout(layout), "strides"),
@@ -100,7 +100,7 @@ def _with_batches(
     images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
     name: str | None,
 ) -> Tensor:  # fmt: skip
-    """The images of several batch axes as one batch, and the result cut up again."""
+    """Return the images of several batch axes as one batch, and the result cut up again."""
     with images.graph.name_scope(name or "squeeze_batch_dims") as scope:
         inner = images.shape[-3:]
         where = shape(images)
@@ -124,7 +124,7 @@ def conv1d(
     input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The correlation of sequences with filters.
+    """Return the correlation of sequences with filters.
 
     Args:
         value: ``[batch, width, channels]``.
@@ -152,7 +152,7 @@ def conv1d(
 
 
 def row_layout(data_format: str | None) -> tuple[str, int]:
-    """The layout of images of one row for sequences in a layout, and which axis is that row.
+    """Return the layout of images of one row for sequences in a layout, and which axis is that row.
 
     Raises:
         ValueError: for a layout that sequences do not have.
@@ -165,7 +165,7 @@ def row_layout(data_format: str | None) -> tuple[str, int]:
 
 
 def row_attrs(stride: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
-    """The attributes of a node that sees sequences as images of one row."""
+    """Return the attributes of a node that sees sequences as images of one row."""
     flat = "NWC" if layout == "NHWC" else "NCW"
     return {
         "strides": _behind_row(per_axis(stride, flat, "stride"), layout),
@@ -190,7 +190,7 @@ def conv3d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """The correlation of volumes with filters.
+    """Return the correlation of volumes with filters.
 
     Arguments as ``conv2d``, with ``[batch, depth, height, width, channels]``, the layouts ``NDHWC``
     and ``NCDHW``, a number for each of the five axes in ``strides``, and no lists of paddings.
@@ -211,7 +211,7 @@ def _conv3d(
 
 
 def volume_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
-    """The attributes of a node with three spatial axes, from arguments as users give them."""
+    """Return the attributes of a node with three spatial axes, from arguments as users give them."""
     if layout not in ("NDHWC", "NCDHW"):
         raise ValueError(f"data_format is NDHWC or NCDHW, got {layout!r}")
     return {
@@ -233,7 +233,7 @@ def convolution(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The correlation with filters, with as many spatial axes as the filter has.
+    """Return the correlation with filters, with as many spatial axes as the filter has.
 
     Args:
         input: ``[batch, *sizes, channels]``, with one to three sizes.
@@ -275,7 +275,7 @@ def _of_axes(
 
 
 def spatial_axes(values: Tensor, kernel: Tensor) -> int:
-    """How many spatial axes there are.
+    """Return how many spatial axes there are.
 
     Raises:
         ValueError: if that is unknown, or not one to three.
@@ -289,7 +289,7 @@ def spatial_axes(values: Tensor, kernel: Tensor) -> int:
 
 
 def check_steps(strides: Any, rates: Any) -> None:
-    """Refuses steps above 1 both between windows and within them.
+    """Refuse steps above 1 both between windows and within them.
 
     Raises:
         ValueError: if there are such steps, or one below 1.
@@ -312,7 +312,7 @@ def check_steps(strides: Any, rates: Any) -> None:
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
-    """The correlation of images with filters whose elements are ``rate`` pixels apart.
+    """Return the correlation of images with filters whose elements are ``rate`` pixels apart.
 
     Raises:
         ValueError: for shapes that can never fit, or a rate below 1.

@@ -61,7 +61,7 @@ def max_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The largest number of each window of images.
+    """Return the largest number of each window of images.
 
     Args:
         value: ``[batch, height, width, channels]``.
@@ -90,7 +90,7 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The mean of each window of images; what lies over the edge does not count.
+    """Return the mean of each window of images; what lies over the edge does not count.
 
     Arguments as ``max_pool``; no lists of paddings.
     """
@@ -107,7 +107,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """The same as ``max_pool``, with its arguments."""
+    """Return the same as ``max_pool``, with its arguments."""
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
 
 
@@ -137,7 +137,7 @@ def max_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """The largest number of each window of sequences ``[batch, width, channels]``.
+    """Return the largest number of each window of sequences ``[batch, width, channels]``.
 
     Arguments as ``max_pool``, with the layouts ``NWC`` and ``NCW``; no lists of paddings.
     """
@@ -155,7 +155,7 @@ def avg_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of sequences; arguments as ``max_pool1d``."""
+    """Return the mean of each window of sequences; arguments as ``max_pool1d``."""
     values = convert_to_tensor(input)
     return _pool1d("AvgPool", values, ksize, strides, padding, data_format, name or "AvgPool1D")
 
@@ -168,7 +168,7 @@ def max_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """The largest number of each window of volumes ``[batch, depth, height, width, channels]``.
+    """Return the largest number of each window of volumes ``[batch, depth, height, width, channels]``.
 
     Arguments as ``max_pool``, with the layouts ``NDHWC`` and ``NCDHW``; no lists of paddings.
     """
@@ -184,7 +184,7 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of volumes; arguments as ``max_pool3d``."""
+    """Return the mean of each window of volumes; arguments as ``max_pool3d``."""
     layout = _layout(data_format, _VOLUMES)
     return _node("AvgPool3D", convert_to_tensor(input), ksize, strides, padding, layout, name)
 
@@ -280,7 +280,7 @@ def pool(
 def _check_pool(
     values: Tensor, window: Any, kind: str, strides: Any, rate: Any, padding: Any
 ) -> list[int] | None:
-    """The steps between the elements of a window, if one of them is above 1."""
+    """Return the steps between the elements of a window, if one of them is above 1."""
     count = len(window)
     if kind not in ("MAX", "AVG") or not 1 <= count <= 3:
         raise ValueError(f"there is no {count}-D {kind} pool: it is MAX or AVG of 1 to 3")

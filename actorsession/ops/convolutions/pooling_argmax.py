@@ -46,7 +46,7 @@ def max_pool_with_argmax(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest number of each window of images, and where it is.
+    """Return the largest number of each window of images, and where it is.
 
     Args:
         input: ``[batch, height, width, channels]``.

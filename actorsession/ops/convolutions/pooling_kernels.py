@@ -25,7 +25,7 @@ _TILE_ELEMENTS = 1 << 15
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """What no element of a window is below: it stands where a window reaches over the edge."""
+    """Return what no element of a window is below: it stands where a window reaches over the edge."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min
     return dtype.type(-np.inf)
@@ -36,7 +36,7 @@ def _whole(s: Sliding) -> slice:
 
 
 def largest(x: Array, s: Sliding) -> Array:
-    """The maximum of each window: ``[batch, *counts, C]``; NaN if it holds one."""
+    """Return the maximum of each window: ``[batch, *counts, C]``; NaN if it holds one."""
     wide = padded(x, s.pads, lowest(x.dtype))
     first, *others = (wide[(slice(None), *s.at(position, _whole(s)))] for position in s.positions)
     out = first.copy()
@@ -62,7 +62,7 @@ def window_argmax(x: Array, y: Array, s: Sliding) -> Array:
 
 
 def spread(x: Array, y: Array, g: Array, s: Sliding) -> Array:
-    """The gradient by the images of a pool of maxima: all of it to the first maximum."""
+    """Return the gradient by the images of a pool of maxima: all of it to the first maximum."""
     if _tiled(s, x.shape[1:-1]):
         return _spread_over_tiles(x, y, g, s)
     found = window_argmax(x, y, s)
@@ -76,7 +76,7 @@ def spread(x: Array, y: Array, g: Array, s: Sliding) -> Array:
 
 
 def _tiled(s: Sliding, sizes: Ints) -> bool:
-    """Whether each element of the images is in one window, as with pools that halve them."""
+    """Return whether each element of the images is in one window, as with pools that halve them."""
     plain = s.strides == s.window and not any(a or b for a, b in s.pads)
     return plain and all(
         n * w == size for n, w, size in zip(s.counts, s.window, sizes, strict=True)
@@ -108,7 +108,7 @@ def _spread_over_tiles(x: Array, y: Array, g: Array, s: Sliding) -> Array:
 
 
 def chosen(x: Array, y: Array, g: Array, s: Sliding) -> Array:
-    """What ``g`` of the images' shape holds where the maxima are: the derivative of ``spread``."""
+    """Return what ``g`` of the images' shape holds where the maxima are: the derivative of ``spread``."""
     found = window_argmax(x, y, s)
     wide = padded(g, s.pads)
     out = np.zeros(y.shape, g.dtype)
@@ -119,7 +119,7 @@ def chosen(x: Array, y: Array, g: Array, s: Sliding) -> Array:
 
 
 def averaged(x: Array, s: Sliding) -> Array:
-    """The mean of each window: what lies over the edge does not count."""
+    """Return the mean of each window: what lies over the edge does not count."""
     wide = padded(x, s.pads)
     first, *others = (wide[(slice(None), *s.at(position, _whole(s)))] for position in s.positions)
     out = first.copy()
@@ -130,7 +130,7 @@ def averaged(x: Array, s: Sliding) -> Array:
 
 
 def averaged_back(shape: Ints, g: Array, s: Sliding) -> Array:
-    """The gradient of ``averaged`` by images of a shape."""
+    """Return the gradient of ``averaged`` by images of a shape."""
     wide = _room(shape, g.dtype, s)
     share = g / _members(shape[1:-1], s, g.dtype)
     for position in s.positions:
@@ -140,7 +140,7 @@ def averaged_back(shape: Ints, g: Array, s: Sliding) -> Array:
 
 
 def _members(sizes: Ints, s: Sliding, dtype: np.dtype[Any]) -> Any:
-    """How many elements of the images are in each window: a number, or ``[*counts, 1]``."""
+    """Return how many elements of the images are in each window: a number, or ``[*counts, 1]``."""
     if not any(a or b for a, b in s.pads):
         return dtype.type(math.prod(s.window))
     total = np.ones((), np.intp)

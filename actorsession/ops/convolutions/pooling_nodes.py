@@ -72,7 +72,7 @@ class Pool:
     op: str
 
     def output_dims(self, images: Sequence[Dim], error: Any = ValueError) -> list[Dim]:
-        """The dimensions of the result."""
+        """Return the dimensions of the result."""
         w = self.windows
         dims = list(images)
         sizes = [images[a] for a in w.axes]
@@ -88,7 +88,7 @@ class Pool:
         return dims
 
     def sliding(self, images: Ints) -> Sliding:
-        """The windows over images whose shape is ``images``, channels last."""
+        """Return the windows over images whose shape is ``images``, channels last."""
         w = self.windows
         if self.depth != (1, 1):
             ones = (1,) * len(w.axes)
@@ -105,14 +105,14 @@ class Pool:
         return x[..., None] if self.depth != (1, 1) else x
 
     def outer(self, x: Array) -> Array:
-        """What a kernel made, in the layout of the node."""
+        """Return what a kernel made, in the layout of the node."""
         if self.depth != (1, 1):
             x = x[..., 0]
         return restored(x, self.windows.data_format)
 
 
 def pool_of(attrs: Mapping[str, Any], rank: int, op: str) -> Pool:
-    """The pool that the attributes of a node describe.
+    """Return the pool that the attributes of a node describe.
 
     Raises:
         ValueError: for attributes that describe none, or windows over batches.
@@ -271,7 +271,7 @@ _CALL = 20.0
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """The window is not known here; its elements cover the images about once or more."""
+    """Return the window is not known here; its elements cover the images about once or more."""
     return _CALL + 2 * max(elements(s) for s in (*inputs, *outputs)) / _SPEED
 
 

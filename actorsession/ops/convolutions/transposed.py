@@ -41,7 +41,7 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transpose of ``conv2d``: images of ``output_shape`` whose convolution has ``value``'s shape.
+    """Return the transpose of ``conv2d``: images of ``output_shape`` whose convolution has ``value``'s shape.
 
     Args:
         value: ``[batch, height, width, channels]``.
@@ -84,7 +84,7 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of ``conv1d``.
+    """Return the transpose of ``conv1d``.
 
     Arguments as ``conv2d_transpose``, with one spatial axis and the layouts ``NWC`` and ``NCW``.
     """
@@ -113,7 +113,7 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transpose of ``conv3d``.
+    """Return the transpose of ``conv3d``.
 
     Arguments as ``conv2d_transpose``, with three spatial axes and the layouts ``NDHWC``, ``NCDHW``.
     """
@@ -134,7 +134,7 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of ``convolution``, with as many spatial axes as the filter has.
+    """Return the transpose of ``convolution``, with as many spatial axes as the filter has.
 
     Arguments as ``conv2d_transpose``.
     """
@@ -163,7 +163,7 @@ def atrous_conv2d_transpose(
     padding: Any,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of ``atrous_conv2d``.
+    """Return the transpose of ``atrous_conv2d``.
 
     Arguments as ``conv2d_transpose``, with the elements of a window ``rate`` pixels apart.
 

@@ -37,7 +37,7 @@ _BLOCK_BYTES = 1 << 21
 
 
 def channel_axis(data_format: str, rank: int) -> int:
-    """The axis of the channels, counted from the front.
+    """Return the axis of the channels, counted from the front.
 
     Args:
         data_format: ``NHWC``, ``NCHW`` or their forms for one or three spatial axes.
@@ -79,7 +79,7 @@ class Windows:
     data_format: str
 
     def output_dim(self, axis: int, size: Dim, window: Dim, error: Failure = ValueError) -> Dim:
-        """How many windows fit on the spatial axis number ``axis``; ``None`` if that is unknown."""
+        """Return how many windows fit on the spatial axis number ``axis``; ``None`` if that is unknown."""
         stride = self.strides[axis]
         if size is None:
             return None
@@ -99,14 +99,14 @@ class Windows:
     def output_dims(
         self, sizes: Sequence[Dim], window: Sequence[Dim], error: Failure = ValueError
     ) -> list[Dim]:
-        """How many windows fit on each spatial axis."""
+        """Return how many windows fit on each spatial axis."""
         return [
             self.output_dim(i, size, wide, error)
             for i, (size, wide) in enumerate(zip(sizes, window, strict=True))
         ]
 
     def pads(self, sizes: Ints, window: Ints) -> Pads:
-        """What is put before and behind the images on each spatial axis."""
+        """Return what is put before and behind the images on each spatial axis."""
         if self.padding == "EXPLICIT":
             return self.explicit
         if self.padding == "VALID":
@@ -148,7 +148,7 @@ def per_axis(value: Any, data_format: str, what: str) -> Ints:
 
 
 def explicit_padding(padding: Any, rank: int = 4) -> tuple[Any, Ints]:
-    """The attributes ``padding`` and ``explicit_paddings`` of a padding as users give it.
+    """Return the attributes ``padding`` and ``explicit_paddings`` of a padding as users give it.
 
     Args:
         padding: ``"SAME"``, ``"VALID"``, or a pair (before, behind) for each axis.
@@ -167,7 +167,7 @@ def explicit_padding(padding: Any, rank: int = 4) -> tuple[Any, Ints]:
 
 
 def windows_of(attrs: Mapping[str, Any], rank: int, op: str, explicit: bool = False) -> Windows:
-    """The windows that the attributes of a node describe.
+    """Return the windows that the attributes of a node describe.
 
     Args:
         attrs: attribute values of the node.
@@ -259,7 +259,7 @@ def patches(x: Array, counts: Ints, window: Ints, strides: Ints, dilations: Ints
 def position_slices(
     position: Ints, counts: Ints, strides: Ints, dilations: Ints
 ) -> tuple[slice, ...]:
-    """Where in padded images the element at ``position`` of every window lies, by spatial axis."""
+    """Return where in padded images the element at ``position`` of every window lies, by spatial axis."""
     return tuple(
         slice(at * apart, at * apart + (count - 1) * stride + 1, stride)
         for at, count, stride, apart in zip(position, counts, strides, dilations, strict=True)
@@ -267,7 +267,7 @@ def position_slices(
 
 
 def blocks(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slice]]:
-    """Cuts a batch into blocks of whole images or, if those are large, of rows of one image.
+    """Cut a batch into blocks of whole images or, if those are large, of rows of one image.
 
     Args:
         batch: number of images.

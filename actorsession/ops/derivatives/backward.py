@@ -48,7 +48,7 @@ def beside(graph: Graph, op: Operation | None) -> contextlib.AbstractContextMana
 
 
 def carries_gradient(dtype: DType) -> bool:
-    """Whether tensors of a dtype have gradients."""
+    """Return whether tensors of a dtype have gradients."""
     # Handles carry that of the value behind them, lists those of their elements.
     return dtype.kind in "fcrv"
 
@@ -59,7 +59,7 @@ def connect(
     stops: frozenset[Tensor],
     within: Collection[Operation] | None = None,
 ) -> tuple[set[Tensor], list[Operation]]:
-    """Finds what lies between ``xs`` and ``ys``.
+    """Find what lies between ``xs`` and ``ys``.
 
     Returns:
         The tensors that depend on some ``x``, and the operations that pass gradients to them, in
@@ -82,7 +82,7 @@ def connect(
 
 
 def _upstream(ys: Sequence[Tensor], within: Collection[Operation] | None) -> list[Operation]:
-    """All operations that ``ys`` take data from, in building order; only some of them if so asked."""
+    """Return all operations that ``ys`` take data from, in building order; only some of them if so asked."""
     found = {y.op for y in ys if within is None or y.op in within}
     waiting = list(found)
     while waiting:
@@ -141,7 +141,7 @@ class Backward:
         path: Sequence[Operation],
         xs: Sequence[Tensor],
     ) -> list[SparseGradient | None]:
-        """Goes back from ``ys`` and gives what has gathered at each ``x``."""
+        """Go back from ``ys`` and give what has gathered at each ``x``."""
         for y, start in zip(ys, starts, strict=True):
             if y in self.connected:
                 self.add(y, start)
@@ -150,11 +150,11 @@ class Backward:
         return [self.total(x) for x in xs]
 
     def add(self, tensor: Tensor, grad: SparseGradient) -> None:
-        """Notes a contribution to the gradient of ``tensor``."""
+        """Note a contribution to the gradient of ``tensor``."""
         self._parts.setdefault(tensor, []).append(grad)
 
     def total(self, tensor: Tensor) -> SparseGradient | None:
-        """The sum of all contributions so far, built once."""
+        """Return the sum of all contributions so far, built once."""
         parts = self._parts.get(tensor)
         if not parts:
             return None
@@ -164,7 +164,7 @@ class Backward:
         return parts[0]
 
     def through(self, op: Operation) -> None:
-        """Passes the gradients of an operation's outputs on to its inputs.
+        """Pass the gradients of an operation's outputs on to its inputs.
 
         Raises:
             LookupError: if there are any and the operation has no gradient.
@@ -216,7 +216,7 @@ class Backward:
 
 
 def sum_gradients(parts: Sequence[SparseGradient]) -> SparseGradient:
-    """The sum of contributions to one gradient; slices if all are."""
+    """Return the sum of contributions to one gradient; slices if all are."""
     slices = [p for p in parts if isinstance(p, IndexedSlices)]
     if len(slices) == len(parts):
         return add_slices(slices)
@@ -252,7 +252,7 @@ def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:
 def gradients_within(
     body: FunctionBody, ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor]
 ) -> list[SparseGradient | None]:
-    """The gradients of results of a loop body or branch, built where the caller builds.
+    """Return the gradients of results of a loop body or branch, built where the caller builds.
 
     Args:
         body: nothing that its operations read from outside is looked behind.
@@ -270,12 +270,12 @@ def gradients_within(
 
 
 def is_wanted(tensor: Tensor) -> bool:
-    """Whether the gradient of an input is of any use, for the gradient that asks while it is built."""
+    """Return whether the gradient of an input is of any use, for the gradient that asks while it is built."""
     return tensor in _ASKED.get().connected
 
 
 def note_change(construct: Construct) -> None:
-    """Takes in that a gradient that is being built added something to a loop or branch."""
+    """Take in that a gradient that is being built added something to a loop or branch."""
     _CHANGED.get().append(construct)
 
 
@@ -288,7 +288,7 @@ _SOURCE: ContextVar[str] = ContextVar("actorsession_gradients_source", default="
 
 
 def gradient_source() -> str:
-    """What tells the gradients that are being built from those of any other call."""
+    """Return what tells the gradients that are being built from those of any other call."""
     return _SOURCE.get()
 
 

@@ -35,7 +35,7 @@ __all__ = ["custom_gradient", "grad_pass_through", "hessians"]
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Gives a function of tensors a gradient of its own: a decorator.
+    """Give a function of tensors a gradient of its own: a decorator.
 
     Args:
         f: from tensors to results and a function from the gradients of the results to those of the
@@ -104,7 +104,7 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 def _variables_read(
     graph: Graph, outputs: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> list[Variable]:
-    """The trainable variables that results are made of, behind the arguments not looked for."""
+    """Return the trainable variables that results are made of, behind the arguments not looked for."""
     by_handle = {
         v.handle: v
         for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
@@ -167,7 +167,7 @@ def hessians(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
 ) -> list[Tensor]:
-    """The second derivatives of ``sum(ys)`` with respect to each ``x`` by itself.
+    """Return the second derivatives of ``sum(ys)`` with respect to each ``x`` by itself.
 
     Arguments as ``gradients``.
 

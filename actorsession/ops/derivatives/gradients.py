@@ -49,7 +49,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """Builds the derivatives of ``sum(ys)`` with respect to each ``x``.
+    """Build the derivatives of ``sum(ys)`` with respect to each ``x``.
 
     Args:
         ys: a tensor or a list of tensors.
@@ -113,7 +113,7 @@ def _as_list(values: Any) -> list[Any]:
 
 
 def _point(x: Any) -> Tensor:
-    """Where the gradient of ``x`` gathers: a variable's is that of its handle."""
+    """Return where the gradient of ``x`` gathers: a variable's is that of its handle."""
     if isinstance(x, Variable):
         return x.handle
     # A value is a constant of which nothing depends.

@@ -48,13 +48,13 @@ class RegisterGradient:
         self._name = _checked(op_type)
 
     def __call__(self, f: F) -> F:
-        """Registers ``f`` and returns it."""
+        """Register ``f`` and return it."""
         _add(self._name, _as_gradient(f))
         return f
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Registers that nothing flows back through an operation type; see ``RegisterGradient``."""
+    """Register that nothing flows back through an operation type; see ``RegisterGradient``."""
     _add(_checked(op_type), NOT_DIFFERENTIABLE)
 
 
@@ -77,7 +77,7 @@ def _add(name: str, gradient: Gradient) -> None:
 
 
 def gradient_of(op: Operation) -> Gradient | None:
-    """The gradient of an operation; ``None`` if there is none."""
+    """Return the gradient of an operation; ``None`` if there is none."""
     name = op.attrs.get(GRADIENT_NAME)
     if name is not None:
         return op.graph.gradient_functions.get(name) or _NAMED.get(name) or _of_type(name)
@@ -86,12 +86,12 @@ def gradient_of(op: Operation) -> Gradient | None:
 
 
 def _of_type(name: str) -> Gradient | None:
-    """The gradient of an operation type that a map names in place of another's."""
+    """Return the gradient of an operation type that a map names in place of another's."""
     return lookup(name).gradient if is_registered(name) else None
 
 
 def takes_slices(gradient: Gradient) -> bool:
-    """Whether a gradient is the user's, who gets slices as they are."""
+    """Return whether a gradient is the user's, who gets slices as they are."""
     return hasattr(gradient, "__wrapped__")
 
 

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def parts_of(op: Operation) -> Construct:
-    """What a loop or branch is made of; built again where only its functions are at hand."""
+    """Return what a loop or branch is made of; built again where only its functions are at hand."""
     found = op.graph.constructs.get(op)
     if found is None:
         keys = ("cond", "body") if op.type == WHILE else ("then_branch", "else_branch")
@@ -57,12 +57,12 @@ def _reading(handle: Tensor) -> Tensor:
 
 
 def gradient_spec(tensor: Tensor) -> TensorSpec:
-    """The static type of a tensor's gradient."""
+    """Return the static type of a tensor's gradient."""
     return TensorSpec(*_behind(tensor)) if tensor.dtype.kind == "r" else tensor.spec
 
 
 def gradient_shape(tensor: Tensor) -> Tensor:
-    """The shape of what the gradient of a tensor is like, as a tensor."""
+    """Return the shape of what the gradient of a tensor is like, as a tensor."""
     if tensor.dtype.kind != "r":
         return shape(tensor)
     known = _behind(tensor)[1]
@@ -79,7 +79,7 @@ def made_again(tensor: Tensor, name: str = "again") -> Tensor:
 
 
 def refuse_handle(tensor: Tensor) -> None:
-    """Refuses with ValueError a handle that a gradient would need outside of what made it."""
+    """Refuse with ValueError a handle that a gradient would need outside of what made it."""
     if tensor.dtype.kind == "r":
         raise ValueError(
             f"{tensor.name!r} is a handle made inside {tensor.graph.construct_of(tensor)!r}, which a "
@@ -88,7 +88,7 @@ def refuse_handle(tensor: Tensor) -> None:
 
 
 def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
-    """The tensor, with a better known static shape."""
+    """Return the tensor, with a better known static shape."""
     here = tensor.graph.brought_in(tensor)
     if here.shape == known:
         return here
@@ -100,5 +100,5 @@ def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
 def once_each(
     inputs: Sequence[Tensor], back: dict[Tensor, SparseGradient | None]
 ) -> list[SparseGradient | None]:
-    """The gradient of each input, where one that is read twice has it once."""
+    """Return the gradient of each input, where one that is read twice has it once."""
     return [back.pop(t, None) for t in inputs]

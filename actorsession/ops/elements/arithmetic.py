@@ -235,17 +235,17 @@ register(
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The larger of ``x`` and ``y`` with broadcasting; NaN where either is."""
+    """Return the larger of ``x`` and ``y`` with broadcasting; NaN where either is."""
     return binary("Maximum", x, y, name)
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The smaller of ``x`` and ``y`` with broadcasting; NaN where either is."""
+    """Return the smaller of ``x`` and ``y`` with broadcasting; NaN where either is."""
     return binary("Minimum", x, y, name)
 
 
 def _extremum_kernel(function: Kernel, compare: Kernel) -> Callable[[KernelContext], Kernel]:
-    """The ufunc, or for two scalars their comparison, which takes a fifth of the time."""
+    """Return the ufunc, or for two scalars their comparison, which takes a fifth of the time."""
 
     def chosen(x: Any, y: Any) -> Any:
         # [()] of a numpy scalar is itself, of an array of rank 0 a copy.
@@ -283,7 +283,7 @@ register_binary(
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """The sum of tensors of one shape, element by element and without broadcasting.
+    """Return the sum of tensors of one shape, element by element and without broadcasting.
 
     Args:
         inputs: one or more tensors of the same dtype and shape.

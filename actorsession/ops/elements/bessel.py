@@ -19,7 +19,7 @@ __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
 
 
 def bessel_i0(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of the first kind and order 0, element by element.
+    """Return the modified Bessel function of the first kind and order 0, element by element.
 
     Raises:
         ImportError: without scipy.
@@ -28,7 +28,7 @@ def bessel_i0(x: Any, name: str | None = None) -> Tensor:
 
 
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of the first kind and order 1, element by element.
+    """Return the modified Bessel function of the first kind and order 1, element by element.
 
     Raises:
         ImportError: without scipy.

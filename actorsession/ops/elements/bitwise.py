@@ -50,12 +50,12 @@ def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def invert(x: Any, name: str | None = None) -> Tensor:
-    """All bits of each integer turned round."""
+    """Return all bits of each integer turned round."""
     return unary("Invert", x, name)
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The bits of ``x`` moved ``y`` places up, with broadcasting; what is moved out is lost.
+    """Return the bits of ``x`` moved ``y`` places up, with broadcasting; what is moved out is lost.
 
     Args:
         x: integers.
@@ -66,7 +66,7 @@ def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The bits of ``x`` moved ``y`` places down, with broadcasting; the sign stays.
+    """Return the bits of ``x`` moved ``y`` places down, with broadcasting; the sign stays.
 
     Arguments as ``left_shift``.
     """
@@ -74,7 +74,7 @@ def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def population_count(x: Any, name: str | None = None) -> Tensor:
-    """The number of bits that are set in each integer, as uint8."""
+    """Return the number of bits that are set in each integer, as uint8."""
     return unary("PopulationCount", x, name)
 
 

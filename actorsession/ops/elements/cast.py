@@ -43,7 +43,7 @@ __all__ = [
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """The same values with another element type.
+    """Return the same values with another element type.
 
     Args:
         x: numbers or bools.
@@ -146,7 +146,7 @@ def _upper_half(x: Array) -> Array:
 
 
 def _by_constructor(source: DType, target: DType) -> bool:
-    """Whether the scalar type converts like ``astype``; to integers it refuses NaN."""
+    """Return whether the scalar type converts like ``astype``; to integers it refuses NaN."""
     return source is not target and (target.is_floating or source.is_bool or source.is_integer)
 
 

@@ -110,7 +110,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
-    """The norm of all tensors of a list together, a scalar.
+    """Return the norm of all tensors of a list together, a scalar.
 
     Args:
         t_list: floating tensors, ``IndexedSlices`` or ``None``, which is left out.

@@ -34,32 +34,32 @@ __all__ = [
 
 
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether ``x == y``, element by element with broadcasting; any dtype."""
+    """Return whether ``x == y``, element by element with broadcasting; any dtype."""
     return binary("Equal", x, y, name)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether ``x != y``, element by element with broadcasting; any dtype."""
+    """Return whether ``x != y``, element by element with broadcasting; any dtype."""
     return binary("NotEqual", x, y, name)
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether ``x < y``, element by element with broadcasting."""
+    """Return whether ``x < y``, element by element with broadcasting."""
     return binary("Less", x, y, name)
 
 
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether ``x <= y``, element by element with broadcasting."""
+    """Return whether ``x <= y``, element by element with broadcasting."""
     return binary("LessEqual", x, y, name)
 
 
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether ``x > y``, element by element with broadcasting."""
+    """Return whether ``x > y``, element by element with broadcasting."""
     return binary("Greater", x, y, name)
 
 
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether ``x >= y``, element by element with broadcasting."""
+    """Return whether ``x >= y``, element by element with broadcasting."""
     return binary("GreaterEqual", x, y, name)
 
 
@@ -71,7 +71,7 @@ def _register_comparison(
     into: Kernel,
     attrs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Registers a comparison; ``function`` is Python's operator, which ``symbol`` writes inline.
+    """Register a comparison; ``function`` is Python's operator, which ``symbol`` writes inline.
 
     ``into`` is numpy's.
     """
@@ -111,23 +111,23 @@ _register_comparison("GreaterEqual", "iuf", ">=", operator.ge, np.greater_equal)
 
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether both are true, element by element with broadcasting."""
+    """Return whether both are true, element by element with broadcasting."""
     return binary("LogicalAnd", x, y, name)
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether either is true, element by element with broadcasting."""
+    """Return whether either is true, element by element with broadcasting."""
     return binary("LogicalOr", x, y, name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
-    """Whether exactly one is true, element by element with broadcasting."""
+    """Return whether exactly one is true, element by element with broadcasting."""
     left, right = convert_all([x, y], bool_)
     return not_equal(left, right, name or "LogicalXor")
 
 
 def logical_not(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is false."""
+    """Return whether each element is false."""
     return unary("LogicalNot", x, name)
 
 
@@ -154,17 +154,17 @@ _register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})", np.inv
 
 
 def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is not a number."""
+    """Return whether each element is not a number."""
     return unary("IsNan", x, name)
 
 
 def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is positive or negative infinity."""
+    """Return whether each element is positive or negative infinity."""
     return unary("IsInf", x, name)
 
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is neither infinite nor NaN."""
+    """Return whether each element is neither infinite nor NaN."""
     return unary("IsFinite", x, name)
 
 

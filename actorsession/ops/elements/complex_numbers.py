@@ -53,7 +53,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part; a tensor of real numbers is returned itself.
+    """Return the real part; a tensor of real numbers is returned itself.
 
     Raises:
         TypeError: if the tensor is not numeric.
@@ -67,13 +67,13 @@ def real(input: Any, name: str | None = None) -> Tensor:
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part, which is 0 for real numbers."""
+    """Return the imaginary part, which is 0 for real numbers."""
     value = convert_to_tensor(input)
     return _part("Imag", value, name) if value.dtype.is_complex else _zeros(value)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angle of each number in the complex plane, in [-pi, pi].
+    """Return the angle of each number in the complex plane, in [-pi, pi].
 
     Args:
         input: complex or real floating numbers; below 0 the latter have the angle pi.
@@ -107,7 +107,7 @@ def _infer_part(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _checked(ctx: InferContext, kinds: str, made_of: dict[DType, DType]) -> DType:
-    """The dtype of the result, which the attribute ``Tout`` repeats."""
+    """Return the dtype of the result, which the attribute ``Tout`` repeats."""
     found, wanted = check_dtype(ctx, kinds), as_dtype(ctx.attrs["Tout"])
     if made_of.get(found) is not wanted:
         raise TypeError(f"{ctx.op} cannot make {wanted.name} of {found.name}")

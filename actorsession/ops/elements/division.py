@@ -88,7 +88,7 @@ mod = floormod
 
 
 def _never_by_zero(ctx: KernelContext, function: Kernel) -> Kernel:
-    """An integer division that raises where numpy would warn and give 0."""
+    """Return an integer division that raises where numpy would warn and give 0."""
     if not ctx.inputs[0].dtype.is_integer:
         return function
     divisor = ctx.constant(1)

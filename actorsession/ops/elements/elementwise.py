@@ -45,7 +45,7 @@ def _register(
     emit: str | None = None,
     into: Kernel | None = None,
 ) -> None:
-    """Registers an op of one input whose result has its dtype and shape.
+    """Register an op of one input whose result has its dtype and shape.
 
     Args:
         name: operation type.
@@ -75,7 +75,7 @@ def _register(
 
 
 def _times(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
-    """The gradient of an op whose derivative is a function of its argument and its result."""
+    """Return the gradient of an op whose derivative is a function of its argument and its result."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         return [grad * conj(derivative(op.inputs[0], op.outputs[0]))]
@@ -92,7 +92,7 @@ def negative(x: Any, name: str | None = None) -> Tensor:
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """The absolute value, element by element; that of complex numbers is real."""
+    """Return the absolute value, element by element; that of complex numbers is real."""
     value = convert_to_tensor(x)
     if value.dtype.is_complex:
         attrs = {"Tout": as_dtype(f"float{value.dtype.itemsize * 4}")}
@@ -106,23 +106,23 @@ def sign(x: Any, name: str | None = None) -> Tensor:
 
 
 def floor(x: Any, name: str | None = None) -> Tensor:
-    """The largest integer not above each element, as floating-point number."""
+    """Return the largest integer not above each element, as floating-point number."""
     return unary("Floor", x, name)
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
-    """The smallest integer not below each element, as floating-point number."""
+    """Return the smallest integer not below each element, as floating-point number."""
     return unary("Ceil", x, name)
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """The nearest integer of each element, halves to the even one; integers stay as they are."""
+    """Return the nearest integer of each element, halves to the even one; integers stay as they are."""
     x = convert_to_tensor(x)
     return x if x.dtype.is_integer else unary("Round", x, name)
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """The complex conjugate; a tensor of real numbers is returned itself."""
+    """Return the complex conjugate; a tensor of real numbers is returned itself."""
     x = convert_to_tensor(x)
     return unary("Conj", x, name) if x.dtype.is_complex else x
 
@@ -156,7 +156,7 @@ def square(x: Any, name: str | None = None) -> Tensor:
 
 
 def sqrt(x: Any, name: str | None = None) -> Tensor:
-    """The square root, element by element; NaN below zero."""
+    """Return the square root, element by element; NaN below zero."""
     return unary("Sqrt", x, name)
 
 
@@ -258,7 +258,7 @@ _register("InvGrad", "fc", _reciprocal_grad, _reciprocal_grad_gradient)
 
 
 def exp(x: Any, name: str | None = None) -> Tensor:
-    """The number e to the power of ``x``, element by element."""
+    """Return the number e to the power of ``x``, element by element."""
     return unary("Exp", x, name)
 
 
@@ -268,7 +268,7 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
 
 
 def log(x: Any, name: str | None = None) -> Tensor:
-    """The natural logarithm, element by element; NaN below zero."""
+    """Return the natural logarithm, element by element; NaN below zero."""
     return unary("Log", x, name)
 
 
@@ -278,17 +278,17 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
 
 
 def sin(x: Any, name: str | None = None) -> Tensor:
-    """The sine of an angle in radians, element by element."""
+    """Return the sine of an angle in radians, element by element."""
     return unary("Sin", x, name)
 
 
 def cos(x: Any, name: str | None = None) -> Tensor:
-    """The cosine of an angle in radians, element by element."""
+    """Return the cosine of an angle in radians, element by element."""
     return unary("Cos", x, name)
 
 
 def tan(x: Any, name: str | None = None) -> Tensor:
-    """The tangent of an angle in radians, element by element."""
+    """Return the tangent of an angle in radians, element by element."""
     return unary("Tan", x, name)
 
 

@@ -29,7 +29,7 @@ __all__ = ["erf", "erfc", "erfcinv", "erfinv", "ndtri"]
 
 
 def erf(x: Any, name: str | None = None) -> Tensor:
-    """The error function, element by element."""
+    """Return the error function, element by element."""
     return unary("Erf", x, name)
 
 
@@ -39,7 +39,7 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
 
 
 def erfinv(x: Any, name: str | None = None) -> Tensor:
-    """The number whose error function is ``x``; NaN outside [-1, 1].
+    """Return the number whose error function is ``x``; NaN outside [-1, 1].
 
     Raises:
         ImportError: without scipy.
@@ -48,7 +48,7 @@ def erfinv(x: Any, name: str | None = None) -> Tensor:
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
-    """The number whose ``erfc`` is ``x``; NaN outside [0, 2].
+    """Return the number whose ``erfc`` is ``x``; NaN outside [0, 2].
 
     Raises:
         ImportError: without scipy.
@@ -59,7 +59,7 @@ def erfcinv(x: Any, name: str | None = None) -> Tensor:
 
 
 def ndtri(x: Any, name: str | None = None) -> Tensor:
-    """The quantile of the standard normal distribution: where its cumulative reaches ``x``.
+    """Return the quantile of the standard normal distribution: where its cumulative reaches ``x``.
 
     Raises:
         ImportError: without scipy.
@@ -89,7 +89,7 @@ def _infer_inverse(ctx: InferContext) -> Sequence[TensorSpec]:
 
 
 def _bell(factor: float, exponent: float) -> Callable[[Tensor, Tensor], Tensor]:
-    """The gradient of an integral of the bell curve, or of its inverse by its result."""
+    """Return the gradient of an integral of the bell curve, or of its inverse by its result."""
     return lambda x, grad: grad * factor * exp(exponent * square(x))
 
 

@@ -39,12 +39,12 @@ __all__ = ["digamma", "lbeta", "lgamma", "polygamma", "zeta"]
 
 
 def lgamma(x: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function, element by element."""
+    """Return the logarithm of the absolute value of the gamma function, element by element."""
     return unary("Lgamma", x, name)
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
-    """The derivative of ``lgamma``, element by element.
+    """Return the derivative of ``lgamma``, element by element.
 
     Raises:
         ImportError: without scipy.
@@ -53,7 +53,7 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
 
 
 def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The derivative of order ``a`` of ``digamma`` at ``x``, with broadcasting.
+    """Return the derivative of order ``a`` of ``digamma`` at ``x``, with broadcasting.
 
     Args:
         a: orders, float32 or float64; NaN where it is no integer of at least 0.
@@ -81,7 +81,7 @@ def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the absolute value of the multivariate beta function, over the last axis.
+    """Return the logarithm of the absolute value of the multivariate beta function, over the last axis.
 
     Args:
         x: floating numbers of rank at least 1.

@@ -42,7 +42,7 @@ __all__ = ["betainc", "igamma", "igammac"]
 
 
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The lower regularised incomplete gamma function, with broadcasting.
+    """Return the lower regularised incomplete gamma function, with broadcasting.
 
     Args:
         a: parameters above 0, a floating type.
@@ -61,7 +61,7 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
-    """The regularised incomplete beta function, element by element.
+    """Return the regularised incomplete beta function, element by element.
 
     Args:
         a: first parameters above 0, float32 or float64.
@@ -83,7 +83,7 @@ _MOST_TERMS = 20_000
 
 
 def _slope_by_parameter(a: Any, x: Any) -> Any:
-    """The derivative of ``igamma`` by ``a``, in float64.
+    """Return the derivative of ``igamma`` by ``a``, in float64.
 
     The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of
     ``t(n) = x**n / ((a + 1) ... (a + n))``. The derivative of ``t(n)`` is ``-t(n) * h(n)``, ``h(n)``

@@ -33,12 +33,12 @@ __all__ = ["approximate_equal", "nextafter", "rint"]
 
 
 def rint(x: Any, name: str | None = None) -> Tensor:
-    """The nearest integer of each element as floating-point number, halves to the even one."""
+    """Return the nearest integer of each element as floating-point number, halves to the even one."""
     return unary("Rint", x, name)
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
-    """The next number after ``x1`` that its type has, in the direction of ``x2``, broadcast.
+    """Return the next number after ``x1`` that its type has, in the direction of ``x2``, broadcast.
 
     Args:
         x1: float32 or float64.
@@ -49,7 +49,7 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
-    """Whether ``|x - y| < tolerance``, element by element without broadcasting.
+    """Return whether ``|x - y| < tolerance``, element by element without broadcasting.
 
     Args:
         x: numbers.

@@ -38,7 +38,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """What ``truncatediv`` leaves; its sign is that of ``x``.
+    """Return what ``truncatediv`` leaves; its sign is that of ``x``.
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
@@ -46,7 +46,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The largest whole number up to ``x / y``; ``floordiv`` with another default name."""
+    """Return the largest whole number up to ``x / y``; ``floordiv`` with another default name."""
     return floordiv(x, y, name or "FloorDiv")
 
 
@@ -96,7 +96,7 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _in_scope(op_type: str, x: Any, y: Any, name: str) -> Tensor:
-    """The operation in a scope of its own, as TensorFlow has it for these."""
+    """Return the operation in a scope of its own, as TensorFlow has it for these."""
     graph = graph_of(x, y)
     with graph.name_scope(name), graph.as_default():
         return binary(op_type, x, y)

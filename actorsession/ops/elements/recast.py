@@ -33,7 +33,7 @@ __all__ = ["bitcast", "saturate_cast"]
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The same bytes as elements of another type, in the order of this machine.
+    """Return the same bytes as elements of another type, in the order of this machine.
 
     Args:
         input: numbers.
@@ -108,7 +108,7 @@ register(
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """The same values with another element type; those outside its range become its ends.
+    """Return the same values with another element type; those outside its range become its ends.
 
     Args:
         value: numbers.
@@ -145,7 +145,7 @@ def _clamped(value: Tensor, wanted: DType) -> Tensor:
 
 
 def _range(dtype: DType) -> tuple[int, int]:
-    """The least and the largest finite value, exactly: all of them are integers."""
+    """Return the least and the largest finite value, exactly: all of them are integers."""
     if dtype.is_integer:
         info = np.iinfo(dtype.np_dtype)
         return int(info.min), int(info.max)
@@ -155,7 +155,7 @@ def _range(dtype: DType) -> tuple[int, int]:
 
 
 def _nearest(number: int, dtype: DType, *, up: bool) -> Array:
-    """The value of ``dtype`` that is nearest to an integer and not beyond it."""
+    """Return the value of ``dtype`` that is nearest to an integer and not beyond it."""
     made = np.array(number, dtype.np_dtype)
     if dtype.is_floating and (float(made) < number if up else float(made) > number):
         made = np.nextafter(made, np.zeros((), dtype.np_dtype))

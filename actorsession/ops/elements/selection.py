@@ -111,7 +111,7 @@ def _infer_select(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _by_bits(width: np.dtype[Any]) -> Kernel:
-    """The choice by masks instead of branches, for elements as wide as the integer ``width``.
+    """Return the choice by masks instead of branches, for elements as wide as the integer ``width``.
 
     np.where takes 4 ns per float32 when the condition is hard to predict; this never more than 0.6.
     """

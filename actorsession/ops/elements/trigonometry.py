@@ -22,22 +22,22 @@ __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "
 
 
 def acos(x: Any, name: str | None = None) -> Tensor:
-    """The angle in [0, pi] whose cosine is ``x``; NaN outside [-1, 1]."""
+    """Return the angle in [0, pi] whose cosine is ``x``; NaN outside [-1, 1]."""
     return unary("Acos", x, name)
 
 
 def asin(x: Any, name: str | None = None) -> Tensor:
-    """The angle in [-pi/2, pi/2] whose sine is ``x``; NaN outside [-1, 1]."""
+    """Return the angle in [-pi/2, pi/2] whose sine is ``x``; NaN outside [-1, 1]."""
     return unary("Asin", x, name)
 
 
 def atan(x: Any, name: str | None = None) -> Tensor:
-    """The angle in [-pi/2, pi/2] whose tangent is ``x``."""
+    """Return the angle in [-pi/2, pi/2] whose tangent is ``x``."""
     return unary("Atan", x, name)
 
 
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
-    """The angle of the point (``x``, ``y``), in [-pi, pi], with broadcasting.
+    """Return the angle of the point (``x``, ``y``), in [-pi, pi], with broadcasting.
 
     Args:
         y: second coordinate, a real floating type.
@@ -48,34 +48,34 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def sinh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic sine, element by element."""
+    """Return the hyperbolic sine, element by element."""
     return unary("Sinh", x, name)
 
 
 def cosh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic cosine, element by element."""
+    """Return the hyperbolic cosine, element by element."""
     return unary("Cosh", x, name)
 
 
 def asinh(x: Any, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic sine, element by element."""
+    """Return the inverse hyperbolic sine, element by element."""
     return unary("Asinh", x, name)
 
 
 def acosh(x: Any, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic cosine, element by element; NaN below 1."""
+    """Return the inverse hyperbolic cosine, element by element; NaN below 1."""
     return unary("Acosh", x, name)
 
 
 def atanh(x: Any, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic tangent, element by element; NaN outside [-1, 1]."""
+    """Return the inverse hyperbolic tangent, element by element; NaN outside [-1, 1]."""
     return unary("Atanh", x, name)
 
 
 def _register(
     name: str, function: Kernel, back: Callable[[Tensor, Tensor, Tensor], Tensor]
 ) -> None:
-    """Registers an op; ``back`` takes conjugated argument and result, and the gradient."""
+    """Register an op; ``back`` takes conjugated argument and result, and the gradient."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         return [back(conj(op.inputs[0]), conj(op.outputs[0]), grad)]

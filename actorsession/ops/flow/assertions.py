@@ -38,7 +38,7 @@ _FEW = 3
 def Assert(
     condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Operation:
-    """Refuses values: the step ends with InvalidArgumentError unless the condition is true.
+    """Refuse values: the step ends with InvalidArgumentError unless the condition is true.
 
     It has to be run, as a target or by a control dependency.
 
@@ -62,7 +62,7 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Hands a tensor on, and writes others to standard error whenever it does.
+    """Hand a tensor on, and write others to standard error whenever it does.
 
     Args:
         input_: what is handed on.
@@ -81,7 +81,7 @@ def Print(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """Hands floating-point numbers on; InvalidArgumentError in the step if one is NaN or infinite.
+    """Hand floating-point numbers on; InvalidArgumentError in the step if one is NaN or infinite.
 
     Args:
         tensor: the numbers.

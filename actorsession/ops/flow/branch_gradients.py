@@ -45,7 +45,7 @@ Grads = Sequence["SparseGradient | None"]
 
 
 def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
-    """The gradient of an ``If``."""
+    """Return the gradient of an ``If``."""
     parts, graph = parts_of(op), op.graph
     given = [(k, g) for k, g in enumerate(grads) if g is not None]
     captures = [
@@ -77,7 +77,7 @@ def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
 
 
 def _from_branch(parts: Construct, branch: int) -> Callable[[Tensor], Tensor]:
-    """What a gradient's branch has of the forward one."""
+    """Return what a gradient's branch has of the forward one."""
     known: dict[Tensor, Tensor] = {}
 
     def bring(tensor: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def _from_branch(parts: Construct, branch: int) -> Callable[[Tensor], Tensor]:
 
 
 def _nothing(tensor: Tensor) -> Tensor:
-    """What stands for a value in the branch that does not make it, and that nobody reads."""
+    """Return what stands for a value in the branch that does not make it, and that nobody reads."""
     if tensor.dtype is variant:
         return empty_tensor_list(None, variant)
     rank = tensor.shape.rank
@@ -108,7 +108,7 @@ def _both(
     tensor: Tensor,
     found: Sequence[SparseGradient | None],
 ) -> tuple[int, ...]:
-    """Adds the gradient of a captured tensor to what both branches return; gives its places there."""
+    """Add the gradient of a captured tensor to what both branches return; gives its places there."""
     if all(each is None for each in found):
         return ()
     start = len(results[0])

@@ -72,7 +72,7 @@ def call(
     graph: Graph,
     name: str | None = None,
 ) -> Operation:
-    """Adds a call.
+    """Add a call.
 
     Args:
         op_type: one of ``CALLS``.
@@ -146,7 +146,7 @@ def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec]) -> Iter
 
 
 def instantiate(function: FunctionDef, arguments: Sequence[Tensor], graph: Graph) -> list[Tensor]:
-    """Builds the nodes of a function anew, under the present scopes.
+    """Build the nodes of a function anew, under the present scopes.
 
     Args:
         function: the function.
@@ -202,7 +202,7 @@ def gradient_call(
     graph: Graph,
     name: str = SYMBOLIC_GRADIENT,
 ) -> list[Tensor | None]:
-    """Builds a call of the gradient of a function, which computes the function again for it.
+    """Build a call of the gradient of a function, which computes the function again for it.
 
     Args:
         function: the function.

@@ -30,7 +30,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """The results of the first function whose predicate holds.
+    """Return the results of the first function whose predicate holds.
 
     Args:
         pred_fn_pairs: a list or tuple of pairs of a bool scalar tensor and a function, or a dict of them.
@@ -94,14 +94,14 @@ def _either(predicate: Tensor, action: _Action, otherwise: _Action, strict: bool
 
 
 def _unwrapped(returned: Any, strict: bool) -> Any:
-    """What a function returned, as ``cond`` would give it."""
+    """Return what a function returned, as ``cond`` would give it."""
     if not strict and type(returned) in (list, tuple) and len(returned) == 1:
         return returned[0]
     return returned
 
 
 def _if_any(predicates: Sequence[Tensor], last: Tensor, action: _Action) -> _Action:
-    """The last function, which may only run if its predicate holds."""
+    """Return the last function, which may only run if its predicate holds."""
 
     def run() -> Any:
         words = (
@@ -134,7 +134,7 @@ def switch_case(
     default: _Action | None = None,
     name: str = "switch_case",
 ) -> Any:
-    """The results of the function that a number chooses.
+    """Return the results of the function that a number chooses.
 
     Args:
         branch_index: an integer scalar tensor.

@@ -45,7 +45,7 @@ __all__ = [
 def _binary(
     sign: str, opname: str, build: Callable[[Any, Any], Tensor], known: Callable[[Any, Any], Any]
 ) -> Callable[..., Operation]:
-    """The assertion that a comparison holds for all elements."""
+    """Return the assertion that a comparison holds for all elements."""
 
     def check(
         x: Any,
@@ -106,7 +106,7 @@ assert_greater_equal = _binary(">=", "assert_greater_equal", greater_equal, np.g
 def _sign(
     opname: str, sign: str, build: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[..., Operation]:
-    """The assertion about the sign of all elements."""
+    """Return the assertion about the sign of all elements."""
 
     def check(
         x: Any,
@@ -158,7 +158,7 @@ def assert_near(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that ``|x - y| <= atol + rtol * |y|`` for all elements.
+    """Assert that ``|x - y| <= atol + rtol * |y|`` for all elements.
 
     Args:
         x: floating-point numbers.
@@ -190,7 +190,7 @@ def assert_near(
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
-    """Asserts that a tensor's dtype is an integer type.
+    """Assert that a tensor's dtype is an integer type.
 
     Raises:
         TypeError: if it is not.
@@ -208,7 +208,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 def assert_type(
     tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Asserts that a tensor has a dtype.
+    """Assert that a tensor has a dtype.
 
     Raises:
         TypeError: if it has another.
@@ -232,7 +232,7 @@ def assert_rank(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that a tensor has a rank.
+    """Assert that a tensor has a rank.
 
     Args:
         x: the tensor.
@@ -257,7 +257,7 @@ def assert_rank_at_least(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that a tensor has at least a rank; arguments and errors as ``assert_rank``."""
+    """Assert that a tensor has at least a rank; arguments and errors as ``assert_rank``."""
     words = "must have rank at least"
     return _check_rank(
         "assert_rank_at_least", words, x, [rank], greater_equal, data, summarize, message, name
@@ -272,7 +272,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that a tensor has one of some ranks; arguments and errors as ``assert_rank``."""
+    """Assert that a tensor has one of some ranks; arguments and errors as ``assert_rank``."""
     words = "must have rank in"
     return _check_rank(
         "assert_rank_in", words, x, list(ranks), equal, data, summarize, message, name
@@ -319,7 +319,7 @@ def _check_rank(
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """Asserts that a tensor is a scalar, and returns it.
+    """Assert that a tensor is a scalar, and returns it.
 
     Raises:
         ValueError: if it is known that it is not.

@@ -95,7 +95,7 @@ def as_predicate(value: Any, graph: Graph, what: str) -> Tensor:
 
 
 def as_value(leaf: Any, graph: Graph) -> Tensor:
-    """What a function returned as a tensor; an operation as one that is there when it has run."""
+    """Return what a function returned as a tensor; an operation as one that is there when it has run."""
     if leaf is None:
         raise ValueError("None is no value that a loop body or branch can return")
     if isinstance(leaf, Operation):
@@ -106,7 +106,7 @@ def as_value(leaf: Any, graph: Graph) -> Tensor:
 
 
 def check_no_resource(tensor: Tensor, what: str) -> None:
-    """Refuses a resource handle with TypeError: it cannot go from iteration to iteration."""
+    """Refuse a resource handle with TypeError: it cannot go from iteration to iteration."""
     if tensor.dtype is resource:
         raise TypeError(f"{what} a resource handle, {tensor!r}: read the variable instead")
 
@@ -164,7 +164,7 @@ class ConstructBuilder:
         bodies: Sequence[FunctionBody],
         results: Sequence[Sequence[Tensor]],
     ) -> Operation:
-        """Adds the node, which has the name of the scope."""
+        """Add the node, which has the name of the scope."""
         both = list(zip(bodies, results, strict=True))
         captures = list(dict.fromkeys([t for b, out in both for t in b.captured(out)]))
         before = list(dict.fromkeys([op for b, out in both for op in b.waits_for(out)]))

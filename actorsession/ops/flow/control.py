@@ -92,7 +92,7 @@ def _operations(inputs: Iterable[Any]) -> list[Operation]:
 
 
 def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None = None) -> Tensor:
-    """The value of ``tensor``, available only when ``dependencies`` have run.
+    """Return the value of ``tensor``, available only when ``dependencies`` have run.
 
     Args:
         dependencies: operations, tensors or variables.
@@ -107,7 +107,7 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
 def tuple_(
     tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None
 ) -> list[Any]:
-    """The same tensors, none of them available before all are; exported as ``tuple``.
+    """Return the same tensors, none of them available before all are; exported as ``tuple``.
 
     Args:
         tensors: tensors, variables, ``IndexedSlices`` or ``None``, which stays ``None``.

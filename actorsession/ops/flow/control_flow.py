@@ -59,7 +59,7 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """The results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
+    """Return the results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
 
     Only what the functions build runs or not by ``pred``; what was built before always runs.
 
@@ -151,7 +151,7 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Repeats ``body`` while ``cond`` is true.
+    """Repeat ``body`` while ``cond`` is true.
 
     Args:
         cond: from the loop variables to a bool scalar; called once, now.
@@ -251,7 +251,7 @@ class _Loop:
         return shapes
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any], out: str) -> list[Tensor]:
-        """Builds the functions and the node around them; gives the user's variables after the loop.
+        """Build the functions and the node around them; give the user's variables after the loop.
 
         Args:
             cond: see ``while_loop``.
@@ -270,7 +270,7 @@ class _Loop:
         return [make_one(out, [t], name="Exit") for t in op.outputs[counted:]]
 
     def _enter(self, function: FunctionBody) -> list[Tensor]:
-        """The tensors that stand for the loop variables in a function."""
+        """Return the tensors that stand for the loop variables in a function."""
         for tensor, shape in zip(self.first, self.shapes, strict=True):
             attrs = {"dtype": tensor.dtype, "shape": shape}
             function.parameters.append(make_one("Placeholder", (), attrs, "Identity", self.graph))
@@ -315,7 +315,7 @@ def _check_next(first: Tensor, shape: TensorShape, value: Tensor) -> None:
 
 
 def _allows(declared: TensorShape, shape: TensorShape) -> bool:
-    """Whether each value of static shape ``shape`` has the shape ``declared``."""
+    """Return whether each value of static shape ``shape`` has the shape ``declared``."""
     if declared.sizes is None:
         return True
     if shape.sizes is None or len(shape.sizes) != len(declared.sizes):

@@ -97,7 +97,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorSpec]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """What is known of a shape that is one of two."""
+    """Return what is known of a shape that is one of two."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return TensorShape(None)
     pairs = zip(one.sizes, other.sizes, strict=True)
@@ -193,7 +193,7 @@ register(
 
 
 def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> Switched:
-    """Sends a value one of two ways.
+    """Send a value one of two ways.
 
     Args:
         data: the value.
@@ -214,7 +214,7 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
 
 
 def switch_n(data: Any, output_index: Any, num_outs: int, name: str | None = None) -> list[Tensor]:
-    """Sends a value one of several ways.
+    """Send a value one of several ways.
 
     Args:
         data: the value.
@@ -232,7 +232,7 @@ def switch_n(data: Any, output_index: Any, num_outs: int, name: str | None = Non
 
 
 def merge(inputs: Sequence[Any], name: str | None = None) -> Merged:
-    """Gives the first of several values that lives; dead if all are.
+    """Give the first of several values that lives; dead if all are.
 
     Args:
         inputs: values of one type.
@@ -257,7 +257,7 @@ def enter(
     parallel_iterations: int = 10,
     name: str | None = None,
 ) -> Tensor:
-    """Brings a value into a loop.
+    """Bring a value into a loop.
 
     Args:
         data: the value.
@@ -278,17 +278,17 @@ def enter(
 
 
 def exit_(tensor: Any, name: str | None = None) -> Tensor:
-    """Brings a value out of a loop: that of the last iteration."""
+    """Bring a value out of a loop: that of the last iteration."""
     return make_one("Exit", [convert_to_tensor(tensor)], name=name)
 
 
 def next_iteration(tensor: Any, name: str | None = None) -> Tensor:
-    """Brings a value into the next iteration of its loop."""
+    """Bring a value into the next iteration of its loop."""
     return make_one("NextIteration", [convert_to_tensor(tensor)], name=name)
 
 
 def loop_cond(input: Any, name: str | None = None) -> Tensor:
-    """Says of a bool scalar that it decides whether the loop goes on.
+    """Say of a bool scalar that it decides whether the loop goes on.
 
     Raises:
         TypeError: if it is no bool.
@@ -303,7 +303,7 @@ def control_trigger(name: str | None = None) -> Operation:
 
 
 def close_loop(merged: Tensor, value: Tensor) -> None:
-    """Makes the last input of a merge the value of the iteration before.
+    """Make the last input of a merge the value of the iteration before.
 
     Args:
         merged: an output of ``merge``, whose last input stood in until now.

@@ -39,7 +39,7 @@ def _changes_state(op: Operation) -> bool:
 
 
 def is_stateful(op: Operation) -> bool:
-    """Whether an operation, or anything inside it, has state or effects."""
+    """Return whether an operation, or anything inside it, has state or effects."""
     return any(map(_has_state, [op.type, *[n.op for n, _ in nodes_inside(op.plain)]]))
 
 

@@ -21,7 +21,7 @@ __all__ = ["Construct", "common_shape", "flush_constructs", "rebuilt"]
 
 
 def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
-    """What is known of a shape that is one of two."""
+    """Return what is known of a shape that is one of two."""
     if first.sizes is None or second.sizes is None or len(first.sizes) != len(second.sizes):
         return TensorShape(None)
     return TensorShape(
@@ -92,7 +92,7 @@ class Construct:
     def save_from_branch(
         self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]
     ) -> Tensor:
-        """The output that hands out a value from a branch.
+        """Return the output that hands out a value from a branch.
 
         Args:
             tensor: the value.
@@ -110,7 +110,7 @@ class Construct:
         return self.saved[tensor]
 
     def save_each(self, tensor: Tensor, push: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """The output that hands out the list of the values that a tensor in a loop's body takes.
+        """Return the output that hands out the list of the values that a tensor in a loop's body takes.
 
         Args:
             tensor: the tensor.
@@ -122,13 +122,13 @@ class Construct:
         return self.saved[tensor]
 
     def count(self, add_one: Callable[[Tensor], Tensor]) -> Tensor:
-        """The output that says how many iterations a loop made."""
+        """Return the output that says how many iterations a loop made."""
         if self._counted is None:
             self._counted = self._variable(TensorSpec(int32, scalar_shape), add_one)
         return self._counted
 
     def _variable(self, spec: TensorSpec, following: Callable[[Tensor], Tensor]) -> Tensor:
-        """The output of a further variable of a loop, which begins empty."""
+        """Return the output of a further variable of a loop, which begins empty."""
         attrs = {"dtype": spec.dtype, "shape": spec.shape}
         for body in self.bodies:
             with self.inside(body):
@@ -139,7 +139,7 @@ class Construct:
         return self._output(spec)
 
     def flush(self) -> None:
-        """Lets the node have what was added."""
+        """Let the node have what was added."""
         op = self.op
         both = list(zip(self.bodies, self.results, strict=True))
         before = op.inputs[self.first :]
@@ -152,7 +152,7 @@ class Construct:
 
 
 def flush_constructs(changed: Iterable[Construct]) -> None:
-    """Lets the nodes of constructs have what was added to them, and those around them know."""
+    """Let the nodes of constructs have what was added to them, and those around them know."""
     waiting = list(dict.fromkeys(changed))
     for construct in waiting:
         body = construct.op.graph.body_of(construct.op)
@@ -170,7 +170,7 @@ def _depth(construct: Construct) -> int:
 
 
 def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
-    """What a node with functions is made of, built from its functions: it came from elsewhere.
+    """Return what a node with functions is made of, built from its functions: it came from elsewhere.
 
     Args:
         op: the node.
@@ -194,7 +194,7 @@ def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
 
 
 def _built(function: FunctionDef, arguments: Sequence[Tensor], op: Operation) -> list[Tensor]:
-    """Builds the nodes of a function under the present scopes; gives its results."""
+    """Build the nodes of a function under the present scopes; give its results."""
     graph = op.graph
     values: dict[tuple[str, int], Tensor] = {(ARGUMENT, k): t for k, t in enumerate(arguments)}
     made: dict[str, Operation] = {}

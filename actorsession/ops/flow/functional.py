@@ -31,7 +31,7 @@ __all__ = ["For", "Gradient", "If", "While", "remote_call", "symbolic_gradient"]
 def remote_call(
     target: Any, args: Sequence[Any], Tout: Sequence[Any], f: Function, name: str | None = None
 ) -> list[Tensor]:
-    """Runs a function on a device.
+    """Run a function on a device.
 
     Args:
         target: name of the device; a tensor must have a value that is known while the graph is built.
@@ -65,7 +65,7 @@ def remote_call(
 def symbolic_gradient(
     input: Sequence[Any], Tout: Sequence[Any], f: Function, name: str | None = None
 ) -> list[Tensor]:
-    """The gradient of a function.
+    """Return the gradient of a function.
 
     Args:
         input: its arguments, and behind them the gradients of its results.
@@ -104,7 +104,7 @@ def symbolic_gradient(
 
 
 def Gradient(inputs: Sequence[Any], f: Function, name: str | None = None) -> list[Tensor]:
-    """The gradient of a function; arguments as ``symbolic_gradient``."""
+    """Return the gradient of a function; arguments as ``symbolic_gradient``."""
     graph = graph_of(*inputs)
     tensors = [convert_to_tensor(value, graph=graph) for value in inputs]
     if isinstance(f, OverloadedFunction):
@@ -120,7 +120,7 @@ def If(
     else_branch: Function,
     name: str | None = None,
 ) -> list[Tensor]:
-    """The results of one of two functions.
+    """Return the results of one of two functions.
 
     Args:
         cond: a scalar that holds if it is not zero or empty, or a tensor that holds if it is not empty.
@@ -161,7 +161,7 @@ def While(
     name: str | None = None,
     hostmem: Any = None,
 ) -> list[Tensor]:
-    """Repeats a function while another one gives true.
+    """Repeat a function while another one gives true.
 
     Args:
         input_: first values of the loop variables.
@@ -202,7 +202,7 @@ def For(
     hostmem: Any = None,
     rewrite_with_while: bool | None = None,
 ) -> list[Tensor]:
-    """Repeats a function while a number goes in steps from one to another.
+    """Repeat a function while a number goes in steps from one to another.
 
     Args:
         start: int32: the first number.
@@ -247,7 +247,7 @@ def For(
 def _with_arguments(
     f: Function, args: Sequence[Any], graph: Graph
 ) -> tuple[DefinedFunction, list[Tensor]]:
-    """The function for arguments, and those as tensors."""
+    """Return the function for arguments, and those as tensors."""
     if isinstance(f, OverloadedFunction):
         tensors = [convert_to_tensor(arg, graph=graph) for arg in args]
         return f.instantiate([t.dtype for t in tensors]), tensors
@@ -279,7 +279,7 @@ def _counted(results: Any, count: int, what: str) -> list[Any]:
 def _invariants(
     function: DefinedFunction, variables: Sequence[Tensor], graph: Graph, first: int = 0
 ) -> list[TensorShape]:
-    """The shapes that loop variables keep: of those that change theirs nothing is known."""
+    """Return the shapes that loop variables keep: of those that change theirs nothing is known."""
     known = function.in_graph(graph)
     specs = [*[t.spec for t in variables], *[t.spec for t in known.captures]]
     count = len(variables) - first

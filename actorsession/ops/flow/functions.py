@@ -72,7 +72,7 @@ class Defun:
         }  # fmt: skip
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """The function that is called in place of ``func``.
+        """Return the function that is called in place of ``func``.
 
         Raises:
             ValueError: if it is no function of positional arguments, or of another number of them.
@@ -182,7 +182,7 @@ class DefinedFunction:
         return None if self._grad_func is None else self._grad_func.name
 
     def set_grad_func(self, grad_func: DefinedFunction) -> None:
-        """Makes another function its gradient, for calls that are built from now on.
+        """Make another function its gradient, for calls that are built from now on.
 
         Raises:
             ValueError: if it has one already.
@@ -192,13 +192,13 @@ class DefinedFunction:
         self._grad_func = grad_func
 
     def add_to_graph(self, g: Graph) -> None:
-        """Defines it in a graph."""
+        """Define it in a graph."""
         self.in_graph(g)
 
     # -- calls ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Builds a call.
+        """Build a call.
 
         Args:
             *args: the arguments.
@@ -221,7 +221,7 @@ class DefinedFunction:
         return self.results(op)
 
     def converted(self, args: Sequence[Any], graph: Graph) -> list[Tensor]:
-        """Arguments as tensors of the declared dtypes."""
+        """Argument as tensors of the declared dtypes."""
         wanted = self._input_types
         if len(args) != len(wanted):
             raise ValueError(
@@ -233,7 +233,7 @@ class DefinedFunction:
         ]
 
     def results(self, op: Operation) -> Any:
-        """What a call gives its caller."""
+        """Return what a call gives its caller."""
         if self._shape_func is not None:
             for output, shape in zip(op.outputs, self._shape_func(op), strict=False):
                 output.set_shape(as_shape(shape))
@@ -242,13 +242,13 @@ class DefinedFunction:
         return op.outputs[0] if len(op.outputs) == 1 else tuple(op.outputs)
 
     def _gives(self, graph: Graph) -> bool:
-        """Whether it returns anything: one that does not has a result that says that it ran."""
+        """Return whether it returns anything: one that does not has a result that says that it ran."""
         return any(known.returns for known in self._known.get(graph, ()))
 
     # -- definitions ---------------------------------------------------------------------------
 
     def in_graph(self, graph: Graph) -> LibraryFunction:
-        """The function in the library of a graph, defined if it was not."""
+        """Return the function in the library of a graph, defined if it was not."""
         home = scope_of(graph).body
         for known in self._known.get(graph, ()):
             if known.home is None or known.home.encloses(home):
@@ -346,7 +346,7 @@ class OverloadedFunction:
         self._overloads: dict[tuple[DType, ...], DefinedFunction] = {}
 
     def instantiate(self, input_types: Sequence[Any]) -> DefinedFunction:
-        """The function for arguments of these dtypes.
+        """Return the function for arguments of these dtypes.
 
         Raises:
             ValueError: if it takes another number of arguments.
@@ -365,7 +365,7 @@ class OverloadedFunction:
         return self._overloads[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Builds a call; see ``DefinedFunction``."""
+        """Build a call; see ``DefinedFunction``."""
         graph = graph_of(*args)
         inputs = [convert_to_tensor(arg, graph=graph) for arg in args]
         return self.instantiate([t.dtype for t in inputs])(*inputs, **kwargs)
@@ -391,5 +391,5 @@ def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
 
 
 def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
-    """Whether any tensor is of a loop body, branch or function."""
+    """Return whether any tensor is of a loop body, branch or function."""
     return any(graph.construct_of(tensor) is not None for tensor in tensors)

@@ -60,7 +60,7 @@ _CHEAP = frozenset({"Identity", "Shape", "Size", "Rank", "Reshape", "ExpandDims"
 
 
 def while_gradient(op: Operation, *grads: Tensor | None) -> Grads:
-    """The gradient of a ``While``."""
+    """Return the gradient of a ``While``."""
     return _Loop(op, grads).build()
 
 
@@ -97,7 +97,7 @@ class _Loop:
     # -- which variables matter ----------------------------------------------------------------
 
     def _active(self, grads: Sequence[Tensor | None]) -> list[int]:
-        """The variables between the inputs whose gradient is wanted and the results that have one."""
+        """Return the variables between the inputs whose gradient is wanted and the results that have one."""
         made_of = [self._made_of(value) for value in self.values]
         place = {t: k for k, t in enumerate(self.parameters)}
         reached = {k for k, g in enumerate(grads) if g is not None and k < len(self.values)}
@@ -119,7 +119,7 @@ class _Loop:
         return sorted(k for k in reached & moving if carries_gradient(self.parameters[k].dtype))
 
     def _made_of(self, value: Tensor) -> set[Tensor]:
-        """The parameters and captured tensors that a value depends on differentiably."""
+        """Return the parameters and captured tensors that a value depends on differentiably."""
         own, found, waiting = set(self.forward.operations), {value}, [value]
         while waiting:
             tensor = waiting.pop()
@@ -133,7 +133,7 @@ class _Loop:
     # -- the loop back -------------------------------------------------------------------------
 
     def build(self) -> Grads:
-        """Builds the loop; gives the gradients of the inputs."""
+        """Build the loop; give the gradients of the inputs."""
         if not self.active:
             return [None] * len(self.op.inputs)
         graph = self.graph
@@ -174,7 +174,7 @@ class _Loop:
         return self.turn.parameters[-1]
 
     def _back(self) -> tuple[dict[Tensor, tuple[int, ...]], dict[Tensor, _Finish]]:
-        """Builds what an iteration does; gives where the gradient of each captured tensor gathers."""
+        """Build what an iteration does; gives where the gradient of each captured tensor gathers."""
         starts = []
         for k in self.active:
             grad = self.grads[k] if k < len(self.grads) else None
@@ -199,7 +199,7 @@ class _Loop:
         return places, finish
 
     def _gather(self, tensor: Tensor, found: SparseGradient) -> _Finish:
-        """Sums the gradients that the iterations have for a captured tensor; gives how to read the sum."""
+        """Sum the gradients that the iterations have for a captured tensor; gives how to read the sum."""
         if isinstance(found, IndexedSlices):
             return self._gather_slices(tensor, found)
         total = self._variable(zeros_for(tensor), gradient_spec(tensor).shape)
@@ -226,14 +226,14 @@ class _Loop:
     # -- what it needs of the loop -------------------------------------------------------------
 
     def _bring(self, tensor: Tensor) -> Tensor:
-        """What the body on the way back has of a tensor in the body."""
+        """Return what the body on the way back has of a tensor in the body."""
         if tensor not in self.known:
             outside = self._outside(tensor)
             self.known[tensor] = self._saved(tensor) if outside is None else outside
         return self.known[tensor]
 
     def _outside(self, tensor: Tensor) -> Tensor | None:
-        """The same, for what is the same in each iteration and is there without the loop."""
+        """Return the same, for what is the same in each iteration and is there without the loop."""
         if not self._is_outside(tensor):
             return None
         with self.turn.building():

@@ -33,7 +33,7 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """The results of a function for each item, stacked.
+    """Return the results of a function for each item, stacked.
 
     Args:
         fn: from an item, or a structure of items, to a structure of values.
@@ -89,7 +89,7 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """All that a function makes of what it made before and the next item, stacked.
+    """Return all that a function makes of what it made before and the next item, stacked.
 
     Args:
         fn: from what was made before and an item to what is made next.
@@ -152,7 +152,7 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """What a function makes of all items, from the first to the last; arguments as ``scan``."""
+    """Return what a function makes of all items, from the first to the last; arguments as ``scan``."""
     return _fold(fn, elems, initializer, back_prop, name or "foldl", backwards=False)
 
 
@@ -165,7 +165,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """What a function makes of all items, from the last to the first; arguments as ``scan``."""
+    """Return what a function makes of all items, from the last to the first; arguments as ``scan``."""
     return _fold(fn, elems, initializer, back_prop, name or "foldr", backwards=True)
 
 
@@ -232,11 +232,11 @@ class _Items:
         ]
 
     def at(self, index: Any) -> Any:
-        """The items at a place, in the structure."""
+        """Return the items at a place, in the structure."""
         return pack(self._structure, [array.read(index) for array in self._arrays])
 
     def start(self, initializer: Any, first: Any) -> tuple[Any, int, list[Tensor]]:
-        """The structure of what is made, how many items were used up for it, and the first of it."""
+        """Return the structure of what is made, how many items were used up for it, and the first of it."""
         if initializer is None:
             return self._structure, 1, [array.read(first) for array in self._arrays]
         graph = self.all[0].graph
@@ -244,7 +244,7 @@ class _Items:
 
 
 def _refuse_composites(structure: Any, what: str) -> None:
-    """Refuses with TypeError what has no items of its own: the parts of one are no items of it."""
+    """Refuse with TypeError what has no items of its own: the parts of one are no items of it."""
     if isinstance(structure, Composite):
         raise TypeError(
             f"{what}: elems must be tensors, got {structure!r:.100}: make it dense, or go over its parts"

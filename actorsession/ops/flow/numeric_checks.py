@@ -18,7 +18,7 @@ _CONTROL = frozenset({
 
 
 def add_check_numerics_ops() -> Operation:
-    """Checks every floating tensor that the default graph has now, each after those it is made of.
+    """Check every floating tensor that the default graph has now, each after those it is made of.
 
     Returns:
         The operation that runs all checks; InvalidArgumentError in the step for the first tensor in which

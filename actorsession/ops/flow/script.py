@@ -63,7 +63,7 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Tensor | list[Tensor] | Operation:
-    """Calls a Python function in each step that needs its results.
+    """Call a Python function in each step that needs its results.
 
     It runs in the process that built the graph and nowhere else, in a thread of the session; it may run
     other sessions. No gradient flows through it.
@@ -96,7 +96,7 @@ def py_func(
 def async_py_func(
     func: Callable[..., Awaitable[Any]], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
-    """Awaits a Python function in each step that needs its results; no thread waits for it.
+    """Await a Python function in each step that needs its results; no thread waits for it.
 
     It runs on the event loop of the step (an ``AsyncSession``'s; a ``Session`` has one of its own for it), in
     the process that built the graph and nowhere else; inside loops and branches a thread waits for it. A step
@@ -174,7 +174,7 @@ def _this_process() -> str:
 
 
 def _function(token: Any) -> Callable[..., Any]:
-    """The function that a token stands for.
+    """Return the function that a token stands for.
 
     Raises:
         InvalidArgumentError: if this process does not have it.
@@ -280,7 +280,7 @@ def _given(value: Any) -> Any:
 
 
 def _taken(result: Any, specs: Sequence[TensorSpec], label: str) -> Any:
-    """What the function returned, as the kernel's result."""
+    """Return what the function returned, as the kernel's result."""
     values = list(result) if isinstance(result, (list, tuple)) else [result]
     if result is None:
         values.clear()
@@ -297,7 +297,7 @@ def _taken(result: Any, specs: Sequence[TensorSpec], label: str) -> Any:
 
 
 def _take(values: list[Any], i: int, spec: TensorSpec, label: str) -> None:
-    """Puts an array or scalar of the runtime's own in the place of a returned value."""
+    """Put an array or scalar of the runtime's own in the place of a returned value."""
     alone = _is_ours_alone(values, i)
     array = values[i]
     if not alone or array.dtype != spec.dtype.np_dtype or array.dtype == object:
@@ -352,7 +352,7 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def _is_ours_alone(values: list[Any], i: int) -> bool:
-    """Whether nobody but the list holds an array, nor its memory."""
+    """Return whether nobody but the list holds an array, nor its memory."""
     value_type, alone = type(values[i]), _holders(values, i) <= _ALONE
     if value_type is not np.ndarray or not alone:
         return False

@@ -30,13 +30,13 @@ _ATTEMPTS = 4
 
 
 def sources(op: Operation) -> Sequence[Tensor]:
-    """What an operation is made of: its inputs, or what stands in for the loop that it leaves."""
+    """Return what an operation is made of: its inputs, or what stands in for the loop that it leaves."""
     found = op.graph.stand_ins.get(op)
     return op.inputs if found is None else (found,)
 
 
 def add_stand_ins(found: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
-    """Adds loops that stand in for those of single operations; whether there were any.
+    """Add loops that stand in for those of single operations; whether there were any.
 
     Args:
         found: all operations that something is made of.
@@ -53,7 +53,7 @@ def add_stand_ins(found: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
 
 
 def _downstream(ops: Sequence[Operation], xs: Iterable[Tensor]) -> set[Operation]:
-    """The operations, among some, that are made of tensors."""
+    """Return the operations, among some, that are made of tensors."""
     readers: dict[Tensor, list[Operation]] = {}
     for op in ops:
         for tensor in sources(op):
@@ -104,7 +104,7 @@ def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
 
 
 def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
-    """All that some Exits need, and the other Exits of the same loops with what those need."""
+    """Return all that some Exits need, and the other Exits of the same loops with what those need."""
     found: set[Operation] = set()
     waiting = list(wanted)
     while waiting:
@@ -122,7 +122,7 @@ def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
 def _devices_asked(
     nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]
 ) -> dict[Frame, set[str]]:
-    """The devices that the nodes of each loop ask for."""
+    """Return the devices that the nodes of each loop ask for."""
     asked: dict[Frame, set[str]] = {}
     for node in nodes.values():
         if node.device:
@@ -132,7 +132,7 @@ def _devices_asked(
 
 
 def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
-    """The outermost loops as nodes.
+    """Return the outermost loops as nodes.
 
     Raises:
         RefusedError: for a loop that may live in part.
@@ -153,7 +153,7 @@ def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
 def _stand_in(
     graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]], device: str | None
 ) -> None:
-    """Builds a loop, and lets it stand for Exits, each of which gives one of its variables."""
+    """Build a loop, and let it stand for Exits, each of which gives one of its variables."""
     of = graph.get_operation_by_name
     attrs = {**node.attrs, STANDS_FOR: tuple([f"{k}:{op.name}" for k, op in exits])}
     inputs = [of(name).outputs[index] for name, index in node.inputs]

@@ -45,7 +45,7 @@ class _Writer:
         self._thread: threading.Thread | None = None
 
     def put(self, descriptor: int, data: bytes) -> None:
-        """Has bytes written, or dropped if too many wait."""
+        """Have bytes written, or dropped if too many wait."""
         with self._lock:
             if self._size and self._size + len(data) > _MOST:
                 lines = data.count(b"\n") or 1
@@ -67,14 +67,14 @@ class _Writer:
         self._size += len(data)
 
     def _note_dropped(self, descriptor: int) -> None:
-        """Says behind what is queued how many lines are missing there."""
+        """Say behind what is queued how many lines are missing there."""
         lines = self._dropped.pop(descriptor, 0)
         if lines:
             what = "1 line was dropped" if lines == 1 else f"{lines} lines were dropped"
             self._add(descriptor, f"[{what}: nobody read]\n".encode())
 
     def flush(self, seconds: float) -> None:
-        """Waits until all is written, or for some seconds."""
+        """Wait until all is written, or for some seconds."""
         with self._lock:
             for descriptor in tuple(self._dropped):
                 self._note_dropped(descriptor)
@@ -123,7 +123,7 @@ atexit.register(lambda: _writer.flush(_LAST))
 
 
 def write_line(stream: Any, line: str) -> None:
-    """Writes a line to a stream, and does not wait for a reader.
+    """Write a line to a stream, and do not wait for a reader.
 
     Args:
         stream: such as ``sys.stderr``.
@@ -138,7 +138,7 @@ def write_line(stream: Any, line: str) -> None:
 
 
 def _descriptor_that_may_wait(stream: Any) -> int | None:
-    """What a stream writes to, unless that takes all that it is given."""
+    """Return what a stream writes to, unless that takes all that it is given."""
     try:
         descriptor = int(stream.fileno())
         mode = os.fstat(descriptor).st_mode
@@ -177,7 +177,7 @@ class _Relayed(io.TextIOBase):
 
 
 def relay_standard_streams() -> None:
-    """Makes all that this process writes to its standard streams from now on wait for nobody.
+    """Make all that this process writes to its standard streams from now on wait for nobody.
 
     Streams that write to a file, or to none, stay as they are.
     """

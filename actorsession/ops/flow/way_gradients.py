@@ -26,7 +26,7 @@ _FALSE, _TRUE = 0, 1  # the outputs of a switch
 
 
 def switch_gradient(op: Operation, *grads: Tensor | None) -> Grads:
-    """The gradient of a ``Switch``; that of the way taken, and zeros if it leads nowhere."""
+    """Return the gradient of a ``Switch``; that of the way taken, and zeros if it leads nowhere."""
     data, predicate = op.inputs
     if predicate.op.type == "LoopCond":
         raise _of_a_loop(op)
@@ -41,7 +41,7 @@ def switch_gradient(op: Operation, *grads: Tensor | None) -> Grads:
 
 
 def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = None) -> Grads:
-    """The gradient of a ``Merge``: dead for each input but the one whose value was taken."""
+    """Return the gradient of a ``Merge``: dead for each input but the one whose value was taken."""
     if any(t.op.type in NEXT_ITERATIONS for t in op.inputs):
         raise _of_a_loop(op)
     found: list[Tensor | None] = []
@@ -52,12 +52,12 @@ def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = No
 
 
 def exit_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """Refuses an ``Exit`` of a loop for which nothing stands in."""
+    """Refuse an ``Exit`` of a loop for which nothing stands in."""
     raise _of_a_loop(op)
 
 
 def _unswitched(handle: Tensor) -> Tensor:
-    """The handle of a variable before it was sent some way."""
+    """Return the handle of a variable before it was sent some way."""
     while handle.op.type in ("Switch", "RefSwitch", "Identity"):
         handle = handle.op.inputs[0]
     return handle

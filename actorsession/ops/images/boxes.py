@@ -115,7 +115,7 @@ def _infer_sample(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
-    """Objects in pixels."""
+    """Object in pixels."""
     flat = np.asarray(boxes, np.float64).reshape(-1, 4)
     if not ((flat >= 0) & (flat <= 1)).all() or not (flat[:, :2] < flat[:, 2:]).all():
         raise InvalidArgumentError(
@@ -154,7 +154,7 @@ def _drawn(
 
 
 def _covers(box: Sequence[int], objects: Array, least: float) -> bool:
-    """Whether enough of an object is inside."""
+    """Return whether enough of an object is inside."""
     low, high = np.maximum(box[:2], objects[:, :2]), np.minimum(box[2:], objects[:, 2:])
     common = np.maximum(high - low, 0).prod(1)
     areas = (objects[:, 2:] - objects[:, :2]).prod(1)

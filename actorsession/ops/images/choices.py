@@ -26,7 +26,7 @@ def corners_of(boxes: Any) -> Array:
 
 
 def shared_parts(box: Array, others: Array) -> Any:
-    """Which part of their union a box has in common with each other one; 0 where a box is empty."""
+    """Return which part of their union a box has in common with each other one; 0 where a box is empty."""
     low = np.maximum(box[:2], others[:, :2])
     high = np.minimum(box[2:], others[:, 2:])
     common = np.maximum(high - low, 0).prod(1)
@@ -44,7 +44,7 @@ def chosen(
     least: Any,
     sigma: float = 0.0,
 ) -> tuple[Array, Array]:
-    """The places that are chosen, best first, and the scores that they had then.
+    """Return the places that are chosen, best first, and the scores that they had then.
 
     Args:
         scores: one for each place.
@@ -66,7 +66,7 @@ def chosen(
 
 
 def _softly(scores: Any, shared: Any, most: int, least: Any, sigma: float) -> tuple[Array, Array]:
-    """The same, where a score falls with each chosen place that it overlaps with.
+    """Return the same, where a score falls with each chosen place that it overlaps with.
 
     Who is best is looked at again with the places that were chosen since it was looked at last; if its score
     falls by that it waits anew.

@@ -29,7 +29,7 @@ _FROM_YUV: Sequence[Sequence[float]] = [
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Colours as brightness (Y) and two differences of colours (I, Q).
+    """Colour as brightness (Y) and two differences of colours (I, Q).
 
     Args:
         images: floating numbers with three colours as the last axis, as a rule between 0 and 1.
@@ -42,17 +42,17 @@ def rgb_to_yiq(images: Any) -> Tensor:
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
-    """The other way round; arguments as ``rgb_to_yiq``."""
+    """Return the other way round; arguments as ``rgb_to_yiq``."""
     return _product(images, _FROM_YIQ)
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Colours as brightness (Y) and differences of blue and red from it (U, V); as ``rgb_to_yiq``."""
+    """Colour as brightness (Y) and differences of blue and red from it (U, V); as ``rgb_to_yiq``."""
     return _product(images, _TO_YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
-    """The other way round; arguments as ``rgb_to_yiq``."""
+    """Return the other way round; arguments as ``rgb_to_yiq``."""
     return _product(images, _FROM_YUV)
 
 

@@ -86,7 +86,7 @@ def _as_floats(image: Tensor) -> Tensor:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """An image with ``delta`` added to each pixel, counted as of floating pixels.
+    """Return an image with ``delta`` added to each pixel, counted as of floating pixels.
 
     Args:
         image: pixels of any dtype, which the result has too.
@@ -205,7 +205,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
 
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
-    """Colours as hue, saturation and value, between 0 and 1.
+    """Colour as hue, saturation and value, between 0 and 1.
 
     Args:
         images: floating; the last axis is red, green and blue.
@@ -215,12 +215,12 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Colours as red, green and blue; the inverse of ``rgb_to_hsv``."""
+    """Colour as red, green and blue; the inverse of ``rgb_to_hsv``."""
     return make_of("HSVToRGB", {"images": images}, None, name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Colours with ``delta`` added to their hue, which goes round at 1.
+    """Colour with ``delta`` added to their hue, which goes round at 1.
 
     Args:
         image: RGB pixels of any dtype.

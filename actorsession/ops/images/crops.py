@@ -79,7 +79,7 @@ def crop_and_resize(
 
 
 def _check_boxes(ctx: InferContext, boxes: int, images_of: int) -> Dim:
-    """How many boxes there are, once their operands are known to be right."""
+    """Return how many boxes there are, once their operands are known to be right."""
     given, which = ctx.inputs[boxes], ctx.inputs[images_of]
     if given.dtype is not float32 or which.dtype is not int32:
         raise TypeError(
@@ -166,7 +166,7 @@ class _Places:
 
 
 def _places(first: Any, last: Any, old: int, new: int) -> _Places:
-    """The places between the first and last edge of boxes, in an image of ``old`` pixels."""
+    """Return the places between the first and last edge of boxes, in an image of ``old`` pixels."""
     span = np.float32(old - 1)
     steps = np.arange(new, dtype=np.float32)
     if new > 1:
@@ -186,7 +186,7 @@ def _places(first: Any, last: Any, old: int, new: int) -> _Places:
 
 
 def _checked(op: str, images: Any, boxes: Any, images_of: Any, batch: int) -> Any:
-    """Which image each box is of."""
+    """Return which image each box is of."""
     if boxes.ndim != 2 or boxes.shape[1] != 4 or images_of.shape != boxes.shape[:1]:
         raise InvalidArgumentError(
             f"{op}: boxes have shape [n, 4] and their images [n], got {list(boxes.shape)} and "
@@ -241,7 +241,7 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _blended(images: Any, which: Any, rows: _Places, columns: _Places) -> Any:
-    """The means of the four pixels around each place."""
+    """Return the means of the four pixels around each place."""
     right = columns.part[:, None, :, None]
     lines = []
     for line in (rows.low, rows.high):

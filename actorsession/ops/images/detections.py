@@ -137,7 +137,7 @@ def _check_values(boxes: Any, scores: Any, per_class: Any, total: Any, overlap: 
 
 
 def _best(boxes: Any, scores: Any, per_class: int, overlap: Any, least: Any) -> Any:
-    """What is chosen in one image, best first: the places of boxes and their classes."""
+    """Return what is chosen in one image, best first: the places of boxes and their classes."""
     places, classes = [], []
     for number in range(scores.shape[1]):
         corners = corners_of(boxes[:, number if boxes.shape[1] > 1 else 0])

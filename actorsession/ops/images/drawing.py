@@ -78,7 +78,7 @@ def _infer_drawn(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _colours(given: Any, channels: int) -> Array:
-    """The colours that boxes take in turn."""
+    """Return the colours that boxes take in turn."""
     if given is not None and given.ndim != 2:
         raise InvalidArgumentError(f"colours have rank 2, got shape {list(given.shape)}")
     if given is not None and len(given):
@@ -92,7 +92,7 @@ def _colours(given: Any, channels: int) -> Array:
 
 
 def _outline(image: Any, box: Any, colour: Any) -> None:
-    """Draws one box on an image, as far as it is inside."""
+    """Draw one box on an image, as far as it is inside."""
     height, width = image.shape[:2]
     top, left, bottom, right = box
     if top > bottom or left > right or top >= height or bottom < 0 or left >= width or right < 0:

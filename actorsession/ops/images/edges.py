@@ -49,7 +49,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """How steep images are by Sobel's filters, downwards and to the right.
+    """Return how steep images are by Sobel's filters, downwards and to the right.
 
     Args:
         image: floats of shape ``[batch, height, width, channels]``, at least two pixels high and wide.

@@ -51,7 +51,7 @@ def _installed() -> bool:
 
 
 def require_pillow(op: str) -> None:
-    """Raises ImportError if there is no Pillow, saying how to install it for an operation type."""
+    """Raise ImportError if there is no Pillow, saying how to install it for an operation type."""
     if not _installed():
         raise ImportError(f"{op} is done by Pillow: pip install 'actorsession[image]'")
 
@@ -62,7 +62,7 @@ def require_pillow(op: str) -> None:
 def decode_png(
     contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
 ) -> Tensor:
-    """The pixels of a PNG file.
+    """Return the pixels of a PNG file.
 
     Args:
         contents: what is in the file, a string scalar.
@@ -92,7 +92,7 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """The pixels of a JPEG file.
+    """Return the pixels of a JPEG file.
 
     Args:
         contents: what is in the file, a string scalar.
@@ -161,7 +161,7 @@ def opened(op: str, contents: Any, formats: Sequence[str] = ("PNG", "JPEG")) -> 
 
 
 def pixels_of(image: Any, channels: int = 0) -> Any:
-    """The pixels of an image of Pillow's, uint8 of shape ``[height, width, channels]``.
+    """Return the pixels of an image of Pillow's, uint8 of shape ``[height, width, channels]``.
 
     Args:
         image: opened.
@@ -190,7 +190,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _mode_of(image: Any) -> str:
-    """The mode of 8-bit pixels that has the channels of a file."""
+    """Return the mode of 8-bit pixels that has the channels of a file."""
     if image.mode in ("L", "LA", "RGB", "RGBA"):
         return str(image.mode)
     if image.mode == "P":
@@ -202,7 +202,7 @@ def _mode_of(image: Any) -> str:
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
-    """An image as a PNG file.
+    """Return an image as a PNG file.
 
     Args:
         image: uint8 of shape ``[height, width, channels]``, with 1 to 4 channels.
@@ -226,7 +226,7 @@ def encode_jpeg(
     optimize_size: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """An image as a JPEG file.
+    """Return an image as a JPEG file.
 
     Args:
         image: uint8 of shape ``[height, width, channels]``, with 1 or 3 channels.
@@ -267,7 +267,7 @@ def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _options(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """What Pillow is told about a file to write."""
+    """Return what Pillow is told about a file to write."""
     if "compression" in attrs:
         known = attrs["compression"]
         return {"format": "PNG", **({} if known < 0 else {"compress_level": known})}

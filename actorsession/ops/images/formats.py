@@ -48,7 +48,7 @@ _OF_FORMAT = {"BMP": (0, 3, 4), "GIF": (0, 3), "JPEG": (0, 1, 3), "PNG": (0, 1, 
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """The pixels of a BMP file.
+    """Return the pixels of a BMP file.
 
     Args:
         contents: what is in the file, a string scalar.
@@ -67,7 +67,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
 
 
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
-    """The pictures of a GIF file, each as it is shown.
+    """Return the pictures of a GIF file, each as it is shown.
 
     Args:
         contents: what is in the file, a string scalar; a PNG or JPEG file has one picture.
@@ -90,7 +90,7 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """The pixels of a BMP, GIF, JPEG or PNG file, whichever it is.
+    """Return the pixels of a BMP, GIF, JPEG or PNG file, whichever it is.
 
     Args:
         contents: what is in the file, a string scalar.
@@ -178,7 +178,7 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Whether a string begins as JPEG files do."""
+    """Return whether a string begins as JPEG files do."""
     value = convert_to_tensor(contents, string, "contents")
     with value.graph.as_default(), value.graph.name_scope(name or "is_jpeg"):
         return equal(substr(value, 0, 3), b"\xff\xd8\xff", name=name)
@@ -260,7 +260,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _pictures(file: Any, all_of_them: bool) -> Any:
-    """What a GIF file shows, one picture after another or the first alone."""
+    """Return what a GIF file shows, one picture after another or the first alone."""
     if not all_of_them:
         return pixels_of(file, 3)
     found = []
@@ -271,7 +271,7 @@ def _pictures(file: Any, all_of_them: bool) -> Any:
 
 
 def _deep_pixels(file: Any, channels: int, dtype: Any) -> Any:
-    """The pixels of a PNG file, which may have 16 bits, over the range of another dtype than uint8."""
+    """Return the pixels of a PNG file, which may have 16 bits, over the range of another dtype than uint8."""
     if file.mode.startswith("I;16"):
         if channels not in (0, 1):
             raise UnimplementedError(f"16 bits of grey are not read as {channels} channels")
@@ -293,7 +293,7 @@ def _scaled(pixels: Any, dtype: Any) -> Any:
 
 
 def _part(op: str, pixels: Any, window: Any) -> Any:
-    """The part of an image that a window shows."""
+    """Return the part of an image that a window shows."""
     top, left, rows, columns = window if len(window) == 4 else (-1,) * 4
     if min(top, left) < 0 or min(rows, columns) < 1 or (
         top + rows > pixels.shape[0] or left + columns > pixels.shape[1]

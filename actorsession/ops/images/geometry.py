@@ -35,7 +35,7 @@ __all__ = [
 
 
 def image_rank(value: Tensor, *allowed: int) -> int:
-    """The rank of an image; 3 where it is not known.
+    """Return the rank of an image; 3 where it is not known.
 
     Raises:
         ValueError: for another than the allowed ones.
@@ -77,7 +77,7 @@ def _symbolic(*values: Any) -> bool:
 
 
 def _require(condition: Any, message: str) -> None:
-    """Refuses what is known to be wrong; tensors are left to the step."""
+    """Refuse what is known to be wrong; tensors are left to the step."""
     if not isinstance(condition, Tensor) and not condition:
         raise ValueError(message)
 
@@ -92,7 +92,7 @@ def _vector(value: Tensor, entries: list[Any]) -> Tensor:
 
 
 def _shaped(value: Tensor, rank: int, height: Any, width: Any, like: Tensor) -> Tensor:
-    """Tells the result what is known of its shape."""
+    """Tell the result what is known of its shape."""
     batch = [like.spec.shape.with_rank(rank)[0]] if rank == 4 else []
     sizes = [None if isinstance(d, Tensor) else d for d in (height, width)]
     value.set_shape([*batch, *sizes, like.spec.shape.with_rank(rank)[-1]])
@@ -136,7 +136,7 @@ def crop_to_bounding_box(
 
 
 def check_box(top: Any, left: Any, rows: Any, columns: Any) -> None:
-    """Checks what is known of the place and the size of a box.
+    """Check what is known of the place and the size of a box.
 
     Raises:
         ValueError: if it begins before 0, or is not larger than 0.
@@ -152,7 +152,7 @@ def check_box(top: Any, left: Any, rows: Any, columns: Any) -> None:
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """An image with rows and columns of zeros around it.
+    """Return an image with rows and columns of zeros around it.
 
     Args:
         image: of rank 3 or 4.
@@ -184,7 +184,7 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """The middle of an image.
+    """Return the middle of an image.
 
     Args:
         image: of rank 3 or 4.
@@ -248,12 +248,12 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """An image with left and right exchanged; rank 3 or 4."""
+    """Return an image with left and right exchanged; rank 3 or 4."""
     return _flipped(image, 1, "flip_left_right")
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """An image upside down; rank 3 or 4."""
+    """Return an image upside down; rank 3 or 4."""
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -264,14 +264,14 @@ def _flipped(image: Any, axis: int, name: str) -> Tensor:
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """An image with rows and columns exchanged; rank 3 or 4."""
+    """Return an image with rows and columns exchanged; rank 3 or 4."""
     value = convert_to_tensor(image)
     with value.graph.name_scope(name or "transpose"):
         return transpose(value, [1, 0, 2] if image_rank(value, 3, 4) == 3 else [0, 2, 1, 3])
 
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """An image turned to the left by ``k`` right angles.
+    """Return an image turned to the left by ``k`` right angles.
 
     Args:
         image: of rank 3 or 4.

@@ -132,7 +132,7 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _show(image: Any, window: Any, corner: Any, beyond: Any) -> None:
-    """Fills a window with what it shows of an image."""
+    """Fill a window with what it shows of an image."""
     low = np.maximum(corner, 0)
     high = np.minimum(corner + window.shape[:2], image.shape[:2])
     (top, left), (bottom, right) = low.tolist(), np.maximum(high, low).tolist()

@@ -21,7 +21,7 @@ __all__ = ["psnr", "total_variation"]
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
-    """The sum of the absolute differences of neighbouring pixels, for each image.
+    """Return the sum of the absolute differences of neighbouring pixels, for each image.
 
     Args:
         images: of rank 3, or 4 with a batch.
@@ -43,7 +43,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def psnr(a: Any, b: Any, max_val: float, name: str | None = None) -> Tensor:
-    """The peak signal-to-noise ratio of two images in decibel, for each of a batch.
+    """Return the peak signal-to-noise ratio of two images in decibel, for each of a batch.
 
     Args:
         a: images of shape ``[..., height, width, channels]``.

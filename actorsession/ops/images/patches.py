@@ -109,7 +109,7 @@ def _infer_patches(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _places(extent: int, attrs: Any, axis: int) -> tuple[int, int, int]:
-    """How many patches there are along an axis, and the zeros before and after it."""
+    """Return how many patches there are along an axis, and the zeros before and after it."""
     size, stride, rate = (attrs[key][axis] for key in ("ksizes", "strides", "rates"))
     covered = (size - 1) * rate + 1
     if attrs["padding"] == "VALID":

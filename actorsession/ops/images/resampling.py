@@ -47,7 +47,7 @@ def _scale(old: int, new: int, align_corners: bool) -> np.float32:
 
 
 def _positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Any:
-    """Where the new pixels lie among the old ones."""
+    """Return where the new pixels lie among the old ones."""
     steps, scale = np.arange(new, dtype=np.float32), _scale(old, new, align_corners)
     if half_pixel_centers:
         return (steps + np.float32(0.5)) * scale - np.float32(0.5)
@@ -55,7 +55,7 @@ def _positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool
 
 
 def bilinear_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
-    """The two nearest pixels, each the more the nearer it is."""
+    """Return the two nearest pixels, each the more the nearer it is."""
     where = _positions(old, new, align_corners, half_pixel_centers)
     below = np.floor(where)
     upper = np.minimum(np.ceil(where).astype(np.int64), old - 1)
@@ -65,7 +65,7 @@ def bilinear_taps(old: int, new: int, align_corners: bool, half_pixel_centers: b
 
 
 def nearest_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
-    """The nearest pixel."""
+    """Return the nearest pixel."""
     steps, scale = np.arange(new, dtype=np.float32), _scale(old, new, align_corners)
     where = (steps + np.float32(0.5)) * scale if half_pixel_centers else steps * scale
     whole = np.floor(where + np.float32(0.5)) if align_corners else np.floor(where)
@@ -127,7 +127,7 @@ def resampled(x: Any, rows: Taps, columns: Taps) -> Any:
 
 
 def _back(grad: Any, taps: Taps, axis: int, size: int) -> Any:
-    """What flows back through ``_along``."""
+    """Return what flows back through ``_along``."""
     moved = np.moveaxis(grad, axis, 0)
     out = np.zeros((size, *moved.shape[1:]), grad.dtype)
     shape = (-1, *[1] * (moved.ndim - 1))
@@ -138,5 +138,5 @@ def _back(grad: Any, taps: Taps, axis: int, size: int) -> Any:
 
 
 def spread(grad: Any, rows: Taps, columns: Taps, height: int, width: int) -> Any:
-    """The gradient of ``resampled``: each new pixel's goes to the old ones that it was made of."""
+    """Return the gradient of ``resampled``: each new pixel's goes to the old ones that it was made of."""
     return np.ascontiguousarray(_back(_back(grad, rows, 1, height), columns, 2, width))

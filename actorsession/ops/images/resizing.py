@@ -126,7 +126,7 @@ def _check_attrs(ctx: InferContext) -> None:
 
 
 def _sized(ctx: InferContext, images: TensorShape, index: int) -> TensorShape:
-    """The shape of images at the size that an operand says."""
+    """Return the shape of images at the size that an operand says."""
     spec, known = ctx.inputs[index], constant_ints(ctx, index)
     if spec.dtype is not int32:
         raise TypeError(f"{ctx.op}: size is int32, got {spec.dtype.name}")
@@ -152,7 +152,7 @@ def _infer_resize(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _checked_size(images: Any, size: Any, op: str) -> Ints:
-    """The new height and width."""
+    """Return the new height and width."""
     wanted = ints(size)
     if len(wanted) != 2 or min(wanted) <= 0:
         raise InvalidArgumentError(f"{op}: size is two positive numbers, got {list(wanted)}")
@@ -167,7 +167,7 @@ def _checked_size(images: Any, size: Any, op: str) -> Ints:
 
 
 def _taps_of(op: str, ctx: KernelContext) -> Callable[[int, int], Taps]:
-    """The function from an old and a new size to taps."""
+    """Return the function from an old and a new size to taps."""
     align, half = ctx.attrs["align_corners"], ctx.attrs.get("half_pixel_centers", False)
     if op == "Area":
         return lambda old, new: area_taps(old, new, align)

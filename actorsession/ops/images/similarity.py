@@ -45,7 +45,7 @@ def ssim(
     k2: float = 0.03,
     return_index_map: bool = False,
 ) -> Tensor:
-    """How alike two images are in structure, from -1 to 1 for images that are the same.
+    """Return how alike two images are in structure, from -1 to 1 for images that are the same.
 
     Args:
         img1: pixels of shape ``[..., height, width, channels]``, at least as large as the window.
@@ -82,7 +82,7 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """How alike two images are in structure, at several scales at once.
+    """Return how alike two images are in structure, at several scales at once.
 
     Each scale has half as many pixels as the one before. The numbers of all scales are multiplied, each to
     the power of its weight.
@@ -118,7 +118,7 @@ def ssim_multiscale(
 
 
 def comparable(first: Tensor, second: Tensor) -> list[Operation]:
-    """Checks that two images have the same last three axes, and that the others broadcast.
+    """Check that two images have the same last three axes, and that the others broadcast.
 
     Returns:
         Checks that fail the step, for what is known then.
@@ -149,7 +149,7 @@ def _prepared(first: Tensor, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, T
 
 
 def _window(size: int, sigma: float) -> Any:
-    """The weights of a Gaussian window, which add up to 1."""
+    """Return the weights of a Gaussian window, which add up to 1."""
     places = np.arange(size, dtype=np.float32) - np.float32(size - 1) / 2
     line = np.square(places) * np.float32(-0.5 / sigma**2)
     weights = np.exp(line[:, np.newaxis] + line)
@@ -159,7 +159,8 @@ def _window(size: int, sigma: float) -> Any:
 def _by_channel(
     one: Tensor, other: Tensor, most: Tensor, size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
-    """How alike each channel is at each place of the window, and how far contrast and structure alone are."""
+    """Return how alike each channel is at each place of the window, and how far contrast and structure alone
+    are."""
     checks = [
         Assert(reduce_all(greater_equal(shape(x)[-3:-1], size)), [shape(x), size], summarize=8)
         for x in (one, other)

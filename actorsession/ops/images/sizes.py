@@ -89,7 +89,7 @@ def resize_images(
 
 
 def _fitted(images: Tensor, size: Tensor) -> Tensor:
-    """The largest size with the proportions of the images that fits into another."""
+    """Return the largest size with the proportions of the images that fits into another."""
     height, width = (cast(convert_to_tensor(d), float32) for d in image_sizes(images, 4))
     factor = minimum(cast(size[0], float32) / height, cast(size[1], float32) / width)
     made = stack([cast(rint(factor * height), int32), cast(rint(factor * width), int32)])
@@ -112,7 +112,7 @@ def resize_image_with_pad(
     method: Any = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """An image resized with its proportions kept, and then padded evenly with zeros.
+    """Return an image resized with its proportions kept, and then padded evenly with zeros.
 
     Args:
         image: of rank 3 or 4, of known size.

@@ -49,7 +49,7 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """Chooses boxes with the highest scores that do not overlap much with one that was chosen before.
+    """Choose boxes with the highest scores that do not overlap much with one that was chosen before.
 
     Args:
         boxes: shape ``[n, 4]``: two opposite corners, ``y1, x1, y2, x2``.
@@ -156,7 +156,7 @@ def non_max_suppression_padded(
 
 
 def _of_many(boxes: Tensor, scores: Tensor, rest: Any, attrs: Any) -> tuple[Tensor, Tensor]:
-    """The choices for images of any number of axes."""
+    """Return the choices for images of any number of axes."""
     batch = shape(boxes)[:-2]
     flat = (
         reshape(boxes, concat([[-1], shape(boxes)[-2:]], 0)),
@@ -224,7 +224,7 @@ def _check_scalars(ctx: InferContext) -> None:
 
 
 def _infer_chosen(ctx: InferContext) -> list[TensorSpec]:
-    """The types of all ops that take boxes and their scores, or what they have in common."""
+    """Return the types of all ops that take boxes and their scores, or what they have in common."""
     check_dtype(ctx, "f", (0, 1))
     check_dtype(ctx, "i", (2,))
     check_dtype(ctx, "f", range(3, len(ctx.inputs)))

@@ -75,7 +75,7 @@ def eye(
 
 
 def _with_batch(batch: Tensor, dims: list[Any]) -> Tensor:
-    """The shape of a batch of what has the given dimensions."""
+    """Return the shape of a batch of what has the given dimensions."""
     tail = shape_operand(dims, batch.graph)
     if batch.shape.sizes == (0,):
         return tail
@@ -83,7 +83,7 @@ def _with_batch(batch: Tensor, dims: list[Any]) -> Tensor:
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sum of the diagonal of matrices, in the last two axes."""
+    """Return the sum of the diagonal of matrices, in the last two axes."""
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "Trace") as scope:
         return reduce_sum(matrix_diag_part(value), [-1], name=scope)
@@ -98,7 +98,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of matrices and vectors.
+    """Return the product of matrices and vectors.
 
     Args:
         a: matrices, in the last two axes.
@@ -120,7 +120,7 @@ def matvec(
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products over chosen axes of two tensors.
+    """Return the sum of products over chosen axes of two tensors.
 
     Args:
         a: any rank; its other axes come first in the result.
@@ -145,7 +145,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[Any, Any]:
-    """The axes to sum over; those of a tensor of unknown rank may be tensors themselves."""
+    """Return the axes to sum over; those of a tensor of unknown rank may be tensors themselves."""
     if isinstance(axes, Tensor):
         known = constant_value(axes)
         if known is None:

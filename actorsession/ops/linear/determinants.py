@@ -36,12 +36,12 @@ class LogMatrixDeterminant(NamedTuple):
 
 
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
-    """The determinants of square matrices, in the last two axes."""
+    """Return the determinants of square matrices, in the last two axes."""
     return make_of("MatrixDeterminant", {"input": input}, None, name)
 
 
 def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
-    """The signs of determinants, and the logarithms of their absolute values.
+    """Return the signs of determinants, and the logarithms of their absolute values.
 
     Args:
         input: square matrices, in the last two axes.
@@ -52,7 +52,7 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The logarithms of the determinants of self-adjoint positive definite matrices."""
+    """Return the logarithms of the determinants of self-adjoint positive definite matrices."""
     value = convert_to_tensor(matrix)
     with value.graph.name_scope(name or "logdet"):
         diagonal = real(matrix_diag_part(cholesky(value)))

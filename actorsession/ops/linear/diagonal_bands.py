@@ -61,14 +61,14 @@ class Band:
 
 
 def ends_of(op: str, k: Ints, error: ErrorClass) -> tuple[int, int]:
-    """The lowest and the highest diagonal that ``k`` names."""
+    """Return the lowest and the highest diagonal that ``k`` names."""
     if not 1 <= len(k) <= 2 or k[0] > k[-1]:
         raise error(f"{op}: k is one diagonal, or the lowest and the highest; got {list(k)}")
     return k[0], k[-1]
 
 
 def check_ends(op: str, ends: tuple[int, int], rows: Dim, columns: Dim, error: ErrorClass) -> None:
-    """Raises ``error`` if matrices of so many rows and columns lack one of the diagonals."""
+    """Raise ``error`` if matrices of so many rows and columns lack one of the diagonals."""
     for d in ends:
         # The main diagonal of an empty matrix exists and is empty.
         if d and ((rows is not None and d <= -rows) or (columns is not None and d >= columns)):

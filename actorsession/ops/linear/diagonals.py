@@ -42,7 +42,7 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
 
 
 def diag_part(input: Any, name: str | None = None) -> Tensor:
-    """The diagonal of a tensor: what undoes ``diag``.
+    """Return the diagonal of a tensor: what undoes ``diag``.
 
     Args:
         input: numbers of shape ``s + s``.

@@ -43,7 +43,7 @@ __all__ = ["einsum"]
 
 
 def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None = None) -> Tensor:
-    """The sum of products of entries that an equation of subscripts describes.
+    """Return the sum of products of entries that an equation of subscripts describes.
 
     Args:
         equation: subscripts of the operands, split by commas, then ``->`` and those of the result. A
@@ -119,7 +119,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 def _static_sizes(
     part: str, shape: TensorShape, equation: str
 ) -> tuple[TensorShape, list[tuple[str, Dim]]]:
-    """The axes of an ellipsis, and the size of each label."""
+    """Return the axes of an ellipsis, and the size of each label."""
     named = len(part.replace(DOT, ""))
     if shape.sizes is None:
         unknown = unknown_shape if DOT in part else TensorShape([])
@@ -187,7 +187,7 @@ def _diagonal(labels: _Labels, x: Array) -> tuple[_Labels, Array]:
 
 
 def _without(labels: _Labels, x: Array, kept: set[str | int]) -> tuple[_Labels, Array]:
-    """Sums over the labels that nothing else has."""
+    """Sum over the labels that nothing else has."""
     gone = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not gone:
         return labels, x
@@ -195,7 +195,7 @@ def _without(labels: _Labels, x: Array, kept: set[str | int]) -> tuple[_Labels, 
 
 
 def _arranged(labels: _Labels, x: Array, wanted: Sequence[str | int]) -> Array:
-    """Axes in another order, with length 1 where a label is missing."""
+    """Ax in another order, with length 1 where a label is missing."""
     present = [labels.index(label) for label in wanted if label in labels]
     turned = x.transpose(present)
     index = tuple(slice(None) if label in labels else None for label in wanted)
@@ -232,7 +232,7 @@ def _product(
 
 
 def _doubled(labels: _Labels, x: Array, output: Sequence[str | int]) -> Array:
-    """The result in its order; a label that it has twice makes a diagonal, zero beside it."""
+    """Return the result in its order; a label that it has twice makes a diagonal, zero beside it."""
     different = tuple(dict.fromkeys(output))
     x = _arranged(labels, x, different)
     if len(different) == len(output):
@@ -308,7 +308,7 @@ def _by_operand(
     other_labels: list[str],
     others: list[Tensor],
 ) -> Tensor:
-    """The gradient by an operand, with the ellipsis of the result."""
+    """Return the gradient by an operand, with the ellipsis of the result."""
     dots = DOT if DOT in output else ""
     known = set(output).union(*other_labels) - {DOT}
     named = part.replace(DOT, "")
@@ -329,7 +329,7 @@ def _by_operand(
 
 
 def _axis_of(part: str, label: str) -> int:
-    """Where a label is: from the front before an ellipsis, from the end after it."""
+    """Return where a label is: from the front before an ellipsis, from the end after it."""
     place = part.index(label)
     return place if DOT not in part[:place] else place - len(part)
 
@@ -350,7 +350,7 @@ def _dots_shape(part: str, operand: Tensor) -> Tensor:
 
 
 def _summed_dots(value: Tensor, operand: Tensor, part: str, axes: Tensor) -> Tensor:
-    """Sums the axes of an ellipsis along which the operand was repeated."""
+    """Sum the axes of an ellipsis along which the operand was repeated."""
     start = max(part.find(DOT), 0)
     summed = make_one("Sum", [value, axes + start], {"keep_dims": False})
     return reshape(summed, shape_tensor(operand))

@@ -20,7 +20,7 @@ __all__ = ["lu_matrix_inverse", "lu_reconstruct", "lu_solve"]
 def lu_solve(
     lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The solution ``x`` of ``matrix @ x = rhs``, from the factors of the matrix.
+    """Return the solution ``x`` of ``matrix @ x = rhs``, from the factors of the matrix.
 
     Args:
         lower_upper: the factors, as ``lu`` gives them.
@@ -42,7 +42,7 @@ def lu_solve(
 def lu_matrix_inverse(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The inverse of a matrix, from its factors. Arguments as ``lu_solve``."""
+    """Return the inverse of a matrix, from its factors. Arguments as ``lu_solve``."""
     both = convert_to_tensor(lower_upper)
     with both.graph.name_scope(name or "lu_matrix_inverse"):
         unit = matrix_diag(ones_like(matrix_diag_part(both)))
@@ -52,7 +52,7 @@ def lu_matrix_inverse(
 def lu_reconstruct(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The matrix that has these factors. Arguments as ``lu_solve``."""
+    """Return the matrix that has these factors. Arguments as ``lu_solve``."""
     both = convert_to_tensor(lower_upper)
     with both.graph.name_scope(name or "lu_reconstruct"):
         product = matmul(_lower(both), matrix_band_part(both, 0, -1))

@@ -66,7 +66,7 @@ class Lu(NamedTuple):
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """The lower triangular ``c`` with ``c @ adjoint(c) = input``.
+    """Return the lower triangular ``c`` with ``c @ adjoint(c) = input``.
 
     Args:
         input: self-adjoint positive definite matrices, of which the lower triangle is read.
@@ -112,7 +112,7 @@ def _cholesky_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _halved(x: Tensor) -> Tensor:
-    """The lower triangle, with half of the diagonal."""
+    """Return the lower triangle, with half of the diagonal."""
     return lower_part(matrix_set_diag(x, matrix_diag_part(x) * 0.5))
 
 
@@ -235,7 +235,7 @@ def _infer_lu(ctx: InferContext) -> list[TensorSpec]:
 
 
 def eliminated(x: Array) -> tuple[Array, Array]:
-    """The two factors of a batch in one array, and their permutations.
+    """Return the two factors of a batch in one array, and their permutations.
 
     Raises:
         LinAlgError: if a matrix is not invertible.

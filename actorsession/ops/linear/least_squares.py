@@ -43,7 +43,7 @@ __all__ = ["matrix_solve_ls"]
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
-    """The ``x`` for which ``matrix @ x`` comes nearest to ``rhs``; of several, the shortest.
+    """Return the ``x`` for which ``matrix @ x`` comes nearest to ``rhs``; of several, the shortest.
 
     Args:
         matrix: matrices, in the last two axes.

@@ -44,7 +44,7 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix product ``a @ b`` of the last two dimensions; those before broadcast.
+    """Return the matrix product ``a @ b`` of the last two dimensions; those before broadcast.
 
     Args:
         a: rank 2 or more.
@@ -235,7 +235,7 @@ def _back(
     turn_y: bool,
     grad: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of a product, with the operands turned where the product had them or not."""
+    """Return the gradients of a product, with the operands turned where the product had them or not."""
     by_x = multiply(y, grad, turn_y, True) if turn_x else multiply(grad, y, False, not turn_y)
     by_y = multiply(grad, x, True, turn_x) if turn_y else multiply(x, grad, not turn_x, False)
     return by_x, by_y

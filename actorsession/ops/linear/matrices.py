@@ -50,7 +50,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 
 
 def lower_part(matrix: Tensor) -> Tensor:
-    """The lower triangle, with the diagonal."""
+    """Return the lower triangle, with the diagonal."""
     return matrix_band_part(matrix, -1, 0)
 
 
@@ -58,7 +58,7 @@ def lower_part(matrix: Tensor) -> Tensor:
 
 
 def matrix_dtype(ctx: InferContext, indices: Sequence[int] | None = None) -> DType:
-    """The floating or complex dtype that the inputs share.
+    """Return the floating or complex dtype that the inputs share.
 
     Raises:
         TypeError: for another kind, or two dtypes.
@@ -67,7 +67,7 @@ def matrix_dtype(ctx: InferContext, indices: Sequence[int] | None = None) -> DTy
 
 
 def split_shape(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim, Dim]:
-    """The batch of an operand, and the rows and columns of its matrices.
+    """Return the batch of an operand, and the rows and columns of its matrices.
 
     Raises:
         ValueError: for a rank below 2.
@@ -82,7 +82,7 @@ def split_shape(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim, Di
 
 
 def require_square(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim]:
-    """The batch of an operand of square matrices, and their number of rows.
+    """Return the batch of an operand of square matrices, and their number of rows.
 
     Raises:
         ValueError: if they can never be square.
@@ -97,7 +97,7 @@ def require_square(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim]
 
 
 def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
-    """The batch of the right sides (the second operand), and their number of columns.
+    """Return the batch of the right sides (the second operand), and their number of columns.
 
     Args:
         ctx: what the shape function got.
@@ -116,7 +116,7 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
 
 
 def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """An estimate for what takes time in proportion to elements times rows."""
+    """Return an estimate for what takes time in proportion to elements times rows."""
     dims = inputs[0].shape.sizes
     return 10.0 + _COST * elements(inputs[0]) * ((dims[-2] if dims and len(dims) > 1 else 1) or 1)
 
@@ -125,7 +125,7 @@ def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> f
 
 
 def check_square(op: str, x: Array) -> None:
-    """Checks that an array is a batch of square matrices.
+    """Check that an array is a batch of square matrices.
 
     Raises:
         InvalidArgumentError: if it is not.
@@ -135,7 +135,7 @@ def check_square(op: str, x: Array) -> None:
 
 
 def check_rows(op: str, matrix: Array, rhs: Array, *, broadcast: bool = False) -> None:
-    """Checks that right sides fit their matrices.
+    """Check that right sides fit their matrices.
 
     Args:
         op: who asks, for the message.
@@ -171,7 +171,7 @@ def adjoint_array(x: Array) -> Array:
 
 
 def widened(x: Any, dtype: DType) -> Any:
-    """An array in a dtype that LAPACK knows."""
+    """Return an array in a dtype that LAPACK knows."""
     return x.astype(np.float32) if dtype in (float16, bfloat16) else x
 
 
@@ -183,7 +183,7 @@ def narrowed(x: Any, dtype: DType) -> Any:
 def matrix_kernel(
     ctx: KernelContext, function: Callable[..., Any], refusal: str, *, square: bool = True
 ) -> Kernel:
-    """The kernel of an op of one batch of matrices.
+    """Return the kernel of an op of one batch of matrices.
 
     Args:
         ctx: what the kernel factory got.

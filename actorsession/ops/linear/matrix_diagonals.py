@@ -72,7 +72,7 @@ def matrix_diag_part(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """The diagonals of matrices: what undoes ``matrix_diag``; arguments as there.
+    """Return the diagonals of matrices: what undoes ``matrix_diag``; arguments as there.
 
     Returns:
         ``[..., length]`` for one diagonal, ``[..., number, length of the longest]`` for several, the
@@ -105,7 +105,8 @@ def matrix_set_diag(
 
 
 def _padding(value: Any, beside: Tensor) -> Tensor:
-    """The padding in the dtype of the tensor beside it; TensorFlow's 0 stands for ``False`` as well."""
+    """Return the padding in the dtype of the tensor beside it; TensorFlow's 0 stands for ``False`` as
+    well."""
     if not hasattr(value, "_as_graph_element"):
         if beside.dtype.is_bool:
             value = bool(value)
@@ -134,7 +135,7 @@ def _known_ends(ctx: InferContext, index: int) -> tuple[int, int] | None:
 
 
 def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
-    """The batch, rows and columns of the first input, if its rank is known."""
+    """Return the batch, rows and columns of the first input, if its rank is known."""
     shape = ctx.inputs[0].shape
     if shape.rank is None:
         return None
@@ -236,7 +237,7 @@ def _infer_matrix_diag_part(ctx: InferContext) -> list[TensorSpec]:
 def _band_shape(
     ctx: InferContext, ends: tuple[int, int], batch: TensorShape, rows: Dim, columns: Dim
 ) -> TensorShape:
-    """The static shape of the diagonals of matrices."""
+    """Return the static shape of the diagonals of matrices."""
     check_ends(ctx.op, ends, rows, columns, ValueError)
     if rows is not None and columns is not None:
         return batch.concatenate(Band(rows, columns, *ends, ctx.attrs["align"]).shape)

@@ -53,7 +53,7 @@ _NARROW = 7, 3.925724783138660
 
 
 def expm(input: Any, name: str | None = None) -> Tensor:
-    """The exponential of square matrices: the sum of their powers, each over its factorial.
+    """Return the exponential of square matrices: the sum of their powers, each over its factorial.
 
     Args:
         input: floating or complex matrices, in the last two axes.
@@ -76,7 +76,7 @@ def expm(input: Any, name: str | None = None) -> Tensor:
 
 
 def logm(input: Any, name: str | None = None) -> Tensor:
-    """The principal logarithm of complex square matrices, the inverse of ``expm``.
+    """Return the principal logarithm of complex square matrices, the inverse of ``expm``.
 
     Args:
         input: complex matrices, in the last two axes.
@@ -89,7 +89,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
 
 
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
-    """The principal square root of square matrices; NaN for real ones whose root is complex.
+    """Return the principal square root of square matrices; NaN for real ones whose root is complex.
 
     Args:
         input: matrices, in the last two axes.
@@ -109,7 +109,7 @@ def _over_matrices(x: Tensor) -> Tensor:
 
 
 def _halvings(value: Tensor, bound: float) -> Tensor:
-    """How often each matrix is halved to come below a norm, as floating-point numbers."""
+    """Return how often each matrix is halved to come below a norm, as floating-point numbers."""
     size = reduce_max(reduce_sum(abs_(value), -2), -1)
     most = scalar_like(bound, size)
     # What is infinite or NaN stays so without any halving.
@@ -200,7 +200,7 @@ def _logarithm_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _real_part(root: Array) -> Array:
-    """The root of a real matrix, or NaN where it is complex beyond rounding."""
+    """Return the root of a real matrix, or NaN where it is complex beyond rounding."""
     size = np.abs(root).max(axis=(-1, -2), initial=0)
     turned = np.abs(root.imag).max(axis=(-1, -2), initial=0) > 1e-8 * size
     return np.where(turned[..., None, None], np.nan, root.real)
@@ -215,7 +215,7 @@ def _root_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _kronecker(x: Tensor, y: Tensor) -> Tensor:
-    """The products of all entries of two square matrices of one shape, as matrices."""
+    """Return the products of all entries of two square matrices of one shape, as matrices."""
     x4 = expand_dims(expand_dims(x, -2), -1)
     y4 = expand_dims(expand_dims(y, -3), -2)
     dims = shape_tensor(x)

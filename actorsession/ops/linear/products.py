@@ -25,7 +25,7 @@ __all__ = ["accumulate_n", "cross", "polyval", "scalar_mul"]
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """The sum of tensors of one shape; as ``add_n``, with a shape and dtype to check.
+    """Return the sum of tensors of one shape; as ``add_n``, with a shape and dtype to check.
 
     Args:
         inputs: one or more tensors of the same dtype and shape.
@@ -75,7 +75,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 
 def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
-    """The value of a polynomial at each element of ``x``.
+    """Return the value of a polynomial at each element of ``x``.
 
     Args:
         coeffs: coefficients, that of the highest power first; they broadcast with ``x``.
@@ -107,7 +107,7 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
 
 
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """The cross products of vectors of three numbers.
+    """Return the cross products of vectors of three numbers.
 
     Args:
         a: numbers whose last axis has length 3.

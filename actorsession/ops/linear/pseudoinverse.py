@@ -26,7 +26,7 @@ _PINV_ROUNDING = 10.0
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The pseudo-inverse of Moore and Penrose.
+    """Return the pseudo-inverse of Moore and Penrose.
 
     Args:
         a: matrices, in the last two axes.
@@ -48,7 +48,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The number of singular values that are not 0.
+    """Return the number of singular values that are not 0.
 
     Args:
         a: matrices, in the last two axes.
@@ -67,7 +67,7 @@ def matrix_rank(
 
 
 def _rounding(value: Tensor, s: Tensor) -> Tensor:
-    """The relative error of a number, times the longer side of the matrices."""
+    """Return the relative error of a number, times the longer side of the matrices."""
     narrow = s.dtype if s.dtype.itemsize > 2 else float32
     longer = cast(reduce_max(shape_tensor(value)[-2:]), s.dtype)
     return longer * scalar_like(float(np.finfo(narrow.np_dtype).eps), s)

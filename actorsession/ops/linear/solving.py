@@ -44,7 +44,7 @@ _BLOCK = 16
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverse of square matrices.
+    """Return the inverse of square matrices.
 
     Args:
         input: matrices, in the last two axes.
@@ -55,7 +55,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The solution ``x`` of ``matrix @ x = rhs``.
+    """Return the solution ``x`` of ``matrix @ x = rhs``.
 
     Args:
         matrix: square matrices, in the last two axes.
@@ -69,7 +69,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """The solution ``x`` of ``matrix @ x = rhs`` for triangular matrices, by substitution.
+    """Return the solution ``x`` of ``matrix @ x = rhs`` for triangular matrices, by substitution.
 
     Args:
         matrix: square matrices, of which one triangle is read.
@@ -83,7 +83,7 @@ def matrix_triangular_solve(
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """The solution ``x`` of ``chol @ adjoint(chol) @ x = rhs``.
+    """Return the solution ``x`` of ``chol @ adjoint(chol) @ x = rhs``.
 
     Args:
         chol: what ``cholesky`` gave.
@@ -206,7 +206,7 @@ def _infer_triangular(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _substituted(matrix: Array, x: Array) -> None:
-    """Solves for lower triangular matrices, in place of the right sides ``x``."""
+    """Solve for lower triangular matrices, in place of the right sides ``x``."""
     size = matrix.shape[-1]
     if size > _BLOCK:
         half = size // 2
@@ -223,7 +223,7 @@ def _substituted(matrix: Array, x: Array) -> None:
 
 
 def solve_triangular(matrix: Array, rhs: Array, lower: bool) -> Array:
-    """Solves triangular systems; an infinity or NaN stands where a diagonal has a 0."""
+    """Solve triangular systems; an infinity or NaN stands where a diagonal has a 0."""
     batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
     x = np.array(np.broadcast_to(rhs, batch + rhs.shape[-2:]))
     if lower:

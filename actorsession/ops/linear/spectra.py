@@ -37,7 +37,7 @@ __all__ = ["self_adjoint_eig", "self_adjoint_eigvals", "svd"]
 
 
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues of self-adjoint matrices, in rising order, and their vectors as columns.
+    """Return the eigenvalues of self-adjoint matrices, in rising order, and their vectors as columns.
 
     Args:
         tensor: matrices, of which the lower triangle is read.
@@ -48,7 +48,7 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tens
 
 
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """The eigenvalues of self-adjoint matrices, in rising order.
+    """Return the eigenvalues of self-adjoint matrices, in rising order.
 
     Args:
         tensor: matrices, of which the lower triangle is read.
@@ -212,7 +212,7 @@ def _thin_svd_gradient(
         return apart * (turn - adjoint(turn))
 
     def outside(vectors: Tensor, grad: Tensor) -> Tensor:
-        """What of the gradient lies at right angles to the vectors, over the values."""
+        """Return what of the gradient lies at right angles to the vectors, over the values."""
         rest = grad - matmul(vectors, matmul(vectors, grad, transpose_a=True))
         return rest * reciprocal(row)
 

@@ -20,7 +20,7 @@ class Equation(NamedTuple):
 
 
 def parsed(equation: str) -> Equation:
-    """The subscripts of an equation; without an arrow, labels that occur once make the result.
+    """Return the subscripts of an equation; without an arrow, labels that occur once make the result.
 
     Raises:
         ValueError: if it is no equation.

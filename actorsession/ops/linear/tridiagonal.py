@@ -115,7 +115,7 @@ def tridiagonal_solve(
 
 
 def _is_one(compact: Tensor, right: Tensor) -> bool:
-    """Whether there is a single right side."""
+    """Return whether there is a single right side."""
     ranks = compact.shape.rank, right.shape.rank
     if ranks[0] is None or ranks[1] is None:
         return False
@@ -127,7 +127,7 @@ def _is_one(compact: Tensor, right: Tensor) -> bool:
 
 
 def _three(diagonals: Any, form: str, right: Tensor) -> list[Tensor]:
-    """The three diagonals, all as long as the main one."""
+    """Return the three diagonals, all as long as the main one."""
     if form == "compact":
         compact = convert_to_tensor(diagonals, right.dtype, "diagonals")
         if compact.shape.rank is not None and compact.shape[-2] not in (None, 3):
@@ -246,7 +246,7 @@ def _solve_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _eliminated(above: Any, main: Any, below: Any, rows: Any, pivots: bool) -> Any:
-    """Makes the diagonal below zero; gives the second one above, which exchanged rows fill."""
+    """Make the diagonal below zero; give the second one above, which exchanged rows fill."""
     far = np.zeros_like(above)
     for i in range(len(rows) - 1):
         turn = (np.abs(main[i]) < np.abs(below[i + 1])) & pivots
@@ -265,7 +265,7 @@ def _eliminated(above: Any, main: Any, below: Any, rows: Any, pivots: bool) -> A
 
 
 def _substituted(above: Any, main: Any, far: Any, rows: Any) -> None:
-    """Turns rows into solutions, the last one first."""
+    """Turn rows into solutions, the last one first."""
     last = len(rows) - 1
     for i in range(last, -1, -1):
         if i + 1 <= last:
@@ -286,12 +286,12 @@ def _moved(value: Tensor, by: int) -> Tensor:
 
 
 def _turned(above: Tensor, main: Tensor, below: Tensor) -> list[Tensor]:
-    """The diagonals of the transposed matrix, conjugated."""
+    """Return the diagonals of the transposed matrix, conjugated."""
     return [conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))]
 
 
 def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
-    """What each number of the diagonals changes of a product."""
+    """Return what each number of the diagonals changes of a product."""
     other = conj(right)
     main = reduce_sum(grad * other, -1)
     above = reduce_sum(grad[..., :-1, :] * other[..., 1:, :], -1)

@@ -21,7 +21,7 @@ Grads = Sequence["Tensor | None"]
 
 
 def _array(handle: Tensor, flow: Tensor) -> Sequence[Tensor]:
-    """The array of gradients of an array, with its flow."""
+    """Return the array of gradients of an array, with its flow."""
     # Not at the top: ``backward`` imports what registers these.
     from actorsession.ops.derivatives.backward import gradient_source
 
@@ -29,7 +29,7 @@ def _array(handle: Tensor, flow: Tensor) -> Sequence[Tensor]:
 
 
 def read_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """The gradient of ``TensorArrayReadV3``: written where it was read."""
+    """Return the gradient of ``TensorArrayReadV3``: written where it was read."""
     if grad is None:
         return [None] * 3
     handle, index, flow = op.inputs
@@ -38,7 +38,7 @@ def read_gradient(op: Operation, grad: Tensor | None) -> Grads:
 
 
 def write_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """The gradient of ``TensorArrayWriteV3``: read where it was written."""
+    """Return the gradient of ``TensorArrayWriteV3``: read where it was written."""
     if grad is None:
         return [None] * 4
     handle, index, value, _ = op.inputs
@@ -49,7 +49,7 @@ def write_gradient(op: Operation, grad: Tensor | None) -> Grads:
 
 
 def gather_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """The gradient of ``TensorArrayGatherV3``."""
+    """Return the gradient of ``TensorArrayGatherV3``."""
     if grad is None:
         return [None] * 3
     handle, indices, flow = op.inputs
@@ -58,7 +58,7 @@ def gather_gradient(op: Operation, grad: Tensor | None) -> Grads:
 
 
 def scatter_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """The gradient of ``TensorArrayScatterV3``."""
+    """Return the gradient of ``TensorArrayScatterV3``."""
     if grad is None:
         return [None] * 4
     handle, indices, value, _ = op.inputs
@@ -69,7 +69,7 @@ def scatter_gradient(op: Operation, grad: Tensor | None) -> Grads:
 
 
 def concat_gradient(op: Operation, grad: Tensor | None, lengths: Tensor | None = None) -> Grads:
-    """The gradient of ``TensorArrayConcatV3``."""
+    """Return the gradient of ``TensorArrayConcatV3``."""
     if grad is None:
         return [None] * 2
     handle, flow = op.inputs
@@ -78,7 +78,7 @@ def concat_gradient(op: Operation, grad: Tensor | None, lengths: Tensor | None =
 
 
 def split_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """The gradient of ``TensorArraySplitV3``."""
+    """Return the gradient of ``TensorArraySplitV3``."""
     if grad is None:
         return [None] * 4
     handle, value, _, _ = op.inputs

@@ -48,7 +48,7 @@ def _flow() -> Any:
 
 
 def _check(ctx: InferContext, *wanted: Any) -> None:
-    """Refuses inputs of other types; ``None`` for any type."""
+    """Refuse inputs of other types; ``None`` for any type."""
     found = [spec.dtype for spec in ctx.inputs]
     fits = [want is None or want is got for want, got in zip(wanted, found, strict=False)]
     if len(found) != len(wanted) or not all(fits):

@@ -67,7 +67,7 @@ class StepArray:
         return len(self._elements)
 
     def write(self, index: int, value: Any) -> None:
-        """Puts an element in.
+        """Put an element in.
 
         Raises:
             InvalidArgumentError: for an index outside, another shape, or an element that is there already.
@@ -166,7 +166,7 @@ class StepArray:
         return out
 
     def gradient(self, source: str) -> StepArray:
-        """The array of its gradients, the same one for each ``source``."""
+        """Return the array of its gradients, the same one for each ``source``."""
         with self._lock:
             if source not in self._gradients:
                 made = StepArray(
@@ -196,7 +196,7 @@ class StepStack:
         self._lock = threading.Lock()
 
     def push(self, value: Any) -> None:
-        """Puts an element on.
+        """Put an element on.
 
         Raises:
             InvalidArgumentError: if it is full.
@@ -207,7 +207,7 @@ class StepStack:
             self._elements.append(value)
 
     def pop(self) -> Any:
-        """Takes the last one.
+        """Take the last one.
 
         Raises:
             InvalidArgumentError: if there is none.

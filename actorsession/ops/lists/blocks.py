@@ -43,14 +43,14 @@ __all__ = [
 
 
 def rows_of(values: Any, what: str) -> list[Any]:
-    """The items along the first axis, as kernels give them: scalars where they have rank 0."""
+    """Return the items along the first axis, as kernels give them: scalars where they have rank 0."""
     if not np.ndim(values):
         raise InvalidArgumentError(f"{what}: a scalar has no items to make a list of")
     return list(values)
 
 
 def rest_of(item: Tensor) -> Any:
-    """The shape of the items along the first axis of a tensor."""
+    """Return the shape of the items along the first axis of a tensor."""
     if item.shape.sizes and item.shape[1:].is_fully_defined():
         return TensorShape(item.shape[1:])
     return strided_slice(shape(item), [1], [0], end_mask=1)
@@ -66,7 +66,7 @@ def tensor_list_stack(
     element_shape: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The elements of a list as one tensor, along a new first axis.
+    """Return the elements of a list as one tensor, along a new first axis.
 
     Args:
         input_handle: the list.
@@ -81,7 +81,7 @@ def tensor_list_stack(
 
 
 def tensor_list_from_tensor(tensor: Any, element_shape: Any, name: str | None = None) -> Tensor:
-    """The items along the first axis of a tensor as a list; arguments as ``tensor_list_stack``."""
+    """Return the items along the first axis of a tensor as a list; arguments as ``tensor_list_stack``."""
     value = convert_to_tensor(tensor)
     inputs = [value, element_shape_operand(element_shape, value.graph)]
     return make_one("TensorListFromTensor", inputs, {"element_dtype": value.dtype}, name)
@@ -168,7 +168,7 @@ def tensor_list_gather(
     element_shape: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The elements at some places as one tensor; arguments as ``tensor_list_stack``."""
+    """Return the elements at some places as one tensor; arguments as ``tensor_list_stack``."""
     graph = input_handle.graph
     inputs = [
         input_handle,

@@ -118,7 +118,7 @@ define("TensorListReserve", _infer_new, _reserve_kernel, NOT_DIFFERENTIABLE, siz
 
 
 def tensor_list_push_back(input_handle: Tensor, tensor: Any, name: str | None = None) -> Tensor:
-    """The list with ``tensor`` behind its elements."""
+    """Return the list with ``tensor`` behind its elements."""
     item = convert_to_tensor(tensor, graph=input_handle.graph)
     attrs = {"element_dtype": item.dtype}
     return make_one("TensorListPushBack", [input_handle, item], attrs, name)
@@ -127,7 +127,7 @@ def tensor_list_push_back(input_handle: Tensor, tensor: Any, name: str | None = 
 def tensor_list_pop_back(
     input_handle: Tensor, element_dtype: Any, name: str | None = None, element_shape: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """The list without its last element, and that element."""
+    """Return the list without its last element, and that element."""
     inputs = [input_handle, element_shape_operand(element_shape, input_handle.graph)]
     attrs = {"element_dtype": as_dtype(element_dtype)}
     op = make("TensorListPopBack", inputs, attrs, name)
@@ -183,12 +183,12 @@ define("TensorListPopBack", _infer_pop, _pop_kernel, _pop_gradient)
 
 
 def tensor_list_length(input_handle: Tensor, name: str | None = None) -> Tensor:
-    """The number of elements, an int32 scalar."""
+    """Return the number of elements, an int32 scalar."""
     return make_one("TensorListLength", [input_handle], None, name)
 
 
 def tensor_list_resize(input_handle: Tensor, size: Any, name: str | None = None) -> Tensor:
-    """The list with elements cut off, or added that were not set, so that there are ``size``."""
+    """Return the list with elements cut off, or added that were not set, so that there are ``size``."""
     count = convert_to_tensor(size, graph=input_handle.graph)
     return make_one("TensorListResize", [input_handle, count], None, name)
 
@@ -222,7 +222,7 @@ def _infer_resize(ctx: InferContext) -> list[TensorSpec]:
 
 
 def resized(given: TensorList, count: int) -> TensorList:
-    """The list with a number of elements; see ``tensor_list_resize``."""
+    """Return the list with a number of elements; see ``tensor_list_resize``."""
     if count < 0:
         raise InvalidArgumentError(f"a list of {count} elements was asked for")
     items = given.items
@@ -264,7 +264,7 @@ def tensor_list_set_item(
     resize_if_index_out_of_bounds: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The list with another element at a place.
+    """Return the list with another element at a place.
 
     Args:
         input_handle: the list.
@@ -290,7 +290,7 @@ def tensor_list_get_item(
     element_shape: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The element at a place; zeros if it was never set and its shape is known."""
+    """Return the element at a place; zeros if it was never set and its shape is known."""
     graph = input_handle.graph
     inputs = [
         input_handle,

@@ -38,7 +38,7 @@ Grads = Sequence["Tensor | None"]
 
 
 def element_shape_operand(given: Any, graph: Any) -> Tensor:
-    """What is known of the shapes of elements as the operand that ops take: -1 for what is unknown."""
+    """Return what is known of the shapes of elements as the operand that ops take: -1 for what is unknown."""
     if isinstance(given, Tensor):
         return given
     known = given if isinstance(given, TensorShape) else TensorShape(given)
@@ -47,7 +47,7 @@ def element_shape_operand(given: Any, graph: Any) -> Tensor:
 
 
 def _as_shape(value: Any) -> TensorShape:
-    """What the value of such an operand says."""
+    """Return what the value of such an operand says."""
     if not value.ndim:
         if value == -1:
             return unknown_shape
@@ -56,7 +56,7 @@ def _as_shape(value: Any) -> TensorShape:
 
 
 def known_shape(ctx: InferContext, index: int) -> TensorShape:
-    """What an element shape says that is known while the graph is built."""
+    """Return what an element shape says that is known while the graph is built."""
     found = ctx.constant(index)
     if found is not None:
         return _as_shape(found)
@@ -90,7 +90,7 @@ def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, An
 
 
 def require_list(ctx: InferContext, *operands: int) -> None:
-    """Checks that operands are lists.
+    """Check that operands are lists.
 
     Raises:
         TypeError: for another dtype.
@@ -107,14 +107,14 @@ def require_list(ctx: InferContext, *operands: int) -> None:
 
 
 def require_elements(ctx: InferContext, index: int) -> None:
-    """Checks that an operand is of the element dtype that the node names; TypeError otherwise."""
+    """Check that an operand is of the element dtype that the node names; TypeError otherwise."""
     wanted, found = ctx.attrs["element_dtype"], ctx.inputs[index].dtype
     if found is not wanted:
         raise TypeError(f"{ctx.op}: input {index} is of the list's {wanted.name}, got {found.name}")
 
 
 def require_int_scalars(ctx: InferContext, *operands: int) -> None:
-    """Checks that operands are int32 scalars; TypeError or ValueError otherwise."""
+    """Check that operands are int32 scalars; TypeError or ValueError otherwise."""
     for i in operands:
         spec = ctx.inputs[i]
         if spec.dtype not in (int32, int64):
@@ -124,7 +124,7 @@ def require_int_scalars(ctx: InferContext, *operands: int) -> None:
 
 
 def of_dtype(given: TensorList, dtype: DType) -> TensorList:
-    """The list if its elements are of ``dtype``; InvalidArgumentError otherwise."""
+    """Return the list if its elements are of ``dtype``; InvalidArgumentError otherwise."""
     if given.element_dtype is not dtype:
         if given.element_dtype is None:
             return TensorList(dtype, given.element_shape, given.items)
@@ -144,7 +144,7 @@ def define(
     makes_lists: bool = True,
     sized_by: Container[int] = (),
 ) -> None:
-    """Registers an op type; one that makes lists shares memory with what it puts into them."""
+    """Register an op type; one that makes lists shares memory with what it puts into them."""
     register(
         OpDef(
             name=name, infer=infer, kernel=kernel, gradient=gradient,
@@ -155,5 +155,5 @@ def define(
 
 
 def shape_of(item: Tensor) -> Any:
-    """The shape of a tensor, as what is known of it if that is all."""
+    """Return the shape of a tensor, as what is known of it if that is all."""
     return item.shape if item.shape.is_fully_defined() or item.dtype is variant else shape(item)

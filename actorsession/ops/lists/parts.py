@@ -37,7 +37,7 @@ __all__ = ["tensor_list_concat", "tensor_list_split"]
 def tensor_list_concat(
     input_handle: Tensor, element_dtype: Any, element_shape: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The elements of a list behind each other along their first axis, and how long each was.
+    """Return the elements of a list behind each other along their first axis, and how long each was.
 
     Arguments as ``tensor_list_stack``; ``element_shape`` has a first axis of unknown extent.
     """

@@ -62,7 +62,7 @@ class PersistentVector:
         yield from self._tail
 
     def __getitem__(self, index: int) -> Any:
-        """The item at an index from 0 to the length.
+        """Return the item at an index from 0 to the length.
 
         Raises:
             IndexError: for any other index.

@@ -43,7 +43,7 @@ def zero_of(tensor: Tensor) -> Tensor:
 
 
 def add_lists(lists: Sequence[Tensor]) -> Tensor:
-    """The list of the sums of what stands at each place of lists of one length.
+    """Return the list of the sums of what stands at each place of lists of one length.
 
     One that is nothing but an element in a list of zeros, as gradients of readers are, costs the rest of the
     list no addition.

@@ -149,7 +149,7 @@ class TensorArray(Composite):
     # -- one element ---------------------------------------------------------------------------
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The element at a place; zeros if it was never written.
+        """Return the element at a place; zeros if it was never written.
 
         Args:
             index: an int32 scalar.
@@ -160,7 +160,7 @@ class TensorArray(Composite):
         )
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """The array with another element at a place.
+        """Return the array with another element at a place.
 
         Args:
             index: an int32 scalar.
@@ -182,7 +182,7 @@ class TensorArray(Composite):
     # -- many ----------------------------------------------------------------------------------
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements along a new first axis."""
+        """Return all elements along a new first axis."""
         return tensor_list_stack(
             self._flow, self._dtype, self._static_size(), self.element_shape,
             name or "TensorArrayV2Stack",
@@ -195,19 +195,19 @@ class TensorArray(Composite):
         return -1 if known is None else int(known)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """The elements at some places along a new first axis; ``indices`` is an int32 vector."""
+        """Return the elements at some places along a new first axis; ``indices`` is an int32 vector."""
         return tensor_list_gather(
             self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayV2Gather"
         )
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements behind each other along their first axis."""
+        """Return all elements behind each other along their first axis."""
         dims = self.element_shape.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims[1:]])
         return tensor_list_concat(self._flow, self._dtype, shape, name or "TensorArrayV2Concat")[0]
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """The array of the items along the first axis of a tensor, whose number it then has.
+        """Return the array of the items along the first axis of a tensor, whose number it then has.
 
         Raises:
             TypeError: for a value of another dtype.
@@ -220,7 +220,7 @@ class TensorArray(Composite):
         return self._with(tensor_list_from_tensor(items, known, name or "TensorArrayUnstack"))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """The array with the items along the first axis of a tensor at some places.
+        """Return the array with the items along the first axis of a tensor at some places.
 
         Args:
             indices: an int32 vector, a place for each item.
@@ -240,7 +240,7 @@ class TensorArray(Composite):
         )
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """The array of parts of a tensor along its first axis.
+        """Return the array of parts of a tensor along its first axis.
 
         Args:
             value: the tensor.
@@ -265,13 +265,13 @@ class TensorArray(Composite):
     # -- the rest ------------------------------------------------------------------------------
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements there are."""
+        """Return how many elements there are."""
         if self._size is not None and not self._dynamic_size:
             return self._size
         return tensor_list_length(self._flow, name or "TensorArrayV2Size")
 
     def identity(self) -> TensorArray:
-        """The same array, by an operation of its own."""
+        """Return the same array, by an operation of its own."""
         return self._with(make_one("Identity", [self._flow]))
 
     def close(self, name: str | None = None) -> Operation:
@@ -296,6 +296,6 @@ def _without_first(shape: TensorShape, what: str) -> TensorShape:
 
 
 def _rest_of(items: Tensor) -> Tensor:
-    """The shape of items as it is when the step runs."""
+    """Return the shape of items as it is when the step runs."""
     whole = make_one("Shape", [items])
     return whole[1:]

@@ -25,7 +25,7 @@ __all__ = ["TensorList", "added", "empty_list", "fits", "new_list", "sum_of", "z
 
 
 def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
-    """Whether a value of some shape is what a static shape allows.
+    """Return whether a value of some shape is what a static shape allows.
 
     As ``is_compatible_with``, without a shape made of the value's: gradients of loops ask for each item of
     each iteration.
@@ -74,13 +74,13 @@ class TensorList:
         return TensorList(self.element_dtype, self.element_shape, items)
 
     def appended(self, item: Any) -> TensorList:
-        """The list with one more item."""
+        """Return the list with one more item."""
         if self.element_shape.sizes is not None:
             self.check(item)
         return TensorList(self.element_dtype, self.element_shape, self.items.append(item))
 
     def check(self, item: Any) -> None:
-        """Refuses an item of a shape that the list does not take with InvalidArgumentError."""
+        """Refuse an item of a shape that the list does not take with InvalidArgumentError."""
         if not fits(self.element_shape, np.shape(item)):
             raise InvalidArgumentError(
                 f"a list of elements of shape {self.element_shape} does not take one of shape "
@@ -117,7 +117,7 @@ class TensorList:
         return found
 
     def zeros(self, shape: TensorShape) -> Any:
-        """What stands for an item that was never set, given what its reader knows of its shape.
+        """Return what stands for an item that was never set, given what its reader knows of its shape.
 
         Raises:
             InvalidArgumentError: if that and the list's own shape contradict each other or leave it open.
@@ -169,12 +169,12 @@ class TensorList:
     # -- travelling ----------------------------------------------------------------------------
 
     def to_wire(self) -> list[Any]:
-        """The list as plain values."""
+        """Return the list as plain values."""
         return [self.element_dtype, self.element_shape, list(self.items)]
 
     @classmethod
     def from_wire(cls, value: Any) -> TensorList:
-        """Reads what ``to_wire`` made.
+        """Read what ``to_wire`` made.
 
         Raises:
             ProtocolError: for any other form.
@@ -226,7 +226,7 @@ GENERATED_CODE_NAMES.fill("NO_ITEMS", empty_list(None))
 
 
 def sum_of(lists: Sequence[TensorList]) -> TensorList:
-    """The list of the sums of what stands at each place; what was never set counts as zero.
+    """Return the list of the sums of what stands at each place; what was never set counts as zero.
 
     Raises:
         InvalidArgumentError: if the lists differ in length or the shapes at a place do.
@@ -241,7 +241,7 @@ def sum_of(lists: Sequence[TensorList]) -> TensorList:
 
 
 def added(column: Sequence[Any]) -> Any:
-    """The sum of items, where ``None`` counts as zero.
+    """Return the sum of items, where ``None`` counts as zero.
 
     Raises:
         InvalidArgumentError: if they differ in shape.

@@ -56,7 +56,7 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> AccidentalHits:
-    """Finds the classes of a sample that are true for an example.
+    """Find the classes of a sample that are true for an example.
 
     Args:
         true_classes: int64, shape ``[batch, num_true]``.

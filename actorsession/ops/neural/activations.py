@@ -23,7 +23,7 @@ __all__ = ["elu", "relu", "relu6", "sigmoid", "softplus", "tanh"]
 
 
 def tanh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic tangent, element by element."""
+    """Return the hyperbolic tangent, element by element."""
     return unary("Tanh", x, name)
 
 
@@ -262,7 +262,7 @@ def _from_result(grad_op: str) -> Gradient:
 
 
 def _from_gradient(grad_op: str) -> Gradient:
-    """The same where the op takes the incoming gradient first."""
+    """Return the same where the op takes the incoming gradient first."""
     return lambda op, grad: [make_one(grad_op, [grad, op.outputs[0]])]
 
 

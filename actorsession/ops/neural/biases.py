@@ -46,7 +46,7 @@ def bias_add(
 
 
 def bias_add_grad(grad: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """The sum over all axes but that of the channels: the gradient of a bias."""
+    """Return the sum over all axes but that of the channels: the gradient of a bias."""
     attrs = {"data_format": _data_format(data_format)}
     return make_of("BiasAddGrad", {"grad": grad}, attrs, name)
 

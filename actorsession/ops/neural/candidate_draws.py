@@ -114,7 +114,7 @@ def different_classes(
 
 
 def expected_counts(chance: Array, count: int, tries: int) -> Array:
-    """How often classes of such chances are expected in a sample."""
+    """Return how often classes of such chances are expected in a sample."""
     if tries == count:
         return (chance * count).astype(np.float32)
     # 1 - (1 - chance)**tries, without losing the digits of small chances.

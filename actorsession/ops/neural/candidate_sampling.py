@@ -189,7 +189,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Gives all classes below ``num_sampled``, each expected once: for tests of sampled losses.
+    """Give all classes below ``num_sampled``, each expected once: for tests of sampled losses.
 
     Arguments as ``uniform_candidate_sampler``.
     """
@@ -206,7 +206,7 @@ def sampler(
     name: str | None,
     **attrs: Any,
 ) -> Candidates:
-    """Adds a node that draws; arguments as ``uniform_candidate_sampler``, and further attributes."""
+    """Add a node that draws; arguments as ``uniform_candidate_sampler``, and further attributes."""
     classes = convert_to_tensor(true_classes, int64)
     given = {
         "num_true": int(num_true), "num_sampled": int(num_sampled), "unique": bool(unique), **attrs,
@@ -216,7 +216,7 @@ def sampler(
 
 
 def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
-    """The attributes that say how a node beside ``classes`` is seeded."""
+    """Return the attributes that say how a node beside ``classes`` is seeded."""
     first, second = get_seed(seed, classes.graph)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -225,7 +225,7 @@ def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
 
 
 def infer_true_classes(ctx: InferContext) -> TensorShape:
-    """The shape of the true classes, once it is known to fit.
+    """Return the shape of the true classes, once it is known to fit.
 
     Raises:
         TypeError: if they are not int64.
@@ -245,7 +245,7 @@ def infer_true_classes(ctx: InferContext) -> TensorShape:
 
 
 def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
-    """The types of what a sampler gives, once its operand and attributes are known to be right."""
+    """Return the types of what a sampler gives, once its operand and attributes are known to be right."""
     shape, count = infer_true_classes(ctx), ctx.attrs["num_sampled"]
     for name in ("num_sampled", "range_max"):
         if ctx.attrs.get(name, 1) < 1:
@@ -258,7 +258,7 @@ def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
 
 
 def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = None) -> None:
-    """Refuses true classes of another shape, or not in [0, below).
+    """Refuse true classes of another shape, or not in [0, below).
 
     Raises:
         InvalidArgumentError: saying what was found.

@@ -54,7 +54,7 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """The cross entropy between two distributions over classes; nothing flows back into ``labels``.
+    """Return the cross entropy between two distributions over classes; nothing flows back into ``labels``.
 
     Args:
         labels: probabilities of the classes, of the shape of ``logits``.
@@ -80,7 +80,7 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """The same as ``softmax_cross_entropy_with_logits``, but with a gradient for ``labels``."""
+    """Return the same as ``softmax_cross_entropy_with_logits``, but with a gradient for ``labels``."""
     if axis is not None and dim is not None:
         raise ValueError("dim is the older name of axis; give one of them")
     axis = dim if axis is None else axis
@@ -107,7 +107,7 @@ def _check_both(labels: Any, logits: Any) -> None:
 
 
 def _last_behind(value: Tensor, axis: int) -> list[int]:
-    """The order that puts an axis last and leaves the others as they are."""
+    """Return the order that puts an axis last and leaves the others as they are."""
     known = value.shape.rank
     if known is None:
         raise ValueError("an axis other than the last needs logits of known rank")
@@ -196,7 +196,7 @@ def _check_classes(logits: Any) -> None:
 
 
 def _backprop(op: Operation, loss: Tensor | None, back: Tensor | None) -> Tensor | None:
-    """The gradient by the logits: that of the loss was computed with it."""
+    """Return the gradient by the logits: that of the loss was computed with it."""
     parts = []
     if loss is not None:
         parts.append(expand_dims(loss, -1) * op.outputs[1])
@@ -237,7 +237,7 @@ register(
 def sparse_softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """The cross entropy where each label is one class.
+    """Return the cross entropy where each label is one class.
 
     Args:
         labels: int32 or int64, the classes; of the shape of ``logits`` without the last axis.
@@ -373,7 +373,7 @@ register(
 def sigmoid_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """The cross entropy of independent yes-or-no classes.
+    """Return the cross entropy of independent yes-or-no classes.
 
     Args:
         labels: probabilities, of the dtype and shape of ``logits``.

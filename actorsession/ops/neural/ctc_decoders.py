@@ -39,7 +39,7 @@ __all__ = ["ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
 ) -> tuple[list[SparseTensor], Tensor]:
-    """The labels that are best at each time, without blanks.
+    """Return the labels that are best at each time, without blanks.
 
     Args:
         inputs: float32 or float64 of shape ``[time, batch, classes]``.
@@ -69,7 +69,7 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """The most likely sequences of labels, over all ways to align them with the input.
+    """Return the most likely sequences of labels, over all ways to align them with the input.
 
     Args:
         inputs: float32 or float64 of shape ``[time, batch, classes]``, before the softmax.
@@ -110,7 +110,7 @@ def _operands(inputs: Any, lengths: Any) -> list[Tensor]:
 
 
 def _checked(ctx: InferContext) -> Dim:
-    """The size of the batch, once the operands are known to be right."""
+    """Return the size of the batch, once the operands are known to be right."""
     inputs, lengths = ctx.inputs
     if inputs.dtype not in (float32, float64) or lengths.dtype is not int32:
         raise TypeError(
@@ -223,7 +223,7 @@ def _start() -> _Beams:
 
 
 def _stepped(beams: _Beams, scores: Array, width: int, tree: list[tuple[int, int]]) -> _Beams:
-    """The best beginnings a time later.
+    """Return the best beginnings a time later.
 
     Args:
         beams: those before.
@@ -267,7 +267,7 @@ def _stepped(beams: _Beams, scores: Array, width: int, tree: list[tuple[int, int
 
 
 def _path(tree: list[tuple[int, int]], node: int, merges: bool) -> list[int]:
-    """The labels on the way to a node."""
+    """Return the labels on the way to a node."""
     labels: list[int] = []
     before = -1
     while node > 0:

@@ -36,7 +36,7 @@ def ctc_loss(
     time_major: bool = True,
     logits: Any = None,
 ) -> Tensor:
-    """How unlikely sequences of labels are, over all ways to align them with the input.
+    """Return how unlikely sequences of labels are, over all ways to align them with the input.
 
     The last class is the blank that stands between labels.
 
@@ -154,7 +154,7 @@ def _check_values(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
 
 
 def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]:
-    """The labels of each sequence; classes from the blank on end it."""
+    """Return the labels of each sequence; classes from the blank on end it."""
     found = []
     for row in range(batch):
         labels = values[indices[:, 0] == row]
@@ -176,7 +176,7 @@ def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]
 
 
 def _late(sequences: list[Array], lengths: Any, ignores: bool) -> Array:
-    """Which sequences have more labels than time."""
+    """Return which sequences have more labels than time."""
     sizes = np.array([len(labels) for labels in sequences], np.int64)
     late = np.asarray(sizes > lengths)
     if late.any() and not ignores:
@@ -189,7 +189,7 @@ def _late(sequences: list[Array], lengths: Any, ignores: bool) -> Array:
 
 
 def _targets(sequences: list[Array], blank: int, late: Array, collapse: bool) -> _Targets:
-    """The states of sequences, in which equal labels in a row may be made one."""
+    """Return the states of sequences, in which equal labels in a row may be made one."""
     rows = sequences
     if collapse:
         rows = [labels[np.append(True, labels[1:] != labels[:-1])] for labels in sequences]
@@ -209,7 +209,7 @@ def _log_softmax(x: Any) -> Any:
 
 
 def _moved(states: Array, by: int) -> Array:
-    """Logarithms as seen from so many states further; nothing is there."""
+    """Logarithm as seen from so many states further; nothing is there."""
     out = np.full_like(states, -np.inf)
     if by < states.shape[1]:
         out[:, by:] = states[:, : states.shape[1] - by]
@@ -217,14 +217,15 @@ def _moved(states: Array, by: int) -> Array:
 
 
 def _stepped(before: Array, stays: Array, skips: Array) -> Array:
-    """The likelihoods of states from those a step before, by which states stay and which skip a blank."""
+    """Return the likelihoods of states from those a step before, by which states stay and which skip a
+    blank."""
     found = np.where(stays, before, -np.inf)
     found = np.logaddexp(found, _moved(before, 1))
     return np.asarray(np.logaddexp(found, np.where(skips, _moved(before, 2), -np.inf)))
 
 
 def _forward(scores: Array, stays: Array, skips: Array) -> Array:
-    """The likelihood of having come to each state at each time, what is seen then included."""
+    """Return the likelihood of having come to each state at each time, what is seen then included."""
     out = np.full_like(scores, -np.inf)
     out[0, :, :2] = scores[0, :, :2]
     for t in range(1, len(scores)):
@@ -233,7 +234,7 @@ def _forward(scores: Array, stays: Array, skips: Array) -> Array:
 
 
 def _backward(scores: Array, counts: Array, lengths: Array, stays: Array, skips: Array) -> Array:
-    """The likelihood of coming to an end from each state at each time, what is seen then left out."""
+    """Return the likelihood of coming to an end from each state at each time, what is seen then left out."""
     out = np.full_like(scores, -np.inf)
     states = np.arange(scores.shape[2])
     last = (states < counts[:, np.newaxis]) & (states >= counts[:, np.newaxis] - 2)
@@ -258,7 +259,7 @@ def _moved_flags(skips: Array) -> Array:
 
 
 def _losses(inputs: Any, targets: _Targets, lengths: Any, merges: bool) -> tuple[Array, Array]:
-    """The losses of a batch and their gradient, in float64."""
+    """Return the losses of a batch and their gradient, in float64."""
     blank, states = inputs.shape[2] - 1, targets.states
     chances = _log_softmax(inputs)
     rows = np.arange(len(states))[:, np.newaxis]
@@ -279,7 +280,7 @@ def _losses(inputs: Any, targets: _Targets, lengths: Any, merges: bool) -> tuple
 
 
 def _gradient(chances: Array, both: Array, states: Array, total: Array, lengths: Any) -> Array:
-    """The chances of classes, less how often each is met on the ways that lead to the labels."""
+    """Return the chances of classes, less how often each is met on the ways that lead to the labels."""
     possible = np.isfinite(total)
     met = np.zeros_like(chances)
     share = np.exp(both - np.where(possible, total, 0)[:, np.newaxis])

@@ -50,7 +50,7 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
-    """The rows of a table with the given ids.
+    """Return the rows of a table with the given ids.
 
     Args:
         params: a tensor, a variable, or a list of them that are the table together.
@@ -91,12 +91,12 @@ def _parts(params: Any) -> list[Any]:
 
 
 def _place(part: Any) -> Any:
-    """The operation that a lookup stands beside."""
+    """Return the operation that a lookup stands beside."""
     return part.op
 
 
 def _looked_up(parts: Sequence[Any], ids: Tensor, strategy: str) -> Tensor:
-    """The rows of several parts, each looked up where the part is, in the order of the ids."""
+    """Return the rows of several parts, each looked up where the part is, in the order of the ids."""
     flat = reshape(ids, [-1])
     assigned, inside = _dealt(parts, flat, strategy)
     count = len(parts)
@@ -122,7 +122,7 @@ def _row_shape(parts: Sequence[Any]) -> TensorShape:
 
 
 def _dealt(parts: Sequence[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
-    """Which part each id belongs to, and its number there."""
+    """Return which part each id belongs to, and its number there."""
     count = len(parts)
     if strategy == "mod":
         return cast(flat % count, int32), flat // count

@@ -72,7 +72,7 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """What flows back through ``fake_quant_with_min_max_args``; arguments as there."""
+    """Return what flows back through ``fake_quant_with_min_max_args``; arguments as there."""
     attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
     given = {"gradients": gradients, "inputs": inputs}
     return _one("FakeQuantWithMinMaxArgsGradient", given, attrs, name)
@@ -109,7 +109,7 @@ def fake_quant_with_min_max_vars_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What flows back through ``fake_quant_with_min_max_vars`` to numbers and both ends."""
+    """Return what flows back through ``fake_quant_with_min_max_vars`` to numbers and both ends."""
     given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
     return _three("FakeQuantWithMinMaxVarsGradient", given, num_bits, narrow_range, name)
 
@@ -137,7 +137,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What flows back through ``fake_quant_with_min_max_vars_per_channel``."""
+    """Return what flows back through ``fake_quant_with_min_max_vars_per_channel``."""
     given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
     op_type = "FakeQuantWithMinMaxVarsPerChannelGradient"
     return _three(op_type, given, num_bits, narrow_range, name)
@@ -170,7 +170,8 @@ def _three(
 
 
 def _checked(ctx: InferContext, numbers: int) -> TensorSpec:
-    """The type of the numbers, the first operands of one shape, once all operands are known to be right."""
+    """Return the type of the numbers, the first operands of one shape, once all operands are known to be
+    right."""
     names = [spec.dtype.name for spec in ctx.inputs]
     if any(spec.dtype is not float32 for spec in ctx.inputs):
         raise TypeError(f"{ctx.op} takes float32, got {', '.join(names)}")
@@ -190,7 +191,7 @@ def _checked(ctx: InferContext, numbers: int) -> TensorSpec:
 
 
 def _ends(ctx: InferContext, numbers: TensorSpec, first: int) -> TensorSpec:
-    """The type of the ends of ranges."""
+    """Return the type of the ends of ranges."""
     ends = ctx.inputs[first:]
     wanted = scalar_shape
     if "PerChannel" in ctx.op:
@@ -219,7 +220,7 @@ def _infer_numbers(count: int, ends: bool) -> Any:
 
 
 def _moved(ctx: KernelContext, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """The ends of ranges, moved so that 0 is a step, and how long a step is."""
+    """Return the ends of ranges, moved so that 0 is a step, and how long a step is."""
     one = np.float32(1)
     least = one if ctx.attrs["narrow_range"] else np.float32(0)
     most = np.float32((1 << ctx.attrs["num_bits"]) - 1)
@@ -247,7 +248,7 @@ def _quantised(ctx: KernelContext, x: Any, low: Any, high: Any) -> Any:
 
 
 def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """What flows to numbers, and what would go to the lower and to the upper end."""
+    """Return what flows to numbers, and what would go to the lower and to the upper end."""
     empty = (low == 0) & (high == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         first, last, _ = _moved(ctx, low, high)

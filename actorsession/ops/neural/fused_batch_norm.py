@@ -83,7 +83,7 @@ def fused_batch_norm(
 
 
 def _vectors(images: Tensor, **values: Any) -> list[Tensor]:
-    """The numbers of each channel as tensors, empty for ``None``."""
+    """Return the numbers of each channel as tensors, empty for ``None``."""
     wide = float32 if images.dtype in (float16, bfloat16) else images.dtype
     return [
         constant(np.zeros(0, wide.np_dtype), graph=images.graph)
@@ -101,7 +101,7 @@ def _formats(op: str) -> tuple[str, ...]:
 
 
 def _check(ctx: InferContext, images: Sequence[int], vectors: Sequence[int]) -> TensorShape:
-    """The shape of the images, once everything fits to their channels as far as is known."""
+    """Return the shape of the images, once everything fits to their channels as far as is known."""
     data_format = ctx.attrs["data_format"]
     if data_format not in _formats(ctx.op):
         raise ValueError(
@@ -163,7 +163,7 @@ def _check_values(rank: int, images: Array, channels: int, *vectors: Array) -> N
 
 
 def _sums(flat: Array) -> Array:
-    """The sum of each column: as a product, which numpy's sum is several times slower than."""
+    """Return the sum of each column: as a product, which numpy's sum is several times slower than."""
     sums: Array = np.ones(len(flat), flat.dtype) @ flat
     return sums
 

@@ -60,7 +60,7 @@ def _cast(x: Tensor, like: Tensor) -> Tensor:
 
 
 def second_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    """The gradient of ``FusedBatchNormGrad`` by gradient, images and scale; none by the statistics."""
+    """Return the gradient of ``FusedBatchNormGrad`` by gradient, images and scale; none by the statistics."""
     upon, images, scale, mean, variance, *rest = op.inputs
     layout = op.attrs["data_format"]
     axes = _Channels(channel_axis(layout, len(layout)) == 1, len(layout))

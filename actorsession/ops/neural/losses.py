@@ -60,7 +60,7 @@ __all__ = [
 def _pair(
     base: str, labels: Any, values: Any, scope: str | None, what: str = "predictions"
 ) -> Iterator[tuple[Tensor, Tensor, str]]:
-    """Enters the name scope with labels and predictions as float32 tensors of one shape.
+    """Enter the name scope with labels and predictions as float32 tensors of one shape.
 
     Raises:
         ValueError: if one is ``None``, or the shapes differ.
@@ -154,7 +154,7 @@ def log_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy of labels and predicted probabilities.
+    """Return the cross entropy of labels and predicted probabilities.
 
     Arguments as ``absolute_difference``; ``epsilon`` is added inside of the logarithms.
     """
@@ -215,7 +215,7 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """How far differences between elements of one example are from those of the labels.
+    """Return how far differences between elements of one example are from those of the labels.
 
     Within each example of a batch, the mean over all pairs of elements of ``((p_i - p_j) - (l_i -
     l_j)) ** 2``; the sum of that over the batch.
@@ -260,7 +260,7 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy of independent yes-or-no classes; see ``nn``.
+    """Return the cross entropy of independent yes-or-no classes; see ``nn``.
 
     Args:
         multi_class_labels: 0 or 1, of the shape of ``logits``.
@@ -296,7 +296,7 @@ def softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy between distributions over classes, the last axis.
+    """Return the cross entropy between distributions over classes, the last axis.
 
     Arguments as ``sigmoid_cross_entropy``; smoothing spreads its share evenly over all classes. Nothing
     flows back into the labels.
@@ -324,7 +324,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy where each label is one class.
+    """Return the cross entropy where each label is one class.
 
     Arguments as ``sigmoid_cross_entropy``. A last axis of extent 1 that labels or weights have beyond
     that shape is dropped, where the ranks are known while the graph is built.

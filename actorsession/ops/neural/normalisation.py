@@ -125,7 +125,7 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """What mean and variance over axes can be made of.
+    """Return what mean and variance over axes can be made of.
 
     Args:
         x: numbers.

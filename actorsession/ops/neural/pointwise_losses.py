@@ -21,7 +21,7 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """The sigmoid cross entropy with positive labels weighted.
+    """Return the sigmoid cross entropy with positive labels weighted.
 
     Args:
         labels: probabilities, of the dtype and shape of ``logits``.

@@ -70,7 +70,7 @@ def swish(features: Any, beta: Any = 1.0) -> Tensor:
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """The relu of ``features`` and of ``-features``, joined along an axis.
+    """Return the relu of ``features`` and of ``-features``, joined along an axis.
 
     Args:
         features: numbers of rank at least 1.

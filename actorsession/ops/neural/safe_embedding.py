@@ -96,7 +96,7 @@ def safe_embedding_lookup_sparse(
 
 
 def _checked_table(table: Any, weights: SparseTensor | None) -> Any:
-    """The parts of a table, of the dtype of weights if there are any."""
+    """Return the parts of a table, of the dtype of weights if there are any."""
     parts: Sequence[Any] = table if isinstance(table, (list, tuple)) else [table]
     dtype = None if weights is None else weights.dtype
     return [convert_to_tensor(part, dtype) if dtype is not None else part for part in parts]
@@ -105,7 +105,7 @@ def _checked_table(table: Any, weights: SparseTensor | None) -> Any:
 def _pruned(
     ids: SparseTensor, weights: SparseTensor | None, by_weight: bool
 ) -> tuple[SparseTensor, SparseTensor | None]:
-    """What counts: ids of at least 0, and among them those with a weight above 0."""
+    """Return what counts: ids of at least 0, and among them those with a weight above 0."""
     valid = greater_equal(ids.values, cast(convert_to_tensor(0, int64), ids.dtype))
     if weights is None:
         return sparse_retain(ids, valid), None

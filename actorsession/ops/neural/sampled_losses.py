@@ -86,7 +86,7 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> Tensor:
-    """The softmax cross entropy over the true classes and a sample; for training only.
+    """Return the softmax cross entropy over the true classes and a sample; for training only.
 
     Arguments as ``nce_loss``; ``seed`` is that of the sampler.
     """
@@ -146,7 +146,7 @@ def _sampled_logits(
 
 
 def _lowered(true: Tensor, sampled: Tensor, num_true: int, logits: Tensor) -> Tensor:
-    """The lowest number where a class of the sample is true for an example, and 0 elsewhere."""
+    """Return the lowest number where a class of the sample is true for an example, and 0 elsewhere."""
     hits = compute_accidental_hits(true, sampled, num_true)
     places = concat([reshape(cast(hits.indices, int64), [-1, 1]), reshape(hits.ids, [-1, 1])], 1)
     return scatter_nd(places, cast(hits.weights, logits.dtype), cast(shape(logits), int64))

@@ -38,7 +38,7 @@ _COST = 0.004
 
 
 def _row_max(x: Array) -> Array:
-    """The maximum of each row, as a column."""
+    """Return the maximum of each row, as a column."""
     if x.shape[1] <= _SHORT_ROW and x.shape[0] >= _MANY_ROWS:
         largest = np.maximum.reduce(x.T.copy(), axis=0)
     else:
@@ -60,7 +60,7 @@ def _ones(length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def row_sum(x: Array) -> Array:
-    """The sum of each row; BLAS is three to six times faster at it than numpy's own."""
+    """Return the sum of each row; BLAS is three to six times faster at it than numpy's own."""
     total: Array = x @ _ones(x.shape[1], x.dtype)
     return total
 
@@ -103,7 +103,7 @@ def softmax(
 def log_softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """The logarithm of ``softmax``, exact where that would underflow; see ``softmax``."""
+    """Return the logarithm of ``softmax``, exact where that would underflow; see ``softmax``."""
     return _along("LogSoftmax", logits, dim if axis is None else axis, name)
 
 
@@ -122,7 +122,7 @@ def _along(op_type: str, logits: Any, axis: int | None, name: str | None) -> Ten
 
 
 def _to_last(value: Tensor, axis: int) -> Any:
-    """The order that exchanges an axis with the last one; it is its own inverse."""
+    """Return the order that exchanges an axis with the last one; it is its own inverse."""
     known = value.shape.rank
     if known is not None:
         order = list(range(known))
@@ -158,13 +158,13 @@ def _log_softmax_rows(x: Array) -> Array:
 
 
 def _sum_last(x: Tensor) -> Tensor:
-    """The sum over the last axis, which stays as 1."""
+    """Return the sum over the last axis, which stays as 1."""
     last = constant([-1], graph=x.graph)
     return make_one("Sum", [x, last], {"keep_dims": True})
 
 
 def softmax_back(out: Tensor, grad: Tensor) -> Tensor:
-    """The gradient by the logits, given the softmax and its gradient."""
+    """Return the gradient by the logits, given the softmax and its gradient."""
     return (grad - _sum_last(grad * out)) * out
 
 
@@ -179,7 +179,7 @@ def _log_softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
 
 
 def softmax_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """The estimate in microseconds for an op that takes logits first."""
+    """Return the estimate in microseconds for an op that takes logits first."""
     return 5.0 + _COST * elements(inputs[0])
 
 

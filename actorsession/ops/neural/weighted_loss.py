@@ -40,7 +40,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All of them."""
+        """Return all of them."""
         return (
             cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
             cls.SUM_BY_NONZERO_WEIGHTS,
@@ -48,7 +48,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Refuses what is none of them.
+        """Refuse what is none of them.
 
         Raises:
             ValueError: for another value.
@@ -64,7 +64,7 @@ def compute_weighted_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The losses of elements times their weights, reduced to one.
+    """Return the losses of elements times their weights, reduced to one.
 
     Args:
         losses: numbers of any shape.
@@ -123,7 +123,7 @@ def present_elements(values: Tensor, weight: Tensor) -> Tensor:
 
 
 def fitted_weights(weight: Tensor, values: Tensor) -> Tensor:
-    """The weights, refused if they do not fit; in the shape of the values if that is not known yet.
+    """Return the weights, refused if they do not fit; in the shape of the values if that is not known yet.
 
     Raises:
         ValueError: if they can never fit.
@@ -147,13 +147,13 @@ def fitted_weights(weight: Tensor, values: Tensor) -> Tensor:
 
 
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Adds a loss to a collection of its graph; to none if ``loss_collection`` is ``None``."""
+    """Add a loss to a collection of its graph; to none if ``loss_collection`` is ``None``."""
     if loss_collection:
         loss.graph.add_to_collection(loss_collection, loss)
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """The losses that were collected in the default graph.
+    """Return the losses that were collected in the default graph.
 
     Args:
         scope: only those whose names match this pattern from the beginning.
@@ -163,14 +163,14 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """The regularisation losses that were collected in the default graph; see ``get_losses``."""
+    """Return the regularisation losses that were collected in the default graph; see ``get_losses``."""
     return list(get_collection(GraphKeys.REGULARIZATION_LOSSES, scope))
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """The sum of the regularisation losses, 0 if there are none; see ``get_losses``."""
+    """Return the sum of the regularisation losses, 0 if there are none; see ``get_losses``."""
     found = get_regularization_losses(scope)
     return arithmetic.add_n(found, name=name) if found else constant(0.0)
 
@@ -178,7 +178,7 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """The sum of the losses that were collected.
+    """Return the sum of the losses that were collected.
 
     Args:
         add_regularization_losses: whether those of the regularisation are added too.

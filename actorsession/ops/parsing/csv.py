@@ -43,7 +43,7 @@ def decode_csv(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
-    """The fields of records of comma-separated values, a tensor for each column.
+    """Return the fields of records of comma-separated values, a tensor for each column.
 
     Args:
         records: strings, each a record.
@@ -110,7 +110,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 
 
 def fields_of(record: bytes, separator: bytes, quotes: bool, most: int) -> list[bytes]:
-    """The fields of one record.
+    """Return the fields of one record.
 
     Args:
         record: the record.
@@ -196,7 +196,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 def _row(
     index: int, record: bytes, separator: bytes, quotes: bool, chosen: list[int], count: int
 ) -> list[bytes]:
-    """The fields that are wanted of one record."""
+    """Return the fields that are wanted of one record."""
     try:
         found = fields_of(record, separator, quotes, chosen[-1] + 1 if chosen else 0)
     except ValueError as exc:
@@ -218,7 +218,7 @@ def _column(
     empty: bytes,
     shape: tuple[int, ...],
 ) -> Any:
-    """The values of one column."""
+    """Return the values of one column."""
     missing = [i for i, text in enumerate(texts) if not text or text == empty]
     if missing and not getattr(default, "size", 1):
         raise InvalidArgumentError(
@@ -239,7 +239,7 @@ def _column(
 
 
 def _numbers(index: int, texts: Sequence[bytes], dtype: DType) -> Any:
-    """The numbers that texts say."""
+    """Return the numbers that texts say."""
     read: Callable[[bytes], Any] = float if dtype.is_floating else int
     try:
         # Python's own readers are quick and take the same, but for what is between digits.

@@ -65,7 +65,7 @@ class BatchReader:
         self._order: tuple[Head, ...] = ()
 
     def read(self, rows: Sequence[bytes]) -> list[list[Cell]] | list[Column]:
-        """What the examples have, by feature.
+        """Return what the examples have, by feature.
 
         Raises:
             ExampleError: for the first one that is no example or has a feature of another kind.
@@ -88,7 +88,8 @@ class BatchReader:
             raise ExampleError(row, exc) from exc
 
     def _read_together(self, rows: Sequence[bytes]) -> list[Column] | None:
-        """The same for many; nothing if numbers are damaged, which is said best when they are read singly."""
+        """Return the same for many; nothing if numbers are damaged, which is said best when they are read
+        singly."""
         data = b"".join((*rows, _PADDING))
         at, ends = _contents(rows, data)
         parts = Parts(len(self._kinds), len(rows))
@@ -111,7 +112,7 @@ class BatchReader:
     def _walk(
         self, rows: Sequence[bytes], data: bytes, at: Array, ends: Array, parts: Parts
     ) -> Array:
-        """Finds the features; which examples are left over."""
+        """Find the features; which examples are left over."""
         left = np.ones(len(rows), np.bool_)
         some = np.arange(len(rows))
         if not self._order:
@@ -131,7 +132,7 @@ class BatchReader:
     def _follow(
         self, order: Sequence[Head], data: bytes, at: Array, some: Array, parts: Parts
     ) -> Array:
-        """The positions behind the last feature that some examples have in an order."""
+        """Return the positions behind the last feature that some examples have in an order."""
         every = some.size == at.size
         row = slice(None) if every else some
         at, items, end = at[some], view_of(data, "<u8"), len(data) - len(_PADDING)
@@ -150,7 +151,7 @@ class BatchReader:
         return at
 
     def _learn(self, example: bytes, another: bool) -> None:
-        """Takes the order of an example for that of all, or puts what it has more into the one there is."""
+        """Take the order of an example for that of all, or puts what it has more into the one there is."""
         try:
             keys = list(dict.fromkeys(_keys(example)))
         except WireError:
@@ -180,7 +181,7 @@ class BatchReader:
 
 
 def _contents(rows: Sequence[bytes], data: bytes) -> tuple[Array, Array]:
-    """Where the features of each example begin and end, if they are all that it has.
+    """Return where the features of each example begin and end, if they are all that it has.
 
     What is not so ends before the beginning.
     """

@@ -25,7 +25,7 @@ LONGEST_KEY = 100
 
 
 def view_of(data: Any, kind: str) -> Array:
-    """The items of a kind that begin at each byte of a buffer."""
+    """Return the items of a kind that begin at each byte of a buffer."""
     dtype = np.dtype(kind)
     return np.ndarray((len(data) - dtype.itemsize + 1,), dtype, data, strides=(1,))
 
@@ -61,7 +61,7 @@ class Head:
         self._of_short_ones()
 
     def _of_short_ones(self) -> None:
-        """Says what the words of a beginning are whose lengths take a byte each.
+        """Say what the words of a beginning are whose lengths take a byte each.
 
         Of each word that is what is compared, what it is for a last length of 0, and what each byte of that
         adds. They stand in columns, below each other for many examples.
@@ -83,7 +83,7 @@ class Head:
         self._shift = np.uint64(8 * ((self._size - 1) % 8))
 
     def find(self, data: bytes, items: Array, at: Array) -> tuple[Array, Array, Array | None]:
-        """Which entries are of this key.
+        """Return which entries are of this key.
 
         Args:
             data: the bytes.

@@ -196,7 +196,7 @@ class _Plan:
         self.reader = BatchReader(keys, [KIND_OF[kind] for kind in [*self.sparse, *self.dense]])
 
     def parse(self, rows: list[bytes], names: list[bytes], defaults: list[Array]) -> list[Any]:
-        """All outputs for a batch."""
+        """Return all outputs for a batch."""
         columns = self._columns(rows, names)
         sparse: list[Any] = []
         dense: list[Any] = []
@@ -248,7 +248,7 @@ class _Plan:
         return fixed(column, dtype, sizes, default if default.size else None)
 
     def without_batch(self, found: list[Any]) -> list[Any]:
-        """The outputs for one example, without the axis of the batch."""
+        """Return the outputs for one example, without the axis of the batch."""
         count = len(self.sparse)
         places = [place[:, 1:].copy() for place in found[:count]]
         shapes = [shape[1:].copy() for shape in found[2 * count : 3 * count]]
@@ -262,7 +262,7 @@ def _known(sizes: Sequence[int | None]) -> tuple[int, ...]:
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """What usual features take: each some microseconds, and a fraction of one for each example."""
+    """Return what usual features take: each some microseconds, and a fraction of one for each example."""
     return 10 + (5 + 0.2 * elements(inputs[0])) * len(outputs)
 
 

@@ -84,7 +84,7 @@ class ExampleReader:
         self._lock = threading.Lock()
 
     def read(self, data: bytes, row: int, columns: Sequence[list[Cell]]) -> None:
-        """Puts what one example has into a row of each feature's column.
+        """Put what one example has into a row of each feature's column.
 
         Args:
             data: the example.
@@ -145,7 +145,7 @@ class ExampleReader:
     def _read_entry(
         self, data: bytes, pos: int, end: int, row: int, columns: Sequence[list[Cell]], place: int
     ) -> tuple[int, int]:
-        """Reads one entry as if it were the first; the place of the next and the position behind this one."""
+        """Read one entry as if it were the first; the place of the next and the position behind this one."""
         number, wire_type, at = read_tag(data, pos, end)
         if number != 1 or wire_type != BYTES:
             return place, skip(data, at, end, number, wire_type)
@@ -164,7 +164,7 @@ class ExampleReader:
         return place + 1, stop
 
     def _remember(self, key: bytes, head: bytes, slot: int, size: int, place: int) -> int:
-        """Remembers what an entry begins with; its place in the order."""
+        """Remember what an entry begins with; its place in the order."""
         found = self._places.get(key)
         if found is None:
             with self._lock:  # of two threads that see a key first, one gives it a place
@@ -190,7 +190,7 @@ def read_feature_lists(
     kinds: Sequence[int],
     found: dict[int, list[Cell]],
 ) -> None:
-    """Finds the lists with some keys in the ``FeatureLists`` between two positions.
+    """Find the lists with some keys in the ``FeatureLists`` between two positions.
 
     Args:
         data: the bytes.
@@ -232,7 +232,7 @@ def _messages(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _feature(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
-    """Which list a feature is, and where that begins and ends."""
+    """Return which list a feature is, and where that begins and ends."""
     kind = data[pos] >> 3
     if data[pos] & 7 != BYTES or kind not in KINDS:
         raise WireError(f"a feature at byte {pos} is none of the three lists")
@@ -240,7 +240,7 @@ def _feature(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
 
 
 def _entry(data: bytes, pos: int, end: int) -> tuple[bytes, int, int]:
-    """The key of an entry of a map, and where its value begins and ends."""
+    """Return the key of an entry of a map, and where its value begins and ends."""
     key, first, last = b"", end, end
     while pos < end:
         number, wire_type, pos = read_tag(data, pos, end)
@@ -259,7 +259,8 @@ def _entry(data: bytes, pos: int, end: int) -> tuple[bytes, int, int]:
 
 
 def list_cell(data: bytes, pos: int, end: int, kind: int) -> tuple[Cell, int]:
-    """What stands in a list, and where the values of it begin if they are all that comes until its end.
+    """Return what stands in a list, and where the values of it begin if they are all that comes until its
+    end.
 
     Args:
         data: the bytes.

@@ -34,7 +34,7 @@ def parse_example(
     name: str | None = None,
     example_names: Any = None,
 ) -> dict[str, Any]:
-    """The features of a batch of serialized ``Example`` messages.
+    """Return the features of a batch of serialized ``Example`` messages.
 
     Args:
         serialized: the messages, a vector of strings; a single string gives values without the axis of
@@ -69,7 +69,7 @@ def parse_single_example(
     name: str | None = None,
     example_names: Any = None,
 ) -> dict[str, Any]:
-    """The features of one serialized ``Example``; arguments and errors as ``parse_example``.
+    """Return the features of one serialized ``Example``; arguments and errors as ``parse_example``.
 
     Args:
         serialized: the message, a string.
@@ -97,7 +97,7 @@ def parse_single_example(
 
 
 def _with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
-    """The features, with an unknown first dimension where there is any number of blocks.
+    """Return the features, with an unknown first dimension where there is any number of blocks.
 
     Raises:
         ValueError: for a sequence that may not be missing, which no batch of examples can promise.
@@ -117,7 +117,7 @@ def _with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict[str, Any]:
-    """Adds the node; what is wanted by key."""
+    """Add the node; what is wanted by key."""
     graph = value.graph
     defaults = wanted.default_tensors(graph)
     with graph.name_scope(name or "ParseExampleV2") as scope:
@@ -144,7 +144,7 @@ def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict
 
 
 def _assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for: sparse features are put together of their parts."""
+    """Return what was asked for: sparse features are put together of their parts."""
     out = {}
     for key in [*found, *(k for k in features if k not in found)]:
         feature = features.get(key)
@@ -156,7 +156,7 @@ def _assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, 
 
 
 def merged_sparse(feature: SparseFeature, found: Mapping[str, SparseTensor]) -> SparseTensor:
-    """The sparse tensor whose places and values are features of their own.
+    """Return the sparse tensor whose places and values are features of their own.
 
     Raises:
         ValueError: if there are not as many sizes as places.

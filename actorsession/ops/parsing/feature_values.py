@@ -58,7 +58,7 @@ def _string_values(values: Sequence[bytes]) -> Array:
 
 
 def _filled(column: list[Any], empty: Any) -> list[Any]:
-    """The column with something in place of cells that are not there."""
+    """Return the column with something in place of cells that are not there."""
     return [empty if cell is None else cell for cell in column] if None in column else column
 
 
@@ -126,7 +126,7 @@ def _integers(data: bytearray, sizes: Array) -> tuple[Array, Array]:
 
 
 def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Array | None) -> Array:
-    """The values of a feature that has one shape in all examples.
+    """Return the values of a feature that has one shape in all examples.
 
     Args:
         column: its cells.
@@ -173,7 +173,7 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
 
 
 def _missing(column: AnyColumn) -> Array | None:
-    """Which cells are not there; nothing if all are."""
+    """Return which cells are not there; nothing if all are."""
     if isinstance(column, Column):
         return column.missing
     return np.array([cell is None for cell in column]) if None in column else None
@@ -199,7 +199,7 @@ def _as_cell(values: Array, kind: int) -> Cell:
 
 
 def padded(column: AnyColumn, dtype: DType, shape: tuple[int, ...], padding: Any) -> Array:
-    """The values of a feature that has any number of blocks in an example.
+    """Return the values of a feature that has any number of blocks in an example.
 
     Args:
         column: its cells; one that is not there has no block.
@@ -234,7 +234,7 @@ def padded(column: AnyColumn, dtype: DType, shape: tuple[int, ...], padding: Any
 
 
 def ragged(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:
-    """The values of a feature that has any number of them, as a sparse tensor.
+    """Return the values of a feature that has any number of them, as a sparse tensor.
 
     Args:
         column: its cells.
@@ -251,7 +251,7 @@ def ragged(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:
 
 
 def steps_of(lists: list[list[Cell]], dtype: DType) -> tuple[Array, Array, Array, Array]:
-    """The values of a feature in all steps of some sequences, as a sparse tensor.
+    """Return the values of a feature in all steps of some sequences, as a sparse tensor.
 
     Args:
         lists: for each sequence the cells of its steps.

@@ -100,7 +100,7 @@ class Wanted:
     defaults: dict[str, Any] = field(default_factory=dict)
 
     def default_tensors(self, graph: Graph) -> list[Tensor]:
-        """The operand of each dense feature that says its default; empty where there is none.
+        """Return the operand of each dense feature that says its default; empty where there is none.
 
         Raises:
             TypeError: for a default of another type.
@@ -125,7 +125,7 @@ class Wanted:
 
 
 def wanted_of(features: Mapping[str, Any], allowed: tuple[type[Any], ...] | None = None) -> Wanted:
-    """What a node has to give for some features.
+    """Return what a node has to give for some features.
 
     Args:
         features: by key, one of the four ways.
@@ -174,7 +174,7 @@ def _add(wanted: Wanted, key: str, feature: Any) -> None:
 
 
 def index_keys(feature: SparseFeature) -> list[str]:
-    """The keys of the places of a sparse feature, one for each axis."""
+    """Return the keys of the places of a sparse feature, one for each axis."""
     return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
 
 

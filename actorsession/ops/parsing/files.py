@@ -34,7 +34,7 @@ __all__ = ["matching_files", "read_file", "write_file"]
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """What is in a file.
+    """Return what is in a file.
 
     Args:
         filename: its path, a string scalar.
@@ -50,7 +50,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """Makes or replaces a file; folders that are missing are made.
+    """Make or replace a file; folders that are missing are made.
 
     Args:
         filename: its path, a string scalar.
@@ -69,7 +69,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """The files whose paths fit a pattern, sorted.
+    """Return the files whose paths fit a pattern, sorted.
 
     Args:
         pattern: a string, or a vector of them. ``*``, ``?`` and ``[...]`` fit within one name of the path,
@@ -101,7 +101,7 @@ def _infer(shapes: Sequence[TensorSpec], most: int) -> Callable[[InferContext], 
 
 
 def _one(op: str, value: Any) -> bytes:
-    """The string of a value that is a scalar."""
+    """Return the string of a value that is a scalar."""
     array = boxed(value)
     if array.ndim:
         raise InvalidArgumentError(f"{op} takes a string scalar, got shape {list(array.shape)}")

@@ -24,7 +24,7 @@ __all__ = ["decode_json_example"]
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Examples in the JSON form of protobuf, as the serialized messages that ``parse_example`` takes.
+    """Example in the JSON form of protobuf, as the serialized messages that ``parse_example`` takes.
 
     Args:
         json_examples: strings, each an example.
@@ -67,7 +67,7 @@ _SPELLINGS = {
 
 
 def _fields(value: Any, *names: str) -> dict[str, Any]:
-    """The fields of a message that are there, by their names in ``.proto`` files."""
+    """Return the fields of a message that are there, by their names in ``.proto`` files."""
     if not isinstance(value, dict):
         raise ValueError(f"a message is an object, got {value!r:.100}")
     names_of = {str(key): _SPELLINGS.get(str(key), str(key)) for key in value}

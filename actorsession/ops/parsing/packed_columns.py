@@ -59,7 +59,7 @@ class Parts:
     def replaced(
         self, data: bytes, rows: list[int], cells: list[list[Cell]], slots: list[int]
     ) -> bytes:
-        """Puts packed numbers that were read otherwise in place of what some rows have.
+        """Put packed numbers that were read otherwise in place of what some rows have.
 
         Args:
             data: the bytes of the batch.
@@ -86,7 +86,7 @@ class Parts:
 
 
 def bodies_of(data: bytes, parts: Parts, slots: list[int]) -> Array:
-    """Narrows lists of numbers down to the numbers, which are packed; in which rows some are not."""
+    """Narrow lists of numbers down to the numbers, which are packed; in which rows some are not."""
     starts, sizes = parts.starts[slots], parts.sizes[slots]
     bare = sizes <= 0
     starts[bare] = 0  # where there is something, if only to be looked at
@@ -175,7 +175,7 @@ class Strings:
 
 
 def strings_of(data: bytes, parts: Parts, slots: list[int]) -> tuple[Strings, Array]:
-    """Finds the strings of lists; and in which rows there is something else."""
+    """Find the strings of lists; and in which rows there is something else."""
     rows = parts.sizes.shape[1]
     odd = np.zeros(rows, np.bool_)
     owners = np.flatnonzero(parts.sizes[slots] > 0)
@@ -223,7 +223,7 @@ def columns_of(
     kinds: tuple[int, ...],
     others: tuple[list[int], list[list[Cell]]],
 ) -> list[Column] | None:
-    """Decodes all features.
+    """Decode all features.
 
     Args:
         data: the bytes.
@@ -250,7 +250,7 @@ def columns_of(
 
 
 def _groups(parts: Parts, slots: list[int]) -> Iterator[list[int]]:
-    """Features that are decoded together: many small ones, few large ones."""
+    """Feature that are decoded together: many small ones, few large ones."""
     together: list[int] = []
     size = 0
     for slot, each in zip(slots, parts.sizes[slots].sum(axis=1).tolist(), strict=True):
@@ -266,7 +266,7 @@ def _groups(parts: Parts, slots: list[int]) -> Iterator[list[int]]:
 def _split(
     out: list[Column | None], slots: list[int], values: Array, counts: Array, missing: Array
 ) -> None:
-    """Makes the columns of features of which the values stand one behind the other."""
+    """Make the columns of features of which the values stand one behind the other."""
     gone: Array = np.any(missing, axis=1)
     ends = np.cumsum(counts.sum(axis=1)).tolist()
     fewest, most = counts.min(axis=1).tolist(), counts.max(axis=1).tolist()

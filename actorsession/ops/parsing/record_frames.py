@@ -23,7 +23,7 @@ HEADER, FOOTER = 12, 4
 
 
 def footer_of(record: bytes) -> bytes:
-    """What stands behind a record."""
+    """Return what stands behind a record."""
     return _CRC.pack(masked(crc32c(record)))
 
 
@@ -34,7 +34,7 @@ def frame_one(record: bytes) -> list[bytes]:
 
 
 def frame(records: list[bytes]) -> list[bytes]:
-    """The same for some records, at least one."""
+    """Return the same for some records, at least one."""
     sizes = np.fromiter(map(len, records), np.int64, len(records))
     data = np.frombuffer(b"".join(records), np.uint8)
     # What stands between two records: the checksum of one, then the length of the next and its checksum.
@@ -53,7 +53,7 @@ def frame(records: list[bytes]) -> list[bytes]:
 
 
 def size_of(header: bytes) -> int | None:
-    """The length of a record; nothing if its checksum is wrong."""
+    """Return the length of a record; nothing if its checksum is wrong."""
     if header[8:HEADER] != footer_of(header[:8]):
         return None
     size: int = _LENGTH.unpack_from(header)[0]
@@ -61,7 +61,7 @@ def size_of(header: bytes) -> int | None:
 
 
 def framed(data: bytes) -> tuple[list[int], list[int]]:
-    """Where the bytes of each record begin that is there as a whole, and how many they are.
+    """Return where the bytes of each record begin that is there as a whole, and how many they are.
 
     They follow from lengths that nobody has verified.
     """
@@ -78,7 +78,7 @@ def framed(data: bytes) -> tuple[list[int], list[int]]:
 
 
 def sound(data: bytes, starts: list[int], sizes: list[int]) -> tuple[int, int]:
-    """How many records in front have a length as it was written, and how many have all their bytes.
+    """Return how many records in front have a length as it was written, and how many have all their bytes.
 
     Args:
         data: what they stand in.
@@ -101,7 +101,7 @@ def _first_false(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
 
 
 def joined(parts: list[memoryview], size: int) -> tuple[bytes, bytes]:
-    """The first bytes of some parts, copied once, and those behind them."""
+    """Return the first bytes of some parts, copied once, and those behind them."""
     left, first, last = size, [], []
     for part in parts:
         first.append(part[:left])

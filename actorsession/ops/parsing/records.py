@@ -48,7 +48,7 @@ class _Bytes(Protocol):
 
 
 def compression_of(kind: str) -> int:
-    """What zlib is told about a form of compression, 0 for none.
+    """Return what zlib is told about a form of compression, 0 for none.
 
     Raises:
         ValueError: for a form that there is not.
@@ -127,7 +127,7 @@ class RecordReader:
         return waiting[0] if waiting else self._rest_offset
 
     def read(self) -> bytes | None:
-        """The next record; nothing at the end.
+        """Return the next record; nothing at the end.
 
         Raises:
             DataLossError: if it is damaged or cut off; ``offset`` is where it begins.
@@ -138,7 +138,7 @@ class RecordReader:
         return self._records[self._given - 1]
 
     def _fill(self) -> bool:
-        """Reads the records of a block; whether there are any.
+        """Read the records of a block; whether there are any.
 
         Raises:
             DataLossError: if the next one is damaged.
@@ -159,7 +159,7 @@ class RecordReader:
         return bool(self._records)
 
     def _verify(self, data: bytes, starts: list[int], sizes: list[int]) -> None:
-        """Takes the records of a block, as far as their checksums are right."""
+        """Take the records of a block, as far as their checksums are right."""
         named, count = sound(data, starts, sizes)
         begin = self._rest_offset
         self._records = [
@@ -174,7 +174,7 @@ class RecordReader:
         self._damage = self._bad_bytes() if count < named else self._bad_length()
 
     def _fill_with_one(self, data: bytes) -> None:
-        """Reads a record that is longer than the block."""
+        """Read a record that is longer than the block."""
         if len(data) < HEADER:
             raise self._truncated("in its length")
         size = size_of(data)
@@ -217,7 +217,7 @@ class RecordReader:
         )
 
     def close(self) -> None:
-        """Lets go of the file; may be called twice."""
+        """Let go of the file; may be called twice."""
         self._file.close()
 
     def __iter__(self) -> Iterator[bytes]:
@@ -300,7 +300,7 @@ class RecordWriter:
             self._file = open(path, "wb")  # noqa: SIM115 - close() does
 
     def write(self, record: bytes) -> None:
-        """Appends a record.
+        """Append a record.
 
         Raises:
             FailedPreconditionError: after ``close``.
@@ -315,7 +315,7 @@ class RecordWriter:
                 self._drain()
 
     def _drain(self) -> None:
-        """Writes what was held back."""
+        """Write what was held back."""
         records, self._waiting, self._waiting_size = self._waiting, [], 0
         if not records:
             return
@@ -330,7 +330,7 @@ class RecordWriter:
         return FailedPreconditionError(f"the writer of {self.path!r} is closed")
 
     def flush(self) -> None:
-        """Hands over what was written, so that others can read it.
+        """Hand over what was written, so that others can read it.
 
         Raises:
             FailedPreconditionError: after ``close``.
@@ -345,7 +345,7 @@ class RecordWriter:
                 self._file.flush()
 
     def close(self) -> None:
-        """Writes what is left and lets go of the file; may be called twice."""
+        """Write what is left and lets go of the file; may be called twice."""
         with self._lock:
             if self._file.closed:
                 return

@@ -33,7 +33,7 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> Parsed:
-    """The features of a batch of serialized ``SequenceExample`` messages.
+    """Return the features of a batch of serialized ``SequenceExample`` messages.
 
     Args:
         serialized: the messages, a vector of strings.
@@ -70,7 +70,8 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The features of one serialized ``SequenceExample``; arguments and errors as ``parse_sequence_example``.
+    """Return the features of one serialized ``SequenceExample``; arguments and errors as
+    ``parse_sequence_example``.
 
     Args:
         serialized: the message, a string.

@@ -189,7 +189,7 @@ class _Plan:
     def _read(
         self, data: bytes, row: int, names: list[bytes], columns: list[list[Cell]]
     ) -> dict[int, list[Cell]]:
-        """Takes one example apart; the cells of its lists."""
+        """Take one example apart; the cells of its lists."""
         found: dict[int, list[Cell]] = {}
         pos, end, in_lists = 0, len(data), False
         try:
@@ -288,7 +288,7 @@ class _Plan:
 
 
 def _step_numbers(places: Array, lengths: Array) -> Array:
-    """The number of the step of each value, counted through all sequences."""
+    """Return the number of the step of each value, counted through all sequences."""
     starts = np.cumsum(lengths) - lengths
     found: Array = starts[places[:, 0]] + places[:, 1]
     return found

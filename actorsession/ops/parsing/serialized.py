@@ -79,7 +79,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """The tensor that stands in the bytes of a ``TensorProto``.
+    """Return the tensor that stands in the bytes of a ``TensorProto``.
 
     Args:
         serialized: the bytes, a string scalar.
@@ -97,7 +97,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """What was compressed into each string.
+    """Return what was compressed into each string.
 
     Args:
         bytes: strings.
@@ -131,7 +131,7 @@ def _serialize_kernel(ctx: KernelContext) -> Kernel:
 
 
 def written(array: Array, dtype: DType) -> bytes:
-    """An array as one of TensorFlow's messages of tensors."""
+    """Return an array as one of TensorFlow's messages of tensors."""
     head = write_tag(_DTYPE, 0) + write_varint(dtype.as_datatype_enum)
     sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
     shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
@@ -171,7 +171,7 @@ def _parse_kernel(ctx: KernelContext) -> Kernel:
 
 
 def parsed(data: bytes, dtype: DType) -> Any:
-    """The array that a message holds; ValueError or TypeError for what is none."""
+    """Return the array that a message holds; ValueError or TypeError for what is none."""
     kind, shape, content = 0, [], b""
     parts: list[Any] = []
     wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
@@ -232,7 +232,7 @@ def _content(content: bytes, dtype: DType) -> Array:
 
 
 def _numbers(parts: list[Any], dtype: DType, stored: str) -> Array:
-    """The elements in the list of their type, packed or one by one."""
+    """Return the elements in the list of their type, packed or one by one."""
     if stored:
         size = np.dtype(stored).itemsize
         data = b"".join([p if isinstance(p, bytes) else p.to_bytes(size, "little") for p in parts])

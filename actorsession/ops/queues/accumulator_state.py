@@ -29,13 +29,13 @@ class Sum(Protocol):
     """Gradients added up."""
 
     def add(self, gradient: Any) -> None:
-        """Adds one."""
+        """Add one."""
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """The sum, or the mean of so many, and begins anew; with what adds the sum again."""
+        """Return the sum, or the mean of so many, and begins anew; with what adds the sum again."""
 
     def clear(self) -> None:
-        """Begins anew."""
+        """Begin anew."""
 
 
 class DenseSum:
@@ -45,7 +45,7 @@ class DenseSum:
         self._total: Any = None
 
     def add(self, gradient: Any) -> None:
-        """Adds an array of the shape that the others have."""
+        """Add an array of the shape that the others have."""
         if self._total is None:
             self._total = np.array(gradient)
             return
@@ -57,7 +57,7 @@ class DenseSum:
         self._total += gradient
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """The sum, or the mean of ``count`` gradients, and what adds the sum again."""
+        """Return the sum, or the mean of ``count`` gradients, and what adds the sum again."""
         total, self._total = self._total, None
         taken = total
         if mean:
@@ -67,7 +67,7 @@ class DenseSum:
         return taken if np.ndim(taken) else taken[()], lambda: self.add(total)
 
     def clear(self) -> None:
-        """Begins anew."""
+        """Begin anew."""
         self._total = None
 
 
@@ -80,7 +80,7 @@ class SparseSum:
         self._shape: list[int] = []  # of a row
 
     def add(self, gradient: Any) -> None:
-        """Adds (indices, rows); rows of one index within it are added up."""
+        """Add (indices, rows); rows of one index within it are added up."""
         indices, rows = gradient
         shape = list(rows.shape[1:])
         if self._rows and shape != self._shape:
@@ -114,7 +114,7 @@ class SparseSum:
         return (np.array(order, np.int64), rows), undo
 
     def clear(self) -> None:
-        """Begins anew."""
+        """Begin anew."""
         self._rows, self._counts = {}, {}
 
 
@@ -152,7 +152,7 @@ class AccumulatorState:
         self._takers: deque[_Taker] = deque()
 
     def apply(self, gradient: Any, step: int) -> None:
-        """Adds a gradient, unless it was computed at an older step.
+        """Add a gradient, unless it was computed at an older step.
 
         Raises:
             InvalidArgumentError: if its shape is not that of the others.
@@ -166,7 +166,7 @@ class AccumulatorState:
         self._tell(outcomes)
 
     def take(self, wanted: int, shape: Callable[[Any], Any]) -> Take:
-        """Takes the gradients as soon as there are so many.
+        """Take the gradients as soon as there are so many.
 
         Args:
             wanted: how many, at least 1.
@@ -192,13 +192,13 @@ class AccumulatorState:
         return self._count
 
     def set_step(self, step: int) -> None:
-        """Sets the step from which on gradients count; an earlier one than now is left alone."""
+        """Set the step from which on gradients count; an earlier one than now is left alone."""
         with self._lock:
             self._least_step = max(self._least_step, step)
             self._step = max(self._step, step)
 
     def clear(self) -> None:
-        """Leaves it as if it were new; who waits for it gets a CancelledError."""
+        """Leave it as if it were new; who waits for it gets a CancelledError."""
         with self._lock:
             takers, self._takers = list(self._takers), deque()
             self._total.clear()

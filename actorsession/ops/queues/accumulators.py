@@ -63,12 +63,12 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """How many gradients there are, as an int32 scalar."""
+        """Return how many gradients there are, as an int32 scalar."""
         name = name or f"{self.name}_NumAccumulated"
         return self._make("AccumulatorNumAccumulated", [], name).outputs[0]
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """Sets the step from which on gradients count; an earlier one than now is left alone.
+        """Set the step from which on gradients count; an earlier one than now is left alone.
 
         Args:
             new_global_step: an integer scalar.
@@ -118,7 +118,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """Adds a gradient, unless it was computed at an older step than the accumulator's.
+        """Add a gradient, unless it was computed at an older step than the accumulator's.
 
         Args:
             grad: the gradient.
@@ -133,7 +133,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return self._make("AccumulatorApplyGradient", [step, tensor], name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
-        """Takes the mean or sum of all gradients once there are enough, and begins anew.
+        """Take the mean or sum of all gradients once there are enough, and begin anew.
 
         Args:
             num_required: how many, an int32 scalar.
@@ -178,7 +178,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: Any = 0,
         name: str | None = None,
     ) -> Operation:
-        """Adds a sparse gradient, unless it was computed at an older step than the accumulator's.
+        """Add a sparse gradient, unless it was computed at an older step than the accumulator's.
 
         Args:
             grad_indices: where its rows belong, an integer vector.
@@ -197,7 +197,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return self._make("SparseAccumulatorApplyGradient", inputs, name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> tuple[Tensor, ...]:
-        """Takes the mean or sum of all gradients once there are enough, and begins anew.
+        """Take the mean or sum of all gradients once there are enough, and begin anew.
 
         Args:
             num_required: how many, an int32 scalar.

@@ -86,7 +86,7 @@ class BarrierState:
     # -- what the nodes ask for --------------------------------------------------------------------
 
     def insert(self, component: int, keys: Array, values: Array) -> None:
-        """Gives elements a component each.
+        """Give elements a component each.
 
         Args:
             component: which one.
@@ -110,7 +110,7 @@ class BarrierState:
         self._tell(outcomes)
 
     def take(self, wanted: int, join: _Join, *, small: bool) -> Take:
-        """Takes complete elements, as soon as there are so many.
+        """Take complete elements, as soon as there are so many.
 
         Args:
             wanted: how many.
@@ -141,7 +141,7 @@ class BarrierState:
         return taker.future
 
     def close(self, *, cancel_pending: bool) -> None:
-        """Takes no new keys any more; elements that are begun may be completed.
+        """Take no new keys any more; elements that are begun may be completed.
 
         Args:
             cancel_pending: whether those may not be completed either and are dropped; may be asked for
@@ -170,7 +170,7 @@ class BarrierState:
         return len(self._parts)
 
     def clear(self) -> None:
-        """Leaves the barrier as if it were new; who waits for it gets a CancelledError."""
+        """Leave the barrier as if it were new; who waits for it gets a CancelledError."""
         with self._lock:
             takers = list(self._takers)
             self._resets += 1
@@ -245,7 +245,7 @@ class BarrierState:
             heapq.heappush(self._ready, (part.number, part.place, key, components))
 
     def _serve(self) -> list[_Outcome]:
-        """Does what can be done now; what is to be told when the lock is free."""
+        """Do what can be done now; what is to be told when the lock is free."""
         outcomes: list[_Outcome] = []
         while self._takers:
             taker, there = self._takers[0], len(self._ready)

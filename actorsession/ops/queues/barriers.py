@@ -87,7 +87,7 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """Gives elements one of their components.
+        """Give elements one of their components.
 
         Args:
             component_index: which one.
@@ -113,7 +113,7 @@ class Barrier:
         timeout: None = None,
         name: str | None = None,
     ) -> BarrierTakeMany:
-        """Takes complete elements out; waits until there are so many.
+        """Take complete elements out; wait until there are so many.
 
         Args:
             num_elements: how many, an int32 scalar.
@@ -145,7 +145,7 @@ class Barrier:
         return BarrierTakeMany(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Takes no new keys in any more; elements that are begun may still be completed.
+        """Take no new keys in any more; elements that are begun may still be completed.
 
         Args:
             cancel_pending_enqueues: whether those may not be completed either.
@@ -159,12 +159,12 @@ class Barrier:
         return make("BarrierClose", [self._barrier_ref], attrs, name)
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """How many elements are complete, as an int32 scalar."""
+        """Return how many elements are complete, as an int32 scalar."""
         name = name or f"{self._base}_BarrierReadySize"
         return make_one("BarrierReadySize", [self._barrier_ref], name=name)
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many elements are begun and not complete, as an int32 scalar."""
+        """Return how many elements are begun and not complete, as an int32 scalar."""
         name = name or f"{self._base}_BarrierIncompleteSize"
         return make_one("BarrierIncompleteSize", [self._barrier_ref], name=name)
 
@@ -174,7 +174,7 @@ class Barrier:
 
 
 def _shapes(shapes: Any, count: int) -> list[TensorShape]:
-    """The shapes argument, which may be a single shape for a single component."""
+    """Return the shapes argument, which may be a single shape for a single component."""
     if shapes is None:
         return [TensorShape(None)] * count
     listed = list(shapes) if isinstance(shapes, (list, tuple)) else [shapes]
@@ -235,7 +235,7 @@ def _insert_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _array(value: Any) -> Any:
-    """Scalars as arrays, so that messages can tell their shape; a string scalar is plain bytes."""
+    """Scalar as arrays, so that messages can tell their shape; a string scalar is plain bytes."""
     return value if isinstance(value, np.ndarray) else np.asarray(value, _boxed(value))
 
 

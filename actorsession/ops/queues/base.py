@@ -89,7 +89,7 @@ class QueueBase(Components):
     # -- putting in ----------------------------------------------------------------------------
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Puts an element in; waits while the queue is full.
+        """Put an element in; wait while the queue is full.
 
         Args:
             vals: a tensor, a list or tuple of them, or a dictionary if components have names.
@@ -105,7 +105,7 @@ class QueueBase(Components):
         return self._put("QueueEnqueueV2", vals, name or f"{self._last_name}_enqueue")
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Puts one element in for each row of the values; waits while the queue is full.
+        """Put one element in for each row of the values; wait while the queue is full.
 
         Arguments and errors as ``enqueue``.
         """
@@ -144,7 +144,7 @@ class QueueBase(Components):
     # -- taking out ----------------------------------------------------------------------------
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Takes an element out; waits while there is none.
+        """Take an element out; wait while there is none.
 
         Args:
             name: wanted name.
@@ -159,7 +159,7 @@ class QueueBase(Components):
         return self._element(op)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
-        """Takes ``n`` elements out, stacked into one; waits until there are so many.
+        """Take ``n`` elements out, stacked into one; wait until there are so many.
 
         What it has taken goes back if the step ends before it is complete.
 
@@ -193,7 +193,7 @@ class QueueBase(Components):
     # -- the rest ------------------------------------------------------------------------------
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Takes no more elements in; those that are in it may still be taken out.
+        """Take no more elements in; those that are in it may still be taken out.
 
         Args:
             cancel_pending_enqueues: whether steps that wait to put something in end with CancelledError.
@@ -206,13 +206,13 @@ class QueueBase(Components):
         return make("QueueCloseV2", [self._queue_ref], attrs, name or f"{self._last_name}_Close")
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether the queue is closed, as a bool scalar."""
+        """Return whether the queue is closed, as a bool scalar."""
         return make_one(
             "QueueIsClosedV2", [self._queue_ref], name=name or f"{self._last_name}_Is_Closed"
         )
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements are in the queue, as an int32 scalar."""
+        """Return how many elements are in the queue, as an int32 scalar."""
         return make_one("QueueSizeV2", [self._queue_ref], name=name or f"{self._last_name}_Size")
 
     def _attrs(self) -> dict[str, Any]:

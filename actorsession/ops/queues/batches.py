@@ -15,7 +15,7 @@ __all__ = ["join_many", "join_one", "own", "split_many"]
 
 
 def join_one(elements: Sequence[Element]) -> Any:
-    """The components of a single element."""
+    """Return the components of a single element."""
     (element,) = elements
     return element[0] if len(element) == 1 else element
 
@@ -42,7 +42,8 @@ def own(row: Any) -> Any:
 
 
 def join_many(elements: Sequence[Element], specs: Sequence[TensorSpec]) -> Any:
-    """The components of several elements, stacked; shorter ones are padded with zeros or empty strings.
+    """Return the components of several elements, stacked; shorter ones are padded with zeros or empty
+    strings.
 
     Args:
         elements: the elements.

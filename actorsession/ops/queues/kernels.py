@@ -39,7 +39,7 @@ _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def components(attrs: Mapping[str, Any]) -> list[TensorSpec]:
-    """The static types of an element; shapes are unknown if none were given."""
+    """Return the static types of an element; shapes are unknown if none were given."""
     types = [as_dtype(t) for t in attrs["component_types"]]
     shapes = list(attrs["shapes"]) or [None] * len(types)
     return [TensorSpec(t, TensorShape(s)) for t, s in zip(types, shapes, strict=True)]

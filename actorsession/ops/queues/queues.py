@@ -158,7 +158,7 @@ class PriorityQueue(QueueBase):
 
 
 def _shapes(shapes: Any, dtypes: Sequence[Any]) -> list[TensorShape]:
-    """The shapes argument of a queue, which may be a single shape for a single component."""
+    """Return the shapes argument of a queue, which may be a single shape for a single component."""
     if shapes is None:
         return []
     single = len(dtypes) == 1 and (
@@ -171,7 +171,7 @@ def _shapes(shapes: Any, dtypes: Sequence[Any]) -> list[TensorShape]:
 
 
 def _defined(shapes: list[TensorShape]) -> list[TensorShape]:
-    """The shapes, if each of them is known in full; only elements that are padded may differ."""
+    """Return the shapes, if each of them is known in full; only elements that are padded may differ."""
     if not all(shape.is_fully_defined() for shape in shapes):
         raise ValueError(f"All shapes must be fully defined: {shapes}")
     return shapes

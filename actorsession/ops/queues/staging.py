@@ -84,7 +84,7 @@ class BaseStagingArea(Components):
 
     @contextlib.contextmanager
     def _at(self, name: str | None, verb: str) -> Iterator[str]:
-        """Enters the area's place, and a name scope."""
+        """Enter the area's place, and a name scope."""
         with (
             self._graph.colocate_with(self._root),
             self._graph.name_scope(name or f"{self._name}_{verb}") as scope,
@@ -103,7 +103,7 @@ class BaseStagingArea(Components):
             return make(op_type, (), self._attrs(), scope, self._graph)
 
     def _given(self, vals: Any, indices: Sequence[int] | None) -> tuple[list[Tensor], list[int]]:
-        """The values that are put in as tensors, and which of an element's they are."""
+        """Return the values that are put in as tensors, and which of an element's they are."""
         if isinstance(vals, Mapping):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -156,7 +156,7 @@ class StagingArea(BaseStagingArea):
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """Puts an element in; waits while there is no room.
+        """Put an element in; wait while there is no room.
 
         Args:
             values: a tensor, a list or tuple of them, or a dictionary if values have names.
@@ -176,7 +176,7 @@ class StagingArea(BaseStagingArea):
             return make("Stage", tensors, attrs, scope, self._graph)
 
     def get(self, name: str | None = None) -> Any:
-        """Takes an element; waits while there is none.
+        """Take an element; wait while there is none.
 
         Args:
             name: wanted name.
@@ -202,11 +202,11 @@ class StagingArea(BaseStagingArea):
         return self._found(op.outputs, range(len(self._dtypes)))
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many elements are in it, as an int32 scalar."""
+        """Return how many elements are in it, as an int32 scalar."""
         return self._state("StageSize", "size", name).outputs[0]
 
     def clear(self, name: str | None = None) -> Operation:
-        """Drops all elements."""
+        """Drop all elements."""
         return self._state("StageClear", "clear", name)
 
 
@@ -239,7 +239,7 @@ class MapStagingArea(BaseStagingArea):
         self._prefix = "OrderedMap" if ordered else "Map"
 
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
-        """Puts values of an element in; waits while there is no room.
+        """Put values of an element in; wait while there is no room.
 
         Args:
             key: of the element, an int64 scalar. While a whole element has it, another is dropped.
@@ -262,7 +262,7 @@ class MapStagingArea(BaseStagingArea):
             return make(f"{self._prefix}Stage", inputs, attrs, scope, self._graph)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> tuple[Any, Any]:
-        """Takes an element; waits while it is not there.
+        """Take an element; wait while it is not there.
 
         Args:
             key: which one, an int64 scalar; some element if left out.
@@ -293,15 +293,15 @@ class MapStagingArea(BaseStagingArea):
         return self._taken("Peek", "pop", key, indices, name)
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many complete elements are in it, as an int32 scalar."""
+        """Return how many complete elements are in it, as an int32 scalar."""
         return self._state(f"{self._prefix}Size", "size", name).outputs[0]
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many elements are begun and not complete, as an int32 scalar."""
+        """Return how many elements are begun and not complete, as an int32 scalar."""
         return self._state(f"{self._prefix}IncompleteSize", "incomplete_size", name).outputs[0]
 
     def clear(self, name: str | None = None) -> Operation:
-        """Drops all elements."""
+        """Drop all elements."""
         return self._state(f"{self._prefix}Clear", "clear", name)
 
     def _taken(self, what: str, verb: str, key: Any, indices: Any, name: str | None) -> Any:

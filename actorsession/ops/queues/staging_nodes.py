@@ -31,7 +31,7 @@ _MOST = 64
 
 
 def _area(ctx: KernelContext, label: str, make: Callable[[str, Limits], Any]) -> Any:
-    """The area that a node names, made if absent."""
+    """Return the area that a node names, made if absent."""
     limits = Limits(ctx.attrs["capacity"], ctx.attrs["memory_limit"])
     name = ctx.attrs["shared_name"] or ctx.name
     spec = f"a {label} of capacity {limits.capacity} and memory_limit {limits.memory}"

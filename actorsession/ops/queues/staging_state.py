@@ -66,7 +66,7 @@ class _Area:
         self._drops = 0
 
     def clear(self) -> None:
-        """Leaves the area as if it were new; who waits for it gets a CancelledError."""
+        """Leave the area as if it were new; who waits for it gets a CancelledError."""
         with self._lock:
             attempts, self._attempts = self._attempts, []
             self._drop()
@@ -76,7 +76,7 @@ class _Area:
                 attempt.future.set_exception(error)
 
     def empty(self) -> None:
-        """Drops what is in it; who waits to put something in may do so."""
+        """Drop what is in it; who waits to put something in may do so."""
         with self._lock:
             self._drop()
             outcomes = self._serve()
@@ -102,7 +102,7 @@ class _Area:
         return attempt.future
 
     def _serve(self) -> list[_Outcome]:
-        """Does what can be done now, under the lock; what is to be told when it is free."""
+        """Do what can be done now, under the lock; what is to be told when it is free."""
         outcomes: list[_Outcome] = []
         again = True
         while again:
@@ -188,7 +188,7 @@ def _check_types(label: str, values: Sequence[Any], wanted: Sequence[DType]) -> 
 
 
 def _copies(values: Sequence[Any]) -> Values:
-    """What is only looked at: the area keeps its own."""
+    """Return what is only looked at: the area keeps its own."""
     return tuple([v.copy() if isinstance(v, np.ndarray) else v for v in values])
 
 
@@ -205,7 +205,7 @@ class StageState(_Area):
         self._elements: deque[Values] = deque()
 
     def put(self, values: Values) -> Take:
-        """Puts an element in, as soon as there is room.
+        """Put an element in, as soon as there is room.
 
         Raises:
             ResourceExhaustedError: if there can never be enough.
@@ -224,7 +224,7 @@ class StageState(_Area):
         return self._attempt(ready, act)
 
     def get(self, wanted: Sequence[DType]) -> Take:
-        """Takes the next element, as soon as there is one; InvalidArgumentError if it has other types."""
+        """Take the next element, as soon as there is one; InvalidArgumentError if it has other types."""
 
         def act() -> Values:
             values = self._elements[0]
@@ -281,7 +281,7 @@ class MapState(_Area):
         self._begun: dict[int, dict[int, Any]] = {}
 
     def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Take:
-        """Puts values of an element in; waits for memory and, if it is a whole element, for room.
+        """Put values of an element in; wait for memory and, if it is a whole element, for room.
 
         An element whose key is there already is dropped, as in TensorFlow.
 
@@ -330,7 +330,7 @@ class MapState(_Area):
         return ()
 
     def get(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
-        """Takes values of an element, as soon as it is complete; it is gone with its last value.
+        """Take values of an element, as soon as it is complete; it is gone with its last value.
 
         Args:
             key: of the element.
@@ -343,7 +343,7 @@ class MapState(_Area):
         )
 
     def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
-        """Takes values of some element, as soon as there is one: (key, values...)."""
+        """Take values of some element, as soon as there is one: (key, values...)."""
         self._check_indices("any", indices)
 
         def first() -> int:
@@ -377,7 +377,7 @@ class MapState(_Area):
         return self._attempt(ready, act, undo)
 
     def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
-        """Copies of values of an element, as soon as it is complete."""
+        """Copy of values of an element, as soon as it is complete."""
         self._check_indices(key, indices)
         return self._attempt(
             lambda: key in self._complete, lambda: _copies(self._values(key, indices, wanted))

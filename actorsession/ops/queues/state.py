@@ -48,27 +48,27 @@ class FifoElements:
         return len(self._elements) + len(self._returned)
 
     def add(self, element: Element) -> None:
-        """Puts an element in."""
+        """Put an element in."""
         self._elements.append(element)
 
     def take(self) -> Entry:
-        """Takes the next element out."""
+        """Take the next element out."""
         if self._returned:
             return heapq.heappop(self._returned)
         self._first += 1
         return self._first, self._elements.popleft()
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Puts elements back that were taken, as if they had not been."""
+        """Put elements back that were taken, as if they had not been."""
         for entry in entries:
             heapq.heappush(self._returned, entry)
 
     def available(self, *, closed: bool) -> int:
-        """How many may be taken."""
+        """Return how many may be taken."""
         return len(self)
 
     def clear(self) -> None:
-        """Drops all elements."""
+        """Drop all elements."""
         self._elements.clear()
         self._returned.clear()
 
@@ -90,26 +90,26 @@ class ShuffledElements:
         return len(self._elements)
 
     def add(self, element: Element) -> None:
-        """Puts an element in."""
+        """Put an element in."""
         self._elements.append(element)
 
     def take(self) -> Entry:
-        """Takes a random element out."""
+        """Take a random element out."""
         elements = self._elements
         index = int(self._random.integers(len(elements)))
         elements[index], elements[-1] = elements[-1], elements[index]
         return (elements.pop(),)
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Puts elements back that were taken."""
+        """Put elements back that were taken."""
         self._elements.extend([element for (element,) in entries])
 
     def available(self, *, closed: bool) -> int:
-        """How many may be taken."""
+        """Return how many may be taken."""
         return len(self._elements) if closed else max(0, len(self._elements) - self._least)
 
     def clear(self) -> None:
-        """Drops all elements."""
+        """Drop all elements."""
         self._elements.clear()
 
 
@@ -124,24 +124,24 @@ class PriorityElements:
         return len(self._heap)
 
     def add(self, element: Element) -> None:
-        """Puts an element in."""
+        """Put an element in."""
         heapq.heappush(self._heap, (int(element[0]), next(self._numbers), element))
 
     def take(self) -> Entry:
-        """Takes the element with the lowest priority number out."""
+        """Take the element with the lowest priority number out."""
         return heapq.heappop(self._heap)
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Puts elements back that were taken, as if they had not been."""
+        """Put elements back that were taken, as if they had not been."""
         for entry in entries:
             heapq.heappush(self._heap, entry)
 
     def available(self, *, closed: bool) -> int:
-        """How many may be taken."""
+        """Return how many may be taken."""
         return len(self._heap)
 
     def clear(self) -> None:
-        """Drops all elements."""
+        """Drop all elements."""
         self._heap.clear()
 
 
@@ -195,7 +195,7 @@ class QueueState:
     # -- what the nodes ask for ----------------------------------------------------------------
 
     def enqueue(self, elements: Sequence[Element]) -> Future[Any]:
-        """Puts elements in, in their order, as there is room.
+        """Put elements in, in their order, as there is room.
 
         Returns:
             Done when the last one is in; CancelledError if the queue is closed.
@@ -213,7 +213,7 @@ class QueueState:
         return attempt.future
 
     def dequeue(self, wanted: int, join: Join, *, up_to: bool = False) -> Take:
-        """Takes elements out, as soon as there are so many.
+        """Take elements out, as soon as there are so many.
 
         Args:
             wanted: how many.
@@ -233,7 +233,7 @@ class QueueState:
         return attempt.future
 
     def close(self, *, cancel_pending: bool) -> None:
-        """Takes nothing in any more.
+        """Take nothing in any more.
 
         Args:
             cancel_pending: whether those who wait to put elements in give up, with CancelledError; may be
@@ -266,7 +266,7 @@ class QueueState:
             return len(self._elements)
 
     def clear(self) -> None:
-        """Leaves the queue as if it were new; who waits for it gets a CancelledError."""
+        """Leave the queue as if it were new; who waits for it gets a CancelledError."""
         with self._lock:
             error = f"{self.label} was reset"
             attempts: list[_Enqueue | _Dequeue] = [*self._enqueues, *self._dequeues]
@@ -281,14 +281,14 @@ class QueueState:
     # -- serving, under the lock -----------------------------------------------------------------
 
     def _serve(self) -> list[_Outcome]:
-        """Does what can be done now; what is to be told when the lock is free."""
+        """Do what can be done now; what is to be told when the lock is free."""
         outcomes: list[_Outcome] = []
         while self._serve_enqueue(outcomes) or self._serve_dequeue(outcomes):
             pass
         return outcomes
 
     def _serve_enqueue(self, outcomes: list[_Outcome]) -> bool:
-        """Moves the first of those who put in forward; whether that changed anything."""
+        """Move the first of those who put in forward; whether that changed anything."""
         if not self._enqueues:
             return False
         attempt = self._enqueues[0]
@@ -306,7 +306,7 @@ class QueueState:
         return True
 
     def _serve_dequeue(self, outcomes: list[_Outcome]) -> bool:
-        """Moves the first of those who take out forward; whether that changed anything."""
+        """Move the first of those who take out forward; whether that changed anything."""
         if not self._dequeues:
             return False
         attempt = self._dequeues[0]

@@ -84,7 +84,7 @@ _COST = 0.007
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the default graph, for all random ops built from now on.
+    """Set the seed of the default graph, for all random ops built from now on.
 
     Args:
         seed: an integer, or ``None`` for a new sequence in every session.
@@ -93,7 +93,7 @@ def set_random_seed(seed: int | None) -> None:
 
 
 def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int | None, int | None]:
-    """The two seeds that an op built now should have.
+    """Return the two seeds that an op built now should have.
 
     Args:
         op_seed: the op's own seed, if it was given one.
@@ -111,7 +111,7 @@ def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int | Non
 
 
 def seed_attrs(op_seed: int | None, graph: Graph) -> dict[str, Any]:
-    """The attributes of a random op built now."""
+    """Return the attributes of a random op built now."""
     first, second = get_seed(op_seed, graph)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -237,7 +237,7 @@ def _scaled(
     shift: Tensor | None,
     scope: str,
 ) -> Tensor:
-    """The draw, times ``factor``, plus ``shift``; the last op that is needed has the name."""
+    """Return the draw, times ``factor``, plus ``shift``; the last op that is needed has the name."""
     # A uniform draw keeps the name that TensorFlow gives it, in its scope.
     last = scope if factor is None and shift is None and op_type != "RandomUniform" else None
     value = refine(make_one(op_type, [dims], attrs, last), dims)
@@ -269,7 +269,7 @@ def _parts(shape: Any) -> Sequence[Any]:
 
 
 def drawn_shape(ctx: InferContext) -> TensorShape:
-    """The static shape that the first operand describes."""
+    """Return the static shape that the first operand describes."""
     require_index(ctx, 0, rank=1)
     dims = constant_ints(ctx, 0)
     return shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
@@ -304,7 +304,7 @@ def _checked(dims: Ints) -> Ints:
 
 
 def _drawing(draw: Draw) -> Callable[[KernelContext], Kernel]:
-    """The kernel factory of an op that draws floating numbers."""
+    """Return the kernel factory of an op that draws floating numbers."""
 
     def kernel(ctx: KernelContext) -> Kernel:
         generator, dims = generator_of(ctx), constant_ints(ctx, 0)

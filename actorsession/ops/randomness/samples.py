@@ -128,7 +128,7 @@ def random_poisson(
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of a tensor, or the entries of a vector, in random order.
+    """Return the rows of a tensor, or the entries of a vector, in random order.
 
     Args:
         value: any dtype.
@@ -147,7 +147,7 @@ def _wide(dtype: DType) -> Any:
 
 
 def infer_classes(ctx: InferContext) -> list[TensorSpec]:
-    """The static type of classes drawn for rows of ``logits``, the first input."""
+    """Return the static type of classes drawn for rows of ``logits``, the first input."""
     require_floating(ctx, 0)
     output = as_dtype(ctx.attrs["output_dtype"])
     if output not in (int32, int64):
@@ -241,7 +241,7 @@ Draw = Callable[[np.random.Generator, Ints, Any], Array]
 
 
 def checked_dims(shape: Any) -> Ints:
-    """The entries of a shape.
+    """Return the entries of a shape.
 
     Raises:
         InvalidArgumentError: if one is below 0.
@@ -263,7 +263,7 @@ def _parameter_kernel(draw: Draw) -> Callable[[KernelContext], Kernel]:
 
 
 def gamma_gradient(op: Operation, grad: Tensor, alpha: Tensor) -> Tensor | None:
-    """The gradient by the shape of gamma distributions.
+    """Return the gradient by the shape of gamma distributions.
 
     The sample at a fixed place of the distribution moves with ``alpha``: the derivative of the cumulated
     distribution by ``alpha``, over its density (M. Figurnov, S. Mohamed, A. Mnih, Implicit
@@ -295,7 +295,7 @@ def _shuffle_kernel(ctx: KernelContext) -> Kernel:
 
 
 def sample_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """An estimate by the number of samples."""
+    """Return an estimate by the number of samples."""
     return 2.0 + _COST * elements(outputs[0])
 
 

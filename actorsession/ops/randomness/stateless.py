@@ -238,7 +238,7 @@ def _normal(
 def _stretched(
     drawn: Tensor, dims: Tensor, factor: Any, shift: Any, scope: str, *, ends: bool = False
 ) -> Tensor:
-    """The draw times ``factor`` plus ``shift``; with ``ends``, between ``shift`` and ``factor``."""
+    """Return the draw times ``factor`` plus ``shift``; with ``ends``, between ``shift`` and ``factor``."""
     drawn = refine(drawn, dims)
     low = convert_to_tensor(shift, drawn.dtype, graph=drawn.graph)
     by = convert_to_tensor(factor, drawn.dtype, graph=drawn.graph)
@@ -346,7 +346,7 @@ def _multinomial_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _leading(op: str, dims: Ints, parameter: Any) -> Ints:
-    """The part of a shape before that of the parameters."""
+    """Return the part of a shape before that of the parameters."""
     theirs = np.shape(parameter)
     if dims[len(dims) - len(theirs) :] != theirs or len(theirs) > len(dims):
         raise InvalidArgumentError(

@@ -39,7 +39,7 @@ def argmax(
     dimension: Any = None,
     output_type: Any = int64,
 ) -> Tensor:
-    """The index of the largest element along an axis.
+    """Return the index of the largest element along an axis.
 
     Args:
         input: numbers, rank 1 or more.
@@ -61,7 +61,7 @@ def argmin(
     dimension: Any = None,
     output_type: Any = int64,
 ) -> Tensor:
-    """The index of the smallest element along an axis. Arguments as ``argmax``."""
+    """Return the index of the smallest element along an axis. Arguments as ``argmax``."""
     return _along("ArgMin", input, axis if dimension is None else dimension, output_type, name)
 
 
@@ -102,7 +102,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[KernelContext], Kernel]:
-    """Makes the kernel.
+    """Make the kernel.
 
     Args:
         search: the array method, which gives the platform's index type, and finds NaN first.

@@ -38,7 +38,7 @@ __all__ = ["cumprod", "cumsum", "cumulative_logsumexp"]
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """The sums of all elements up to each one, along an axis.
+    """Return the sums of all elements up to each one, along an axis.
 
     Args:
         x: numbers of rank at least 1.
@@ -56,7 +56,7 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """The products of all elements up to each one. Arguments as ``cumsum``."""
+    """Return the products of all elements up to each one. Arguments as ``cumsum``."""
     return _cumulative("Cumprod", x, axis, exclusive, reverse, name)
 
 

@@ -43,7 +43,7 @@ def bincount(
     dtype: Any = int32,
     name: str | None = None,
 ) -> Tensor:
-    """How often each integer from 0 occurs, or the sum of the weights of its places.
+    """Return how often each integer from 0 occurs, or the sum of the weights of its places.
 
     Args:
         arr: int32 or int64 of any shape, none below 0; other numbers than integers become int32.
@@ -147,7 +147,7 @@ register(
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """How many values fall into each of some equal bins.
+    """Return how many values fall into each of some equal bins.
 
     Args:
         values: int32, int64, float32 or float64 of any shape; those outside the range count in the
@@ -168,7 +168,7 @@ def histogram_fixed_width(
 def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """Which of some equal bins each value falls into, int32 of the shape of ``values``.
+    """Return which of some equal bins each value falls into, int32 of the shape of ``values``.
 
     Args:
         values: floating numbers.
@@ -254,7 +254,7 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often each class was predicted for each class.
+    """Return how often each class was predicted for each class.
 
     Args:
         labels: vector of the right classes, integers from 0; a last axis of length 1 is dropped.

@@ -43,7 +43,7 @@ _SHORT_ROW = 32
 
 
 def bound_to_axes(ctx: KernelContext, reducer: Reducer) -> Kernel:
-    """The kernel of a reduction op: ``reducer`` with its axes, constant or from the step."""
+    """Return the kernel of a reduction op: ``reducer`` with its axes, constant or from the step."""
     keep = bool(ctx.attrs["keep_dims"])
     fixed = constant_ints(ctx, 1)
     if fixed is None:
@@ -67,7 +67,7 @@ def _normal(axes: tuple[int, ...], rank: int) -> Axes:
 
 
 def _wide(dtype: DType) -> np.dtype[Any]:
-    """The type to accumulate in."""
+    """Return the type to accumulate in."""
     return np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
 
 
@@ -187,6 +187,6 @@ def _identity(dtype: DType, *, largest: bool) -> float:
 
 
 def logical(ufunc: np.ufunc) -> Reducer:
-    """Whether all or any are true, by ``ufunc``."""
+    """Return whether all or any are true, by ``ufunc``."""
     fold: Kernel = ufunc.reduce
     return lambda x, axes, keep: fold(x, axes, None, None, keep)

@@ -61,7 +61,7 @@ def reduce_sum(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The sum over axes.
+    """Return the sum over axes.
 
     Args:
         input_tensor: numbers.
@@ -86,7 +86,7 @@ def reduce_mean(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The mean over axes, NaN of nothing; integers stay integers. Arguments as ``reduce_sum``."""
+    """Return the mean over axes, NaN of nothing; integers stay integers. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Mean", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -99,7 +99,7 @@ def reduce_prod(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The product over axes. Arguments as ``reduce_sum``."""
+    """Return the product over axes. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Prod", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -112,7 +112,7 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The largest over axes, the type's lowest value of nothing. Arguments as ``reduce_sum``."""
+    """Return the largest over axes, the type's lowest value of nothing. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Max", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -125,7 +125,7 @@ def reduce_min(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The smallest over axes, the type's highest value of nothing. Arguments as ``reduce_sum``."""
+    """Return the smallest over axes, the type's highest value of nothing. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Min", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -138,7 +138,7 @@ def reduce_all(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Whether all bools over axes are true. Arguments as ``reduce_sum``."""
+    """Return whether all bools over axes are true. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("All", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -151,7 +151,7 @@ def reduce_any(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Whether any bool over axes is true. Arguments as ``reduce_sum``."""
+    """Return whether any bool over axes is true. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Any", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -159,7 +159,7 @@ def reduce_any(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the sum of squares over axes; of integers without fraction.
+    """Return the root of the sum of squares over axes; of integers without fraction.
 
     Arguments as ``reduce_sum``.
     """
@@ -279,7 +279,7 @@ def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _count(op: Operation, like: Tensor) -> Tensor:
-    """How many elements make one of the result, as a scalar of the dtype of ``like``."""
+    """Return how many elements make one of the result, as a scalar of the dtype of ``like``."""
     x, axes = op.inputs
     known = constant_ints_of(axes)
     if known is not None and x.shape.sizes is not None:

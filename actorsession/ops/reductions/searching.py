@@ -43,7 +43,7 @@ def searchsorted(
     out_type: Any = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where values would have to be put into sorted sequences.
+    """Return where values would have to be put into sorted sequences.
 
     Args:
         sorted_sequence: ``[..., n]``, ascending along the last axis.
@@ -115,7 +115,7 @@ for _name in ("LowerBound", "UpperBound"):
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """The tensor sorted along an axis.
+    """Return the tensor sorted along an axis.
 
     Args:
         values: real numbers, of rank at least 1.
@@ -172,7 +172,7 @@ def _reversed_order(value: Tensor) -> Tensor:
 
 
 def _swap_with_last(value: Tensor, axis: Any, name: str) -> Tensor | None:
-    """The order of axes in which ``axis`` and the last change places, ``None`` if it is the last."""
+    """Return the order of axes in which ``axis`` and the last change places, ``None`` if it is the last."""
     known = axis
     if hasattr(axis, "_as_graph_element"):
         found = constant_ints_of(convert_to_tensor(axis))

@@ -43,7 +43,7 @@ def reduced_rows(rows: Array, ids: Array, count: int, fold: np.ufunc, empty: flo
 
 
 def check_sorted(op: str, ids: Any, rows: int) -> None:
-    """Checks ids of sorted segments while a step runs.
+    """Check ids of sorted segments while a step runs.
 
     Raises:
         InvalidArgumentError: if they are no vector of that many, fall, or begin below 0.
@@ -59,13 +59,13 @@ def check_sorted(op: str, ids: Any, rows: int) -> None:
 
 
 def row_counts(ids: Array, count: int, row_rank: int) -> Array:
-    """How many rows have each id, at least 1, as a column that broadcasts with rows."""
+    """Return how many rows have each id, at least 1, as a column that broadcasts with rows."""
     number = np.maximum(np.bincount(ids.astype(np.intp), minlength=count), 1)
     return number.reshape(count, *[1] * row_rank)
 
 
 def sorted_kernel(fold: np.ufunc, empty: float, mean: bool) -> Callable[[KernelContext], Kernel]:
-    """The kernel of an op on sorted segments.
+    """Return the kernel of an op on sorted segments.
 
     Args:
         fold: what folds two rows into one.
@@ -90,7 +90,7 @@ def sorted_kernel(fold: np.ufunc, empty: float, mean: bool) -> Callable[[KernelC
 
 
 def _divided(total: Array, number: Array) -> Array:
-    """The quotient in the dtype of ``total``; integers are rounded towards zero."""
+    """Return the quotient in the dtype of ``total``; integers are rounded towards zero."""
     if total.dtype.kind in "iu":
         # In 64 bits, because a count may be too large for a narrow type.
         wide = np.dtype(np.int64 if total.dtype.kind == "i" else np.uint64)
@@ -102,7 +102,7 @@ def _divided(total: Array, number: Array) -> Array:
 def unsorted_kernel(
     fold: np.ufunc, empty: Callable[[DType], Any]
 ) -> Callable[[KernelContext], Kernel]:
-    """The kernel of an op on segments in any order; ``empty`` is what stands where no row is."""
+    """Return the kernel of an op on segments in any order; ``empty`` is what stands where no row is."""
     at: Kernel = fold.at
 
     def kernel(ctx: KernelContext) -> Kernel:
@@ -129,7 +129,7 @@ def unsorted_kernel(
 
 
 def _mark_nan(out: Array, places: Array, values: Array) -> None:
-    """Writes NaN where there were values, but none that is a number."""
+    """Write NaN where there were values, but none that is a number."""
     unknown = np.zeros(out.shape, np.bool_)
     unknown[places] = True
     unknown[places[~np.isnan(values)]] = False
@@ -137,7 +137,7 @@ def _mark_nan(out: Array, places: Array, values: Array) -> None:
 
 
 def _placed(op: str, data: Any, ids: Any, num_segments: Any) -> tuple[Array, Array]:
-    """The ids that are not negative, and the rows that they belong to."""
+    """Return the ids that are not negative, and the rows that they belong to."""
     if np.ndim(num_segments) or ids.shape != data.shape[: ids.ndim] or int(num_segments) < 0:
         raise InvalidArgumentError(
             f"{op}: the shape of the ids begins that of the data, and the number of segments is a "
@@ -151,12 +151,12 @@ def _placed(op: str, data: Any, ids: Any, num_segments: Any) -> tuple[Array, Arr
 
 
 def lowest(dtype: DType) -> Any:
-    """The least finite value of a type."""
+    """Return the least finite value of a type."""
     limits: Any = np.iinfo if dtype.is_integer else ml_dtypes.finfo
     return limits(dtype.np_dtype).min
 
 
 def highest(dtype: DType) -> Any:
-    """The largest finite value of a type."""
+    """Return the largest finite value of a type."""
     limits: Any = np.iinfo if dtype.is_integer else ml_dtypes.finfo
     return limits(dtype.np_dtype).max

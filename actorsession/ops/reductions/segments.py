@@ -75,12 +75,12 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The smallest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    """Return the smallest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
     return _sorted("SegmentMin", data, segment_ids, name)
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The largest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    """Return the largest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
     return _sorted("SegmentMax", data, segment_ids, name)
 
 
@@ -94,14 +94,14 @@ def unsorted_segment_prod(
 def unsorted_segment_min(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """The smallest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    """Return the smallest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
     return _unsorted("UnsortedSegmentMin", data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_max(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """The largest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    """Return the largest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
     return _unsorted("UnsortedSegmentMax", data, segment_ids, num_segments, name)
 
 

@@ -32,7 +32,7 @@ __all__ = [
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The mean squared distance from the mean, over axes.
+    """Return the mean squared distance from the mean, over axes.
 
     Args:
         input_tensor: floating or complex numbers; the variance of the latter is real.
@@ -55,7 +55,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The root of the variance over axes. Arguments as ``reduce_variance``."""
+    """Return the root of the variance over axes. Arguments as ``reduce_variance``."""
     value = convert_to_tensor(input_tensor)
     with value.graph.name_scope(name or "reduce_std"):
         return sqrt(reduce_variance(value, axis, keepdims))
@@ -71,7 +71,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """How many elements are not 0, over axes.
+    """Return how many elements are not 0, over axes.
 
     Args:
         input_tensor: numbers, bools (``True`` counts) or strings (the empty one does not).
@@ -107,7 +107,7 @@ def _is_something(value: Tensor) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The share of elements that are 0, a float32 scalar; NaN of nothing."""
+    """Return the share of elements that are 0, a float32 scalar; NaN of nothing."""
     tensor = convert_to_tensor(value)
     with tensor.graph.name_scope(name or "zero_fraction"):
         total = size(tensor, out_type=int64)
@@ -116,7 +116,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is at least as large as the one before, in row-major order.
+    """Return whether each element is at least as large as the one before, in row-major order.
 
     Raises:
         TypeError: if ``x`` is not numeric.
@@ -125,7 +125,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is larger than the one before, in row-major order.
+    """Return whether each element is larger than the one before, in row-major order.
 
     Raises:
         TypeError: if ``x`` is not numeric.

@@ -51,7 +51,7 @@ class TopKV2(NamedTuple):
 def top_k(
     input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None
 ) -> TopKV2:
-    """The ``k`` largest entries along the last axis, largest first.
+    """Return the ``k`` largest entries along the last axis, largest first.
 
     Args:
         input: real numbers, of rank at least 1 with at least ``k`` entries in the last axis.
@@ -108,7 +108,7 @@ def _largest(keys: Array, k: int) -> Array:
 
 
 def _picked(x: Array, chosen: Array) -> Array:
-    """The chosen entries of each row; a flat take is faster than ``take_along_axis``."""
+    """Return the chosen entries of each row; a flat take is faster than ``take_along_axis``."""
     if not chosen.size:
         return np.empty(chosen.shape, x.dtype)
     rows = chosen.reshape(-1, chosen.shape[-1])
@@ -158,7 +158,7 @@ def _top_k_gradient(
 
 
 def _rows(indices: Tensor) -> Tensor:
-    """The indices as a matrix with a row for each row of the input."""
+    """Return the indices as a matrix with a row for each row of the input."""
     last = shape(indices)[-1:]
     front = make_one(
         "Prod", [shape(indices)[:-1], constant([0], graph=indices.graph)], {"keep_dims": True}
@@ -188,7 +188,7 @@ register(
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
-    """Whether the target class of each row is among its ``k`` largest predictions.
+    """Return whether the target class of each row is among its ``k`` largest predictions.
 
     Args:
         predictions: float32 of shape [rows, classes].

@@ -45,7 +45,7 @@ class ListDiff(NamedTuple):
 
 
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
-    """The distinct elements of a vector, in the order in which they first appear.
+    """Return the distinct elements of a vector, in the order in which they first appear.
 
     Args:
         x: vector of any dtype.
@@ -70,7 +70,8 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
-    """The elements of one vector that another does not have, in their order and as often as they stand there.
+    """Return the elements of one vector that another does not have, in their order and as often as they stand
+    there.
 
     Args:
         x: vector of any dtype.

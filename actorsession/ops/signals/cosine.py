@@ -33,7 +33,7 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The cosine transform of a signal, along the last axis, as SciPy has it.
+    """Return the cosine transform of a signal, along the last axis, as SciPy has it.
 
     Args:
         input: float32 or float64.
@@ -66,7 +66,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of ``dct``, but for a factor of ``2 * n`` without ``norm``; arguments as there."""
+    """Return the inverse of ``dct``, but for a factor of ``2 * n`` without ``norm``; arguments as there."""
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)
 
@@ -85,7 +85,7 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _resized(value: Tensor, n: int | None) -> Tensor:
-    """The first ``n`` numbers of each signal."""
+    """Return the first ``n`` numbers of each signal."""
     if n is None:
         return value
     rank = value.shape.rank
@@ -102,7 +102,7 @@ def _resized(value: Tensor, n: int | None) -> Tensor:
 
 
 def _count(value: Tensor) -> Any:
-    """How long signals are, as a number if that is known."""
+    """Return how long signals are, as a number if that is known."""
     known = value.shape[-1] if value.shape.rank is not None else None
     return shape(value)[-1] if known is None else known
 
@@ -155,7 +155,8 @@ def _fourth(value: Tensor, normal: bool) -> Tensor:
 
 
 def _weights(value: Tensor, inverse: bool) -> Tensor:
-    """What keeps lengths as they are: another number for the first one, the mean, than for all others."""
+    """Return what keeps lengths as they are: another number for the first one, the mean, than for all
+    others."""
     size = cast(convert_to_tensor(_count(value), int32), value.dtype)
     first = sqrt(size) if inverse else 0.5 * rsqrt(size)
     others = first * (math.sqrt(0.5) if inverse else math.sqrt(2))

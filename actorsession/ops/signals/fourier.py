@@ -44,7 +44,7 @@ REAL = {wide: narrow for narrow, wide in COMPLEX.items()}
 
 
 def suffix(rank: int) -> str:
-    """What the names of op types over so many axes end with."""
+    """Return what the names of op types over so many axes end with."""
     return "" if rank == 1 else f"{rank}D"
 
 
@@ -134,7 +134,7 @@ def _real_kernel(rank: int, back: bool) -> Callable[[KernelContext], Kernel]:
 
 
 def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints:
-    """The lengths of a transform, once they are known to be right for what is transformed."""
+    """Return the lengths of a transform, once they are known to be right for what is transformed."""
     if len(sizes) != rank or min(sizes) < 0:
         raise InvalidArgumentError(
             f"{op}: fft_length is {rank} numbers of at least 0, got {list(sizes)}"
@@ -151,7 +151,7 @@ def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints
 
 
 def _count(x: Tensor, rank: int) -> Tensor:
-    """How many numbers one transform is about."""
+    """Return how many numbers one transform is about."""
     return reduce_prod(shape(x)[-rank:])
 
 
@@ -179,7 +179,8 @@ def _behind(value: Tensor, rank: int, wanted: Tensor) -> Tensor:
 
 
 def _rfft_gradient(rank: int) -> Gradient:
-    """The half of the spectrum that there is, taken for the whole with zeros behind it, transformed back."""
+    """Return the half of the spectrum that there is, taken for the whole with zeros behind it, transformed
+    back."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         signal, length = op.inputs

@@ -30,7 +30,7 @@ def linear_to_mel_weight_matrix(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix that turns spectra into bands of the mel scale: triangles that overlap by half.
+    """Return the matrix that turns spectra into bands of the mel scale: triangles that overlap by half.
 
     Args:
         num_mel_bins: how many bands.
@@ -90,7 +90,8 @@ def _check(count: int, rate: Any, lower: float, upper: float, kind: Any) -> None
 
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
-    """The cepstral coefficients of logarithms of mel spectra: their cosine transform, scaled as HTK does.
+    """Return the cepstral coefficients of logarithms of mel spectra: their cosine transform, scaled as HTK
+    does.
 
     Args:
         log_mel_spectrograms: floats of shape ``[..., bands]``.

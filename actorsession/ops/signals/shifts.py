@@ -16,7 +16,7 @@ __all__ = ["fftshift", "ifftshift"]
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """The halves of a spectrum exchanged, so that what was first is in the middle.
+    """Return the halves of a spectrum exchanged, so that what was first is in the middle.
 
     Args:
         x: a tensor.
@@ -27,7 +27,7 @@ def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Undoes ``fftshift``; arguments as there."""
+    """Undoe ``fftshift``; arguments as there."""
     return _shifted(x, axes, name or "ifftshift", back=True)
 
 

@@ -33,7 +33,7 @@ def stft(
     pad_end: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The spectra of frames of a signal.
+    """Return the spectra of frames of a signal.
 
     Args:
         signals: float32 or float64 of shape ``[..., samples]``.
@@ -67,7 +67,7 @@ def inverse_stft(
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
-    """The signal of the spectra of its frames, added up where these overlap.
+    """Return the signal of the spectra of its frames, added up where these overlap.
 
     To get a signal back whole, give the window that ``inverse_stft_window_fn`` makes.
 
@@ -132,7 +132,7 @@ def _scalar(value: Any, name: str) -> Tensor:
 
 
 def _enclosing_power(length: Tensor) -> Tensor:
-    """The least power of two that is not below a length."""
+    """Return the least power of two that is not below a length."""
     known = constant_ints_of(length)
     if known is not None:
         return convert_to_tensor(1 << max(0, known[0] - 1).bit_length(), int32, "fft_length")

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def fft(input: Any, name: str | None = None) -> Tensor:
-    """The spectrum of a signal, along the last axis.
+    """Return the spectrum of a signal, along the last axis.
 
     Args:
         input: complex numbers of at least as many axes as are transformed.
@@ -44,32 +44,33 @@ def fft(input: Any, name: str | None = None) -> Tensor:
 
 
 def fft2d(input: Any, name: str | None = None) -> Tensor:
-    """The spectrum along the last two axes; arguments as ``fft``."""
+    """Return the spectrum along the last two axes; arguments as ``fft``."""
     return make_of("FFT2D", {"input": _complex(input)}, None, name)
 
 
 def fft3d(input: Any, name: str | None = None) -> Tensor:
-    """The spectrum along the last three axes; arguments as ``fft``."""
+    """Return the spectrum along the last three axes; arguments as ``fft``."""
     return make_of("FFT3D", {"input": _complex(input)}, None, name)
 
 
 def ifft(input: Any, name: str | None = None) -> Tensor:
-    """The signal that has a spectrum, along the last axis; arguments as ``fft``."""
+    """Return the signal that has a spectrum, along the last axis; arguments as ``fft``."""
     return make_of("IFFT", {"input": _complex(input)}, None, name)
 
 
 def ifft2d(input: Any, name: str | None = None) -> Tensor:
-    """The signal that has a spectrum, along the last two axes; arguments as ``fft``."""
+    """Return the signal that has a spectrum, along the last two axes; arguments as ``fft``."""
     return make_of("IFFT2D", {"input": _complex(input)}, None, name)
 
 
 def ifft3d(input: Any, name: str | None = None) -> Tensor:
-    """The signal that has a spectrum, along the last three axes; arguments as ``fft``."""
+    """Return the signal that has a spectrum, along the last three axes; arguments as ``fft``."""
     return make_of("IFFT3D", {"input": _complex(input)}, None, name)
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The spectrum of a real signal, along the last axis: the half of it that is not a mirror of the other.
+    """Return the spectrum of a real signal, along the last axis: the half of it that is not a mirror of the
+    other.
 
     Args:
         input_tensor: float32 or float64 of at least as many axes as are transformed.
@@ -87,17 +88,19 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
 
 
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The spectrum of a real signal along the last two axes; as ``rfft``, with a length for each axis."""
+    """Return the spectrum of a real signal along the last two axes; as ``rfft``, with a length for each
+    axis."""
     return _of_real(2, input_tensor, fft_length, name)
 
 
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The spectrum of a real signal along the last three axes; as ``rfft``, with a length for each axis."""
+    """Return the spectrum of a real signal along the last three axes; as ``rfft``, with a length for each
+    axis."""
     return _of_real(3, input_tensor, fft_length, name)
 
 
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real signal that has a spectrum, of which one half is given, along the last axis.
+    """Return the real signal that has a spectrum, of which one half is given, along the last axis.
 
     Args:
         input_tensor: complex64 or complex128 of at least as many axes as are transformed.
@@ -112,12 +115,12 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
 
 
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real signal that has a spectrum, along the last two axes; as ``irfft``."""
+    """Return the real signal that has a spectrum, along the last two axes; as ``irfft``."""
     return _to_real(2, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real signal that has a spectrum, along the last three axes; as ``irfft``."""
+    """Return the real signal that has a spectrum, along the last three axes; as ``irfft``."""
     return _to_real(3, input_tensor, fft_length, name)
 
 
@@ -160,7 +163,7 @@ def _to_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
 
 
 def _sizes(value: Tensor, rank: int, half: bool = False) -> Tensor:
-    """The sizes of the last axes; with ``half``, of the signal whose spectrum has these."""
+    """Return the sizes of the last axes; with ``half``, of the signal whose spectrum has these."""
     given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
     known = [size for size in given if size is not None]
     if len(known) == len(given):

@@ -72,7 +72,7 @@ def _floating(dtype: Any) -> DType:
 
 
 def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-    """The window of Vorbis: the sine of the square of a sine.
+    """Return the window of Vorbis: the sine of the square of a sine.
 
     Args:
         window_length: how many numbers, an int32 scalar.
@@ -115,7 +115,7 @@ def kaiser_window(
 def kaiser_bessel_derived_window(
     window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
-    """The window that is made of the sums of Kaiser's; arguments as ``kaiser_window``.
+    """Return the window that is made of the sums of Kaiser's; arguments as ``kaiser_window``.
 
     Returns:
         As many numbers, or one less for an odd length.

@@ -100,7 +100,7 @@ class SparseTensor(DenseOperators, Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: SparseTensorValue | SparseTensor) -> SparseTensor:
-        """The sparse tensor of a value that was fetched, as constants.
+        """Return the sparse tensor of a value that was fetched, as constants.
 
         Raises:
             TypeError: if the argument is no ``SparseTensorValue`` or ``SparseTensor``.
@@ -115,7 +115,7 @@ class SparseTensor(DenseOperators, Composite):
 
     @property
     def indices(self) -> Tensor:
-        """Coordinates of the entries, shape ``[n, rank]``."""
+        """Coordinate of the entries, shape ``[n, rank]``."""
         return self._indices
 
     @property
@@ -134,11 +134,11 @@ class SparseTensor(DenseOperators, Composite):
         return shown(self._shape)
 
     def get_shape(self) -> TensorShape:
-        """The static shape of the whole (TensorFlow's older spelling)."""
+        """Return the static shape of the whole (TensorFlow's older spelling)."""
         return shown(self._shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds what is known of the static shape of the whole.
+        """Add what is known of the static shape of the whole.
 
         Raises:
             ValueError: if it contradicts what is known already.
@@ -166,11 +166,11 @@ class SparseTensor(DenseOperators, Composite):
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that take the entries as input, in the order they were built."""
+        """Return the operations that take the entries as input, in the order they were built."""
         return self._values.consumers()
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Evaluates it in a session; see ``Tensor.eval``.
+        """Evaluate it in a session; see ``Tensor.eval``.
 
         Returns:
             A ``SparseTensorValue``; for an ``AsyncSession`` an awaitable of it.
@@ -200,7 +200,7 @@ class SparseTensor(DenseOperators, Composite):
 
 
 def _used_as_shape(vector: Tensor) -> TensorShape:
-    """The static shape that a vector describes; what it was read from can no longer be fed."""
+    """Return the static shape that a vector describes; what it was read from can no longer be fed."""
     waiting = [vector]
     while waiting:
         part = waiting.pop()
@@ -294,7 +294,7 @@ def sparse_tensor_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The whole tensor that a sparse one stands for.
+    """Return the whole tensor that a sparse one stands for.
 
     Args:
         sp_input: the sparse tensor.
@@ -316,7 +316,7 @@ def sparse_tensor_to_dense(
 
 
 def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """The same sparse tensor with its entries in row-major order.
+    """Return the same sparse tensor with its entries in row-major order.
 
     Args:
         sp_input: the sparse tensor.
@@ -338,7 +338,7 @@ def sparse_tensor_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of a sparse and a dense matrix.
+    """Return the product of a sparse and a dense matrix.
 
     Args:
         sp_a: the sparse matrix; its entries may come in any order.
@@ -360,7 +360,7 @@ def sparse_tensor_dense_matmul(
 def sparse_add(
     a: Any, b: Any, threshold: Any = None, thresh: Any = None, name: str | None = None
 ) -> Any:
-    """The sum of two tensors of which at least one is sparse.
+    """Return the sum of two tensors of which at least one is sparse.
 
     Args:
         a: a sparse or dense tensor.

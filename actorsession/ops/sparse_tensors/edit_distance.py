@@ -34,7 +34,7 @@ __all__ = ["edit_distance"]
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """How many elements must be put in, taken out or replaced to make one sequence another.
+    """Return how many elements must be put in, taken out or replaced to make one sequence another.
 
     Args:
         hypothesis: a ``SparseTensor`` whose last axis runs along sequences.
@@ -82,12 +82,12 @@ def _infer_distance(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _common(first: Ints, second: Ints) -> Ints:
-    """The shape of the distances between sequences of two shapes."""
+    """Return the shape of the distances between sequences of two shapes."""
     return tuple(map(max, first[:-1], second[:-1]))
 
 
 def _sequences(indices: Any, values: Any, dims: Ints, what: str) -> dict[Ints, list[Any]]:
-    """The elements of each sequence that has any, by its position."""
+    """Return the elements of each sequence that has any, by its position."""
     if indices.shape != (len(values), len(dims)) or not dims:
         raise InvalidArgumentError(
             f"{what}: {len(values)} entries of a tensor of shape {list(dims)} need indices of shape "

@@ -280,7 +280,7 @@ def sparse_reduce_max(
     sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The largest entries of a sparse tensor along axes, dense; 0 where there is none.
+    """Return the largest entries of a sparse tensor along axes, dense; 0 where there is none.
 
     Arguments as ``sparse_reduce_sum``; places without an entry do not count.
     """
@@ -296,7 +296,7 @@ def _reduced(
 def reduction(
     op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
 ) -> Operation:
-    """Adds a node that reduces a sparse tensor along axes; arguments as ``sparse_reduce_sum``."""
+    """Add a node that reduces a sparse tensor along axes; arguments as ``sparse_reduce_sum``."""
     sparse = checked_sparse(sp_input)
     axes = one_spelling(axis, older_axis, "axis", "reduction_axes")
     keep = one_spelling(keepdims, older_keep, "keepdims", "keep_dims")
@@ -314,7 +314,7 @@ def reduction(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The softmax of each row, over its entries alone.
+    """Return the softmax of each row, over its entries alone.
 
     Args:
         sp_input: a sparse tensor of floating type and rank 2 at least; rows run along the last axis.

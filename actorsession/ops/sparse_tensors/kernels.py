@@ -43,7 +43,7 @@ _PLACES = 2**63 - 1
 
 
 def require_rank(ctx: InferContext, ranks: dict[int, int]) -> None:
-    """Checks the ranks of inputs, given by index."""
+    """Check the ranks of inputs, given by index."""
     for index, rank in ranks.items():
         shape = ctx.inputs[index].shape
         if shape.rank not in (None, rank):
@@ -51,7 +51,7 @@ def require_rank(ctx: InferContext, ranks: dict[int, int]) -> None:
 
 
 def described_shape(ctx: InferContext, index: int) -> TensorShape:
-    """The static shape that an operand describes, -1 for what it does not say."""
+    """Return the static shape that an operand describes, -1 for what it does not say."""
     known = constant_ints(ctx, index)
     if known is None:
         return shape_of_rank(vector_length(ctx.inputs[index]))
@@ -64,7 +64,7 @@ def described_shape(ctx: InferContext, index: int) -> TensorShape:
 
 
 def checked_dims(vector: Array, op: str) -> tuple[int, ...]:
-    """The dimensions that a vector holds, none of them negative."""
+    """Return the dimensions that a vector holds, none of them negative."""
     dims = tuple(vector.tolist())
     if any(d < 0 for d in dims):
         raise InvalidArgumentError(f"{op}: shape {list(dims)} has a negative dimension")
@@ -72,7 +72,7 @@ def checked_dims(vector: Array, op: str) -> tuple[int, ...]:
 
 
 def check_entries(indices: Array, count: int, dims: Sequence[int], op: str) -> None:
-    """Checks that every entry has coordinates, and that they are inside the shape."""
+    """Check that every entry has coordinates, and that they are inside the shape."""
     if indices.shape != (count, len(dims)):
         raise InvalidArgumentError(
             f"{op}: {count} values in shape {list(dims)} need indices of shape "
@@ -88,7 +88,7 @@ def check_entries(indices: Array, count: int, dims: Sequence[int], op: str) -> N
 
 
 def places_of(indices: Array, dims: Sequence[int]) -> Array:
-    """The place of each entry in row-major order."""
+    """Return the place of each entry in row-major order."""
     if prod(dims) > _PLACES:
         raise InvalidArgumentError(f"shape {list(dims)} has more than {_PLACES} places")
     places = np.zeros(len(indices), np.int64)

@@ -31,7 +31,7 @@ __all__ = ["sparse_eye", "sparse_from_dense", "sparse_merge", "sparse_to_indicat
 
 
 def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """The elements of a dense tensor that are not zero (or empty strings)."""
+    """Return the elements of a dense tensor that are not zero (or empty strings)."""
     value = convert_to_tensor(tensor)
     with value.graph.as_default(), value.graph.name_scope(name or "dense_to_sparse"):
         zero = b"" if value.dtype.kind == "s" else np.zeros((), value.dtype.np_dtype)
@@ -44,7 +44,7 @@ def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 def sparse_eye(
     num_rows: int, num_columns: int | None = None, dtype: Any = float32, name: str | None = None
 ) -> SparseTensor:
-    """The unit matrix.
+    """Return the unit matrix.
 
     Args:
         num_rows: how many rows it has.

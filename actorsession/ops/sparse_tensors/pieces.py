@@ -66,7 +66,7 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """The pieces of a sparse tensor along an axis, the first ones longer by one if it does not divide.
+    """Return the pieces of a sparse tensor along an axis, the first ones longer by one if it does not divide.
 
     Args:
         keyword_required: nothing; all arguments are given by name.
@@ -107,13 +107,13 @@ def sparse_reduce_max_sparse(
     sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
-    """The largest entries along axes, where there are any; arguments as ``sparse_reduce_sum``."""
+    """Return the largest entries along axes, where there are any; arguments as ``sparse_reduce_sum``."""
     made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims, reduction_axes, keep_dims)
     return SparseTensor(*made.outputs)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The smaller one of the entries of two sparse tensors in each place; what is not there is 0.
+    """Return the smaller one of the entries of two sparse tensors in each place; what is not there is 0.
 
     Args:
         sp_a: real numbers.
@@ -127,7 +127,7 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The larger one of the entries of two sparse tensors in each place; as ``sparse_minimum``."""
+    """Return the larger one of the entries of two sparse tensors in each place; as ``sparse_minimum``."""
     return _extreme("SparseSparseMaximum", sp_a, sp_b, name)
 
 

@@ -222,7 +222,7 @@ def _gradient(kind: str) -> Any:
 
 
 def _shares(kind: str, grad: Tensor, ids: Tensor) -> Tensor:
-    """The gradient by each row that was looked up."""
+    """Return the gradient by each row that was looked up."""
     found = gather(grad, ids)
     if kind == "Sum":
         return found

@@ -48,7 +48,8 @@ def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = str
 
 
 def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
-    """The parts of a sparse tensor along its first axis, as three strings each; as ``serialize_sparse``.
+    """Return the parts of a sparse tensor along its first axis, as three strings each; as
+    ``serialize_sparse``.
 
     Returns:
         Strings of shape ``[parts, 3]``.
@@ -155,7 +156,7 @@ def _many_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _read(op: str, row: Any, dtype: DType) -> tuple[Array, Array, Array]:
-    """The parts of one sparse tensor."""
+    """Return the parts of one sparse tensor."""
     try:
         indices, values, shape = (
             np.asarray(parsed(text, kind))

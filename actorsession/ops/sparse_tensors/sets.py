@@ -42,7 +42,7 @@ _OPERATIONS = ("a-b", "b-a", "intersection", "union")
 
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
-    """How many different elements each set has.
+    """Return how many different elements each set has.
 
     Args:
         a: sparse tensor of integers or strings; its last axis holds the elements of sets.
@@ -62,7 +62,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """The elements that are in either of two sets, for each pair of rows.
+    """Return the elements that are in either of two sets, for each pair of rows.
 
     Args:
         a: tensor or sparse tensor of integers or strings, with at least two axes.
@@ -80,14 +80,14 @@ def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """The elements that are in both of two sets; as ``set_union``."""
+    """Return the elements that are in both of two sets; as ``set_union``."""
     return _combined(a, b, "intersection", validate_indices)
 
 
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """The elements that are in one set and not in the other.
+    """Return the elements that are in one set and not in the other.
 
     Args:
         a: as in ``set_union``.
@@ -150,7 +150,7 @@ def _infer_size(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _outer(ctx: InferContext, first: int, dense: bool) -> TensorShape:
-    """The shape of sets without their elements."""
+    """Return the shape of sets without their elements."""
     if dense:
         shape = ctx.inputs[first].shape
         if shape.rank is not None and shape.rank < 2:
@@ -194,7 +194,7 @@ def _infer_combined(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _dense(op: str) -> tuple[bool, bool]:
-    """Whether the operands of an op are dense."""
+    """Return whether the operands of an op are dense."""
     return op.startswith("Dense"), "ToDense" in op
 
 
@@ -217,7 +217,7 @@ class _Sets:
             self._found.setdefault(row, set()).add(value)
 
     def of(self, row: int) -> set[Any]:
-        """The elements of a row."""
+        """Return the elements of a row."""
         return self._found.get(row, set())
 
 
@@ -294,7 +294,7 @@ def _combined_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _as_sparse(rows: list[list[Any]], outer: tuple[int, ...], dtype: Any) -> Any:
-    """The parts of a sparse tensor with a set in each row."""
+    """Return the parts of a sparse tensor with a set in each row."""
     sizes = [len(row) for row in rows]
     total = sum(sizes)
     which = np.repeat(np.arange(len(rows)), sizes)

@@ -44,7 +44,7 @@ __all__: list[str] = []
 
 
 def _sparse_specs(ctx: InferContext, index: int, rank: int | None) -> list[TensorSpec]:
-    """The static types of a sparse tensor with the dtype of an operand and any number of entries."""
+    """Return the static types of a sparse tensor with the dtype of an operand and any number of entries."""
     return [
         TensorSpec(int64, TensorShape([None, rank])),
         TensorSpec(ctx.inputs[index].dtype, TensorShape([None])),
@@ -53,7 +53,7 @@ def _sparse_specs(ctx: InferContext, index: int, rank: int | None) -> list[Tenso
 
 
 def _rank_of(ctx: InferContext, *operands: int) -> int | None:
-    """The length of shape vectors, which must agree."""
+    """Return the length of shape vectors, which must agree."""
     shape = TensorShape([None])
     for i in operands:
         shape = shape.merge_with(ctx.inputs[i].shape)
@@ -126,7 +126,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _new_dims(old: Any, new: Any, error: type[Exception]) -> tuple[int, ...]:
-    """The new shape, with the one dimension that was left open."""
+    """Return the new shape, with the one dimension that was left open."""
     total, dims = prod(old), list(new)
     said = prod(d for d in dims if d != -1)
     if dims.count(-1) == 1 and said and total % said == 0:
@@ -170,7 +170,7 @@ def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _inside(indices: Array, dims: Any, start: Array, size: Array, op: str) -> tuple[Any, Any]:
-    """Which entries are in a box, and the shape of the box."""
+    """Return which entries are in a box, and the shape of the box."""
     if len(start) != len(dims) or len(size) != len(dims):
         raise InvalidArgumentError(
             f"{op}: start and size have {len(dims)} entries, got {len(start)} and {len(size)}"
@@ -205,7 +205,7 @@ def _infer_slice_grad(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _slice_back(grad: Array, indices: Array, start: Array, kept: Array) -> Any:
-    """The gradient of each entry: that of the same coordinates in the box, or 0."""
+    """Return the gradient of each entry: that of the same coordinates in the box, or 0."""
     if len(grad) != len(kept):
         raise InvalidArgumentError(f"SparseSliceGrad: {len(grad)} gradients of {len(kept)} entries")
     found = dict(zip(map(tuple, (kept + start).tolist()), grad.tolist(), strict=True))
@@ -274,7 +274,7 @@ def _reduce_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 def _constant_axes(op: Operation) -> tuple[int, set[int]]:
-    """The rank of what is reduced, and along which axes, if both are known while the graph is built.
+    """Return the rank of what is reduced, and along which axes, if both are known while the graph is built.
 
     Raises:
         LookupError: if they are not.

@@ -102,7 +102,7 @@ def _infer_add_grad(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _add_grad(grad: Array, a: Array, b: Array, total: Array) -> tuple[Array, Array]:
-    """The gradient at the entries of both summands: that of the sum there, 0 where it was dropped."""
+    """Return the gradient at the entries of both summands: that of the sum there, 0 where it was dropped."""
     if len(grad) != len(total) or not a.shape[1:] == b.shape[1:] == total.shape[1:]:
         raise InvalidArgumentError(
             f"SparseAddGrad: {len(grad)} gradients for a sum with indices of shape "
@@ -116,7 +116,7 @@ def _add_grad(grad: Array, a: Array, b: Array, total: Array) -> tuple[Array, Arr
 
 
 def _at_places(grad: Array, there: Array, wanted: Array) -> Array:
-    """The gradient at each place that is wanted, given those where it stands, in order."""
+    """Return the gradient at each place that is wanted, given those where it stands, in order."""
     out = np.zeros(len(wanted), grad.dtype)
     if len(there):
         at = np.minimum(np.searchsorted(there, wanted), len(there) - 1)

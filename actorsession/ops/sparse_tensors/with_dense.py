@@ -139,7 +139,8 @@ def _gradients(
     of_met: Callable[[Tensor], Tensor],
     dense: Tensor,
 ) -> list[Tensor | None]:
-    """The gradients by way of the dense entry that each sparse one met, of which several may be one."""
+    """Return the gradients by way of the dense entry that each sparse one met, of which several may be
+    one."""
     indices, _, dims, _ = op.inputs
     own = shape_of(dense, out_type=int64)
     # The dense shape with axes of one element before it, which every index meets at 0.

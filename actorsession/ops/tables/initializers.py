@@ -40,7 +40,7 @@ class TableInitializer(Protocol):
         """The dtype of values."""
 
     def initialize(self, table: HasHandle) -> Operation:
-        """Adds the operation that fills the table."""
+        """Add the operation that fills the table."""
 
 
 def _registered(op: Operation) -> Operation:
@@ -78,7 +78,7 @@ class KeyValueTensorInitializer:
         return self._values.dtype
 
     def initialize(self, table: HasHandle) -> Operation:
-        """Adds the operation that fills the table."""
+        """Add the operation that fills the table."""
         with table.resource_handle.graph.name_scope(self._name):
             operands = [table.resource_handle, self._keys, self._values]
             return _registered(make("LookupTableImportV2", operands))
@@ -140,7 +140,7 @@ class TextFileInitializer:
         return self._types[1]
 
     def initialize(self, table: HasHandle) -> Operation:
-        """Adds the operation that fills the table."""
+        """Add the operation that fills the table."""
         graph = table.resource_handle.graph
         with graph.name_scope(self._name):
             name = convert_to_tensor(self._filename, string, "asset_filepath", graph=graph)

@@ -45,12 +45,12 @@ class TableState:
         return f"<{self.label} from {self.key_dtype.name} to {self.value_dtype.name}>"
 
     def clear(self) -> None:
-        """Makes the table as if it were new."""
+        """Make the table as if it were new."""
         with self._lock:
             self._entries = None if self.static else {}
 
     def fill(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Fills the table, once if it is static, anew if it is not.
+        """Fill the table, once if it is static, anew if it is not.
 
         Raises:
             FailedPreconditionError: if a static one was filled with something else, or a key has two values.
@@ -71,7 +71,7 @@ class TableState:
             self._entries = entries
 
     def insert(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Puts entries in, over those that have the same key.
+        """Put entries in, over those that have the same key.
 
         Raises:
             InvalidArgumentError: if the table is static.
@@ -81,7 +81,7 @@ class TableState:
             self._changing().update(added)
 
     def remove(self, keys: Iterable[Any]) -> Callable[[], None]:
-        """Takes entries out; keys that are not there do not matter.
+        """Take entries out; keys that are not there do not matter.
 
         Returns:
             What puts them back, where no other of their key has come since.
@@ -115,7 +115,7 @@ class TableState:
         return self._entries
 
     def find(self, keys: Iterable[Any], default: Any) -> list[Any]:
-        """The value of each key, or ``default``.
+        """Return the value of each key, or ``default``.
 
         Raises:
             FailedPreconditionError: if a static table was not filled.
@@ -125,7 +125,7 @@ class TableState:
             return [entries.get(key, default) for key in keys]
 
     def size(self) -> int:
-        """How many entries there are; errors as ``find``."""
+        """Return how many entries there are; errors as ``find``."""
         with self._lock:
             return len(self._filled())
 

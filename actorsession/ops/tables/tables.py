@@ -63,7 +63,7 @@ class _Table:
         return self._handle
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The value of each key, or the default value.
+        """Return the value of each key, or the default value.
 
         Args:
             keys: a tensor or sparse tensor.
@@ -90,12 +90,12 @@ class _Table:
         return make_one("LookupTableFindV2", [self._handle, keys, self._default])
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many entries there are, int64."""
+        """Return how many entries there are, int64."""
         with self._handle.graph.name_scope(name or f"{self.name}_Size"):
             return make_one("LookupTableSizeV2", [self._handle])
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
-        """All keys, and their values in the same order."""
+        """Return all keys, and their values in the same order."""
         attrs = {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}
         op = make(
             "LookupTableExportV2",
@@ -238,13 +238,13 @@ class StaticVocabularyTable:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many ids there are, those of buckets included, int64."""
+        """Return how many ids there are, those of buckets included, int64."""
         if self._table is None:
             return convert_to_tensor(self._buckets, int64, graph=self._graph)
         return self._table.size(name) + self._buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """The id of each key; arguments as ``StaticHashTable.lookup``."""
+        """Return the id of each key; arguments as ``StaticHashTable.lookup``."""
         wanted = keys.values if isinstance(keys, SparseTensor) else keys
         with self._graph.as_default(), self._graph.name_scope(name or f"{self.name}_Lookup"):
             found = self._ids(as_keys(wanted, self._key_dtype, self._graph))
@@ -291,7 +291,7 @@ class MutableHashTable(_Table):
         super().__init__(make_handle(op_type, name, None, attrs), *types, default)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Puts entries in, over those that have the same key.
+        """Put entries in, over those that have the same key.
 
         Args:
             keys: of any shape.
@@ -307,7 +307,7 @@ class MutableHashTable(_Table):
         )
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """Takes entries out; keys that are not there do not matter."""
+        """Take entries out; keys that are not there do not matter."""
         return self._change("LookupTableRemoveV2", name or f"{self.name}_lookup_table_remove", keys)
 
     def _change(self, op_type: str, name: str, keys: Any, *values: Any) -> Operation:
@@ -321,7 +321,7 @@ class MutableHashTable(_Table):
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """The operation that fills all tables of the default graph."""
+    """Return the operation that fills all tables of the default graph."""
     initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(*initializers, name=name) if initializers else no_op(name)
 

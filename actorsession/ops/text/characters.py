@@ -50,7 +50,7 @@ _SPACE = b" \t\n\x0b\x0c\r"
 
 
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in lower case.
+    """Return each string in lower case.
 
     Args:
         input: strings.
@@ -64,12 +64,12 @@ def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Ten
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in upper case; arguments as ``string_lower``."""
+    """Return each string in upper case; arguments as ``string_lower``."""
     return string_unary("StringUpper", input, name, {"encoding": text_of(encoding)})
 
 
 def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Each string without the white space at its ends."""
+    """Return each string without the white space at its ends."""
     return string_unary("StringStrip", input, name)
 
 
@@ -83,7 +83,7 @@ def _check_encoding(ctx: InferContext) -> None:
 def _cased(
     ascii_only: Callable[[bytes], bytes], of_text: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """The function of one string by the node's encoding."""
+    """Return the function of one string by the node's encoding."""
 
     def through_text(value: bytes) -> bytes:
         return of_text(value.decode("utf-8", "replace")).encode()
@@ -101,7 +101,7 @@ register_each("StringStrip", lambda ctx: lambda value: value.strip(_SPACE))
 
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The length of each string, int32.
+    """Return the length of each string, int32.
 
     Args:
         input: strings.
@@ -149,7 +149,7 @@ def _check_unit(ctx: InferContext) -> None:
 
 
 def _starts(value: bytes) -> list[int]:
-    """Where the characters begin: at every byte that does not go on with one."""
+    """Return where the characters begin: at every byte that does not go on with one."""
     return [i for i, byte in enumerate(value) if byte & 0xC0 != 0x80]
 
 
@@ -230,7 +230,7 @@ register(
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Each string in web-safe base64.
+    """Return each string in web-safe base64.
 
     Args:
         input: strings.
@@ -241,7 +241,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """What each string says in web-safe base64, padded or not.
+    """Return what each string says in web-safe base64, padded or not.
 
     InvalidArgumentError at run time for what is no base64.
     """
@@ -287,7 +287,7 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Each string in another encoding.
+    """Return each string in another encoding.
 
     Args:
         input: strings.

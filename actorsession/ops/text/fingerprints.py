@@ -31,7 +31,7 @@ _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 
 
 def farmhash64(data: bytes) -> int:
-    """The 64-bit FarmHash fingerprint of some bytes, as an unsigned number."""
+    """Return the 64-bit FarmHash fingerprint of some bytes, as an unsigned number."""
     size = len(data)
     if size <= 16:
         return _of_16(data)
@@ -46,7 +46,7 @@ def _word(data: bytes, start: int, width: int = 8) -> int:
 
 
 def _turned(value: int, by: int) -> int:
-    """The 64 bits rotated to the right."""
+    """Return the 64 bits rotated to the right."""
     value &= _MASK
     return (value >> by | value << (64 - by)) & _MASK
 
@@ -128,7 +128,7 @@ class _State:
         self.x = seed * _K2 + _word(data, 0) & _MASK
 
     def take(self, data: bytes, start: int, factor: int, weight: int) -> None:
-        """Mixes 64 bytes in; the last ones get another factor and weight."""
+        """Mix 64 bytes in; the last ones get another factor and weight."""
         (v0, v1), (w0, w1) = self.v, self.w
         x = _turned(self.x + self.y + v0 + _word(data, start + 8), 37) * factor & _MASK
         y = _turned(self.y + v1 + _word(data, start + 48), 42) * factor & _MASK
@@ -207,7 +207,7 @@ def _fingerprints(data: Any, method: Any) -> Array:
 
 
 def _row_bytes(value: Any) -> bytes:
-    """What is hashed of one row: its bytes, or the fingerprints of its strings."""
+    """Return what is hashed of one row: its bytes, or the fingerprints of its strings."""
     if isinstance(value, bytes):
         return value
     if value.dtype.kind != "O":

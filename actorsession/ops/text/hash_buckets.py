@@ -84,12 +84,12 @@ def murmur64(data: bytes) -> int:
 
 
 def _turned(value: int, by: int) -> int:
-    """The 64 bits rotated to the left."""
+    """Return the 64 bits rotated to the left."""
     return (value << by | value >> 64 - by) & _MASK
 
 
 def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    """One round of SipHash over its four words."""
+    """Return one round of SipHash over its four words."""
     a, c = a + b & _MASK, c + d & _MASK
     b, d = _turned(b, 13) ^ a, _turned(d, 16) ^ c
     a = _turned(a, 32)

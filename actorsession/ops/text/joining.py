@@ -205,7 +205,7 @@ register(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """The strings of each segment joined, in the order in which they come.
+    """Return the strings of each segment joined, in the order in which they come.
 
     Args:
         inputs: strings.
@@ -363,7 +363,7 @@ def _one(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """The fewest digits of two choices that give the number back."""
+    """Return the fewest digits of two choices that give the number back."""
     few, many = (15, 17) if value.dtype == np.float64 else (6, 9)
     short = f"{float(value):.{few}g}"
     with np.errstate(over="ignore"):

@@ -40,14 +40,14 @@ LONGEST = 2**31 - 1
 
 
 def text_of(value: Any) -> str:
-    """An attribute that TensorFlow takes as ``str`` or ``bytes``, as ``str``."""
+    """Return an attribute that TensorFlow takes as ``str`` or ``bytes``, as ``str``."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def string_unary(
     op_type: str, value: Any, name: str | None, attrs: Mapping[str, Any] | None = None
 ) -> Tensor:
-    """Adds a node with one operand of strings."""
+    """Add a node with one operand of strings."""
     return make_one(op_type, [convert_to_tensor(value, string)], attrs, name)
 
 
@@ -78,7 +78,7 @@ def each_number(function: Callable[[bytes], Any], value: Any, dtype: np.dtype[An
 
 
 def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[bytes]:
-    """The strings of each row as one, with a separator between them; looks at lengths first.
+    """Return the strings of each row as one, with a separator between them; looks at lengths first.
 
     Raises:
         InvalidArgumentError: if one would be longer than a string may be.
@@ -98,7 +98,7 @@ def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[b
 
 
 def one_string(value: Any) -> bytes:
-    """The string that a value of rank 0 holds."""
+    """Return the string that a value of rank 0 holds."""
     found = value if isinstance(value, bytes) else value.item()
     assert isinstance(found, bytes)
     return found
@@ -121,7 +121,7 @@ _LONGEST = 4000
 
 
 def number_reader(dtype: DType) -> Callable[[bytes], Any]:
-    """The function that reads a number of a type, with white space around it.
+    """Return the function that reads a number of a type, with white space around it.
 
     What it is given and is no number, or is beyond the type, is a ``ValueError``.
     """
@@ -146,7 +146,7 @@ def number_reader(dtype: DType) -> Callable[[bytes], Any]:
 
 
 def require_string(ctx: InferContext, *operands: int, rank: int | None = None) -> None:
-    """Checks that operands are strings, and of the given rank.
+    """Check that operands are strings, and of the given rank.
 
     Raises:
         TypeError: for another dtype.
@@ -168,7 +168,7 @@ def register_each(
     check: Callable[[InferContext], None] | None = None,
     sized_by: Container[int] = (),
 ) -> None:
-    """Registers an op of one string tensor whose result has its shape.
+    """Register an op of one string tensor whose result has its shape.
 
     Args:
         name: operation type.

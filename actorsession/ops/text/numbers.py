@@ -53,7 +53,7 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Each number as a string, as C's ``printf`` writes it.
+    """Return each number as a string, as C's ``printf`` writes it.
 
     Args:
         input: numbers, bools or strings.
@@ -118,7 +118,7 @@ def _as_string_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _writer(dtype: DType, ctx: KernelContext) -> Callable[[Any], bytes]:
-    """The function of one number, as Python has it."""
+    """Return the function of one number, as Python has it."""
     attrs = ctx.attrs
     if dtype.kind == "s":
         return bytes
@@ -162,7 +162,7 @@ def string_to_number(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The number that each string says.
+    """Return the number that each string says.
 
     Args:
         string_tensor: strings; white space around a number does not matter.
@@ -226,7 +226,7 @@ def decode_raw(
     name: str | None = None,
     bytes: Any = None,
 ) -> Tensor:
-    """The bytes of each string taken as numbers.
+    """Return the bytes of each string taken as numbers.
 
     Args:
         input_bytes: strings, all of one length.

@@ -43,7 +43,7 @@ __all__ = ["regex_full_match", "regex_replace"]
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    """Each string with what matches a pattern replaced.
+    """Return each string with what matches a pattern replaced.
 
     Args:
         input: strings.
@@ -70,7 +70,7 @@ def regex_replace(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Whether the whole of each string matches a pattern; arguments as ``regex_replace``."""
+    """Return whether the whole of each string matches a pattern; arguments as ``regex_replace``."""
     if isinstance(pattern, (str, bytes)):
         attrs = {"pattern": text_of(pattern)}
         return string_unary("StaticRegexFullMatch", input, name, attrs)

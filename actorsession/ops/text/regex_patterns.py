@@ -114,7 +114,7 @@ Node: TypeAlias = "Bytes | Characters | Look | Sequence | Alternatives | Group |
 
 
 def parse(pattern: bytes) -> tuple[Node, int]:
-    """Reads a pattern.
+    """Read a pattern.
 
     Returns:
         Its tree, and how many groups it captures.
@@ -250,7 +250,7 @@ class _Parser:
         self.at = end + 1
 
     def _flags_from(self, at: int) -> tuple[_Flags, int]:
-        """The flags that stand there, and where the ``:`` or ``)`` after them is."""
+        """Return the flags that stand there, and where the ``:`` or ``)`` after them is."""
         names = {"i": "fold", "m": "lines", "s": "dot_all", "U": "swap_greed"}
         found = {name: getattr(self.flags, name) for name in names.values()}
         on, any_since_minus = True, True
@@ -319,7 +319,7 @@ class _Parser:
         self._put(_characters(_negated(made) if negative else made), 1)
 
     def _class_item(self, begin: int) -> _Ranges:
-        """What the next item of a class stands for."""
+        """Return what the next item of a class stands for."""
         named = _NAMED_CLASS.match(self.text, self.at)
         if named is not None:
             if named[2] not in _POSIX:
@@ -395,7 +395,7 @@ class _Parser:
             self._put(_characters(ranges), 0)
 
     def _escaped(self) -> int:
-        """The character that an escape stands for, which is passed over."""
+        """Return the character that an escape stands for, which is passed over."""
         begin, text = self.at, self.text
         letter = text[begin + 1 : begin + 2]
         if not letter:
@@ -435,7 +435,7 @@ class _Parser:
 
 
 def _copies(node: Node) -> int:
-    """How often the most repeated part of a tree stands in it when counts are written out."""
+    """Return how often the most repeated part of a tree stands in it when counts are written out."""
     if isinstance(node, Repeat):
         times = node.most if node.most >= 0 else node.least
         return max(times, 1) * _copies(node.body)
@@ -502,7 +502,7 @@ def _cases() -> dict[int, tuple[int, ...]]:
 
 @functools.cache
 def _categories() -> dict[str, _Ranges]:
-    """The ranges of each general category of Unicode."""
+    """Return the ranges of each general category of Unicode."""
     found: dict[str, _Ranges] = {}
     begin, name = 0, unicodedata.category("\0")
     for code in range(1, _LAST + 2):
@@ -515,7 +515,7 @@ def _categories() -> dict[str, _Ranges]:
 
 
 def _category(name: str) -> _Ranges:
-    """The ranges of a category, or of all that begin with one letter; none for an unknown name."""
+    """Return the ranges of a category, or of all that begin with one letter; none for an unknown name."""
     found = _categories()
     names = [name] if len(name) == 2 else [n for n in found if len(name) == 1 and n[0] == name]
     return _joined([r for n in names for r in found.get(n, [])])

@@ -89,7 +89,7 @@ class _Compiler:
         return len(self.code) - 1
 
     def write(self, node: Node, after: int) -> int:
-        """Writes a part that ``after`` follows; returns where it begins."""
+        """Write a part that ``after`` follows; returns where it begins."""
         match node:
             case Bytes(mask):
                 return self.add(_LEAF, mask, after)
@@ -247,7 +247,7 @@ class Program:
         return _NEWLINE if byte == 10 else _LETTER if _LETTERS >> byte & 1 else _OTHER
 
     def holding(self, before: int, behind: int) -> int:
-        """The assertions that hold between two sides of a place, as bits."""
+        """Return the assertions that hold between two sides of a place, as bits."""
         if not self.looks:
             return 0
         found = WORD if (before == _LETTER) != (behind == _LETTER) else NOT_WORD
@@ -255,7 +255,7 @@ class Program:
         return found | BEGIN_LINE * (before <= _NEWLINE) | END_LINE * (behind <= _NEWLINE)
 
     def before(self, leaves: frozenset[int], ended: bool, holding: int) -> frozenset[int]:
-        """The leaves behind which one comes to some of ``leaves``, or to the end if that will do."""
+        """Return the leaves behind which one comes to some of ``leaves``, or to the end if that will do."""
         seen = {*leaves, _END_AT} if ended else set(leaves)
         waiting = list(seen)
         while waiting:
@@ -330,7 +330,7 @@ class _Automaton:
         self.last = _State(frozenset(), _NOTHING, True, False, len(program.kinds))
 
     def before(self, state: _State, number: int) -> _State:
-        """The state at the place before a byte of a class, where that is not known yet."""
+        """Return the state at the place before a byte of a class, where that is not known yet."""
         program = self.program
         kind = program.kinds[number]
         leaves = program.before(state.leaves, state.ended, program.holding(kind, state.behind))
@@ -347,18 +347,18 @@ class _Automaton:
         return found
 
     def _forget(self) -> None:
-        """Drops all states, so that those in use do not hold the others."""
+        """Drop all states, so that those in use do not hold the others."""
         states, self._states = self._states, {}
         for state in (*states.values(), self.last):
             state.rows[:] = [None] * len(state.rows)
             state.steps.clear()
 
     def begins(self, state: _State, before: int) -> bool:
-        """Whether a match begins at a place."""
+        """Return whether a match begins at a place."""
         return self.step(state, self.program.start, before)[1] != _FAILED
 
     def step(self, state: _State, start: int, before: int) -> tuple[tuple[int, ...], int]:
-        """Where a match goes on that has come to an instruction at a place.
+        """Return where a match goes on that has come to an instruction at a place.
 
         Returns:
             The marks that it passes, and the instruction behind the byte that it then reads; ``_OVER`` if
@@ -399,7 +399,7 @@ class Expression:
         self._anywhere = _Automaton(self._program, anywhere=True)
 
     def matches(self, text: bytes) -> bool:
-        """Whether the whole text matches."""
+        """Return whether the whole text matches."""
         automaton = self._whole
         state = automaton.last
         for number in reversed(text.translate(self._program.classes)):
@@ -425,7 +425,7 @@ class Expression:
 
 
 def _character_at(text: bytes, at: int) -> int:
-    """How many bytes the character at a place has; 1 for what is no UTF-8."""
+    """Return how many bytes the character at a place has; 1 for what is no UTF-8."""
     first = text[at] if at < len(text) else 0
     length = 1 if first < 0xC2 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     try:
@@ -465,7 +465,7 @@ class _Reading:
         return self._classes[block * _BLOCK : (block + 1) * _BLOCK]
 
     def _state(self, at: int) -> _State:
-        """The state at a place."""
+        """Return the state at a place."""
         block, inside = divmod(at, _BLOCK)
         if block != self._block:
             state = self._ends[block]
@@ -478,7 +478,7 @@ class _Reading:
         return self._states[inside]
 
     def match(self, begin: int, groups: int) -> list[int]:
-        """The match that begins at a place where one does: begin and end of it and of its groups."""
+        """Return the match that begins at a place where one does: begin and end of it and of its groups."""
         step, kinds, classes = self._automaton.step, self._automaton.program.kinds, self._classes
         marks = [-1] * (2 * groups + 2)
         at, number = begin, self._automaton.program.start
@@ -496,7 +496,7 @@ class _Reading:
 
 @functools.lru_cache(maxsize=64)
 def compiled(pattern: bytes) -> Expression:
-    """The pattern ready for use.
+    """Return the pattern ready for use.
 
     Raises:
         InvalidArgumentError: for what is no pattern.

@@ -69,19 +69,19 @@ def blocks(dtype: np.dtype[Any], *arrays: Array) -> Iterator[tuple[Array, ...]]:
 
 
 def flat(array: Any) -> Array:
-    """The elements as a vector: a view where the array is contiguous, else a copy."""
+    """Return the elements as a vector: a view where the array is contiguous, else a copy."""
     return np.asarray(array).reshape(-1)
 
 
 def target_of(old: Any, out: Array | None) -> Array:
-    """Where the new value is computed: in ``out`` if it can be written through a flat view."""
+    """Return where the new value is computed: in ``out`` if it can be written through a flat view."""
     if out is not None and out.flags.c_contiguous:
         return out
     return np.empty(np.shape(old), old.dtype)
 
 
 def stored(target: Array, out: Array | None) -> Any:
-    """The new value, in ``out`` where that was given: holders need not look at the result."""
+    """Return the new value, in ``out`` where that was given: holders need not look at the result."""
     if out is None:
         return target[()]
     if out is not target:

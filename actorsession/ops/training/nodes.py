@@ -194,7 +194,7 @@ class _AdamRates:
 def _adapt(
     old: Any, m: Array, v: Array, grad: Any, rates: _AdamRates, nesterov: bool, out: Array | None
 ) -> Any:
-    """Moves the moments ``m`` and ``v`` in place, then ``old - rate * m / (sqrt(v) + epsilon)``."""
+    """Move the moments ``m`` and ``v`` in place, then ``old - rate * m / (sqrt(v) + epsilon)``."""
     target = target_of(old, out)
     add, subtract, multiply = np.add, np.subtract, np.multiply
     pieces = blocks(target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))

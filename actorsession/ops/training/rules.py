@@ -73,7 +73,7 @@ def rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
 
 
 def centered_rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """The same with the variance of gradients, ``ms - mg**2``, in place of their square."""
+    """Return the same with the variance of gradients, ``ms - mg**2``, in place of their square."""
     mg, ms, mom = slots
     lr, rho, momentum, epsilon = rates
     ms += (grad * grad - ms) * (1 - rho)
@@ -90,7 +90,7 @@ def ftrl(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) ->
 
 
 def ftrl_v2(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """The same with ``2 * l2_shrinkage * var`` added to the gradient, but not to its square."""
+    """Return the same with ``2 * l2_shrinkage * var`` added to the gradient, but not to its square."""
     lr, l1, l2, shrinkage, power = rates
     return _led(attrs, var, slots, grad, (lr, l1, l2, power), grad + 2 * shrinkage * var)
 
@@ -133,7 +133,7 @@ def proximal_gradient_descent(
 
 
 def proximal_adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """The same after a step of Adagrad, by its rate for each element."""
+    """Return the same after a step of Adagrad, by its rate for each element."""
     (accum,), (lr, l1, l2) = slots, rates
     accum += grad * grad
     each = lr / np.sqrt(accum)

@@ -160,7 +160,7 @@ def _computed(
     rates: Sequence[Any],
     out: Array | None,
 ) -> Any:
-    """The new value of whole arrays, block by block; ``slots`` change in place."""
+    """Return the new value of whole arrays, block by block; ``slots`` change in place."""
     target = target_of(old, out)
     # A global step is an int64; with a variable of half precision it must not widen the rule.
     scalars = [np.asarray(rate, target.dtype) for rate in rates]
@@ -225,7 +225,7 @@ def _sparse_kernel(update: _Update, ctx: KernelContext) -> Kernel:
 
 
 def _infer(update: _Update, *, sparse: bool) -> Callable[[InferContext], list[TensorSpec]]:
-    """The shape function; a global step is int64, all other scalars have the variable's dtype."""
+    """Return the shape function; a global step is int64, all other scalars have the variable's dtype."""
     names = list(update.inputs)
     grad = names.index("grad")
     if sparse:

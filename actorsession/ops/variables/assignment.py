@@ -22,7 +22,7 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Replaces a variable's value; see ``Variable.assign``.
+    """Replace a variable's value; see ``Variable.assign``.
 
     Args:
         ref: the variable, or a part of one, as square brackets read it.
@@ -39,21 +39,21 @@ def assign(
 def assign_add(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Adds to a variable's value; see ``Variable.assign``."""
+    """Add to a variable's value; see ``Variable.assign``."""
     return ref.assign_add(value, use_locking, name)
 
 
 def assign_sub(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Subtracts from a variable's value; see ``Variable.assign``."""
+    """Subtract from a variable's value; see ``Variable.assign``."""
     return ref.assign_sub(value, use_locking, name)
 
 
 def scatter_add(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Adds ``updates`` to the rows ``indices`` of a variable.
+    """Add ``updates`` to the rows ``indices`` of a variable.
 
     Args:
         ref: the variable, of rank 1 or more.
@@ -71,28 +71,28 @@ def scatter_add(
 def scatter_sub(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Subtracts ``updates`` from the rows ``indices`` of a variable; see ``scatter_add``."""
+    """Subtract ``updates`` from the rows ``indices`` of a variable; see ``scatter_add``."""
     return ref.scattered("ResourceScatterSub", indices, updates, name)
 
 
 def scatter_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Replaces the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
+    """Replace the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
     return ref.scattered("ResourceScatterUpdate", indices, updates, name)
 
 
 def scatter_mul(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiplies the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
+    """Multiply the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
     return ref.scattered("ResourceScatterMul", indices, updates, name)
 
 
 def scatter_div(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Divides the rows ``indices`` of a variable by ``updates``; see ``scatter_add``.
+    """Divide the rows ``indices`` of a variable by ``updates``; see ``scatter_add``.
 
     Integers are divided towards zero, and never by zero.
     """
@@ -102,42 +102,42 @@ def scatter_div(
 def scatter_min(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Lowers the rows ``indices`` of a variable to ``updates`` where those are less."""
+    """Lower the rows ``indices`` of a variable to ``updates`` where those are less."""
     return ref.scattered("ResourceScatterMin", indices, updates, name)
 
 
 def scatter_max(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Raises the rows ``indices`` of a variable to ``updates`` where those are greater."""
+    """Raise the rows ``indices`` of a variable to ``updates`` where those are greater."""
     return ref.scattered("ResourceScatterMax", indices, updates, name)
 
 
 def scatter_nd_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Replaces single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
+    """Replace single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
     return ref.scatter_nd_update(indices, updates, name)
 
 
 def scatter_nd_add(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Adds to single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
+    """Add to single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
     return ref.scatter_nd_add(indices, updates, name)
 
 
 def scatter_nd_sub(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Subtracts from single elements or blocks; see ``Variable.scatter_nd_update``."""
+    """Subtract from single elements or blocks; see ``Variable.scatter_nd_update``."""
     return ref.scatter_nd_sub(indices, updates, name)
 
 
 def batch_scatter_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Replaces rows in each member of a batch that a variable holds.
+    """Replace rows in each member of a batch that a variable holds.
 
     Args:
         ref: the variable.

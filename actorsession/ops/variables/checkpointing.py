@@ -47,7 +47,7 @@ def save_v2(
     tensors: Sequence[Any],
     name: str | None = None,
 ) -> Operation:
-    """Writes tensors to a checkpoint of their own, whole or not at all.
+    """Write tensors to a checkpoint of their own, whole or not at all.
 
     Args:
         prefix: what its file begins with, a string; folders that are missing are made.
@@ -76,7 +76,7 @@ def restore_v2(
     dtypes: Sequence[Any],
     name: str | None = None,
 ) -> list[Tensor]:
-    """Reads tensors from a checkpoint, of our format or of TensorFlow's.
+    """Read tensors from a checkpoint, of our format or of TensorFlow's.
 
     Args:
         prefix: what its files begin with, a string.
@@ -100,7 +100,7 @@ def restore_v2(
 
 
 def sharded_filename(basename: Any, shard: Any, num_shards: Any, name: str | None = None) -> Tensor:
-    """The prefix of one shard of a checkpoint: ``basename-00000-of-00002``.
+    """Return the prefix of one shard of a checkpoint: ``basename-00000-of-00002``.
 
     Args:
         basename: prefix of the whole, a string.
@@ -124,7 +124,7 @@ def merge_v2_checkpoints(
     delete_old_dirs: bool = True,
     name: str | None = None,
 ) -> Operation:
-    """Makes one checkpoint of shards, which it moves; all of them must be files that this op can see.
+    """Make one checkpoint of shards, which it moves; all of them must be files that this op can see.
 
     Args:
         checkpoint_prefixes: of the shards, a string vector.
@@ -154,7 +154,7 @@ def _addressed(prefix: Any, names: Any, slices: Any, graph: Any) -> list[Tensor]
 
 
 def _check_strings(ctx: InferContext, ranks: Sequence[int]) -> None:
-    """Refuses first inputs that are no strings of these ranks."""
+    """Refuse first inputs that are no strings of these ranks."""
     for i, rank in enumerate(ranks):
         found = ctx.inputs[i]
         if found.dtype is not string:
@@ -164,7 +164,7 @@ def _check_strings(ctx: InferContext, ranks: Sequence[int]) -> None:
 
 
 def _check_addressed(ctx: InferContext) -> list[DType]:
-    """The dtypes of the tensors that are saved or restored."""
+    """Return the dtypes of the tensors that are saved or restored."""
     _check_strings(ctx, (0, 1, 1))
     dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
     for dtype in dtypes:
@@ -209,7 +209,7 @@ def _infer_merge(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _text(op: str, value: Any) -> str:
-    """The one string of a value; anything else of a shape that was not known before is refused."""
+    """Return the one string of a value; anything else of a shape that was not known before is refused."""
     item = value if isinstance(value, (bytes, str)) else np.asarray(value)
     if isinstance(item, np.ndarray):
         if item.ndim:

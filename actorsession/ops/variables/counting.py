@@ -26,7 +26,7 @@ __all__ = ["count_up_to"]
 
 
 def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
-    """Counts a variable up to a limit; see ``Variable.count_up_to``.
+    """Count a variable up to a limit; see ``Variable.count_up_to``.
 
     Args:
         ref: a scalar variable of an integer type.

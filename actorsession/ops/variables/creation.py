@@ -77,7 +77,7 @@ class CreatedByScope(type):
 
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
-    """Lets a function make, or change, the variables of the default graph that a block asks for.
+    """Let a function make, or change, the variables of the default graph that a block asks for.
 
     Args:
         variable_creator: called as ``variable_creator(next_creator, **kwargs)`` with all arguments of
@@ -96,14 +96,14 @@ def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
 def trainable_by_default(
     trainable: bool | None, synchronization: VariableSynchronization | None
 ) -> bool:
-    """Whether optimisers change a variable: as asked, else unless copies are only read together."""
+    """Return whether optimisers change a variable: as asked, else unless copies are only read together."""
     if trainable is not None:
         return bool(trainable)
     return synchronization is not VariableSynchronization.ON_READ
 
 
 def joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str]:
-    """The collections that a new variable joins.
+    """Return the collections that a new variable joins.
 
     Args:
         given: names of collections, that of the global variables if left out.

@@ -34,7 +34,7 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """The variable of that name in the present variable scope, made or shared as the scope says.
+    """Return the variable of that name in the present variable scope, made or shared as the scope says.
 
     Args:
         name: under that of the scope.

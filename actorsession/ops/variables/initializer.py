@@ -26,16 +26,16 @@ class Initializer:
         self.dtype: DType = as_dtype(dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an initialiser like this one."""
+        """Return the arguments that make an initialiser like this one."""
         return {**{key: getattr(self, key) for key in self._settings}, "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The initialiser that ``get_config`` told of."""
+        """Return the initialiser that ``get_config`` told of."""
         return cls(**config)
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Builds a first value.
+        """Build a first value.
 
         Args:
             shape: a fully known shape.
@@ -51,7 +51,7 @@ class Initializer:
         return self.build(dims, self.dtype if dtype is None else as_dtype(dtype))
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value; what a subclass overrides."""
+        """Build the value; what a subclass overrides."""
         raise NotImplementedError(f"{type(self).__name__} must override build")
 
 

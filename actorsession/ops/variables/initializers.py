@@ -47,7 +47,7 @@ class zeros_initializer(Initializer):
     """All zeros (``False`` for bool)."""
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
+        """Build the value."""
         return fills.zeros(shape, dtype)
 
 
@@ -55,7 +55,7 @@ class ones_initializer(Initializer):
     """All ones."""
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
+        """Build the value."""
         return fills.ones(shape, dtype)
 
 
@@ -76,7 +76,7 @@ class constant_initializer(Initializer):
         self.verify_shape = verify_shape
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value.
+        """Build the value.
 
         Raises:
             ValueError: if the value does not fill the shape, or has another one and must not.
@@ -115,7 +115,7 @@ class random_uniform_initializer(Initializer):
         self.seed = seed
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
+        """Build the value."""
         return random.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
@@ -140,7 +140,7 @@ class random_normal_initializer(FloatingInitializer):
         self.seed = seed
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
+        """Build the value."""
         return random.random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
@@ -148,7 +148,7 @@ class truncated_normal_initializer(random_normal_initializer):
     """Normally distributed values, drawn again where more than two deviations from the mean."""
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
+        """Build the value."""
         return random.truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
@@ -167,7 +167,7 @@ class identity_initializer(FloatingInitializer):
         self.gain = gain
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Builds a first value; a part of a larger variable is that part of the whole matrix.
+        """Build a first value; a part of a larger variable is that part of the whole matrix.
 
         Raises:
             ValueError: unless the variable is a matrix.

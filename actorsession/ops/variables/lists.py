@@ -32,7 +32,7 @@ __all__ = [
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that are shared and saved.
+    """Return the variables of the default graph that are shared and saved.
 
     Args:
         scope: only those whose name starts with a match of this pattern.
@@ -41,27 +41,27 @@ def global_variables(scope: str | None = None) -> list[Any]:
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that optimisers change; see ``global_variables``."""
+    """Return the variables of the default graph that optimisers change; see ``global_variables``."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that belong to one process; see ``global_variables``."""
+    """Return the variables of the default graph that belong to one process; see ``global_variables``."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that inference needs; see ``global_variables``."""
+    """Return the variables of the default graph that inference needs; see ``global_variables``."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph that averages are kept of; see ``global_variables``."""
+    """Return the variables of the default graph that averages are kept of; see ``global_variables``."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """An operation that gives each variable its first value.
+    """Return an operation that gives each variable its first value.
 
     Args:
         var_list: the variables; for an empty list the operation does nothing.
@@ -108,7 +108,7 @@ def is_variable_initialized(variable: Variable) -> Tensor:
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """The names of variables that have no value yet, as a string vector.
+    """Return the names of variables that have no value yet, as a string vector.
 
     Args:
         var_list: the variables to look at; all global and local ones if left out.

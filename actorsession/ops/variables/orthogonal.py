@@ -48,7 +48,7 @@ class orthogonal_initializer(FloatingInitializer):
         self.seed = seed
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value.
+        """Build the value.
 
         Raises:
             ValueError: for a shape of fewer than two axes.

@@ -37,11 +37,11 @@ class PartitionInfo:
     var_offset: tuple[int, ...]
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """The first position on the axis that is cut, 0 if none is."""
+        """Return the first position on the axis that is cut, 0 if none is."""
         return self.var_offset[self.single_slice_dim(shape) or 0] if self.var_offset else 0
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """The axis along which a part of that shape is less than the whole, if there is one.
+        """Return the axis along which a part of that shape is less than the whole, if there is one.
 
         Raises:
             ValueError: if it does not fit into the whole, or is less along several axes.
@@ -112,7 +112,7 @@ class PartitionedVariable:
         return shown(self._shape)
 
     def get_shape(self) -> TensorShape:
-        """The shape of the whole (TensorFlow's older spelling)."""
+        """Return the shape of the whole (TensorFlow's older spelling)."""
         return shown(self._shape)
 
     @property
@@ -139,11 +139,11 @@ class PartitionedVariable:
         return self._partitions
 
     def _partition_axes(self) -> list[int]:
-        """The axis that is cut, the first one if none is."""
+        """Return the axis that is cut, the first one if none is."""
         return [axis for axis, count in enumerate(self._partitions) if count > 1] or [0]
 
     def as_tensor(self) -> Tensor:
-        """The whole value: the parts joined, each read anew."""
+        """Return the whole value: the parts joined, each read anew."""
         return self._concat()
 
     def _concat(self) -> Tensor:
@@ -164,7 +164,7 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> list[Any]:
-        """Replaces the whole value, part by part.
+        """Replace the whole value, part by part.
 
         Args:
             value: a value for the whole, or another ``PartitionedVariable`` cut in the same way.
@@ -187,7 +187,7 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> list[Any]:
-        """Adds to the whole value, part by part; see ``assign``."""
+        """Add to the whole value, part by part; see ``assign``."""
         return self._updated("assign_add", value, name, read_value)
 
     def assign_sub(
@@ -197,7 +197,7 @@ class PartitionedVariable:
         name: str | None = None,
         read_value: bool = True,
     ) -> list[Any]:
-        """Subtracts from the whole value, part by part; see ``assign``."""
+        """Subtract from the whole value, part by part; see ``assign``."""
         return self._updated("assign_sub", value, name, read_value)
 
     def _updated(self, method: str, value: Any, name: str | None, read_value: bool) -> list[Any]:
@@ -219,7 +219,7 @@ class PartitionedVariable:
 
 
 def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> list[int]:
-    """What a partitioner says of a new variable.
+    """Return what a partitioner says of a new variable.
 
     Raises:
         ValueError: if the shape is not known, or the answer is not one number of parts per axis, at least

@@ -22,7 +22,7 @@ Partitioner: TypeAlias = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Cuts each variable into a fixed number of parts, at most one per position of the axis.
+    """Cut each variable into a fixed number of parts, at most one per position of the axis.
 
     Args:
         num_shards: how many.

@@ -120,7 +120,7 @@ def _infer_scatter_nd(kinds: str) -> Callable[[InferContext], list[TensorSpec]]:
 
 
 def _places(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Any, ...]:
-    """The numpy index of the places that ``indices`` name, once all are known to exist."""
+    """Return the numpy index of the places that ``indices`` name, once all are known to exist."""
     depth = indices.shape[-1] if indices.ndim else 0
     if not 1 <= depth <= whole.ndim:
         raise InvalidArgumentError(

@@ -67,7 +67,7 @@ def _present(graph: Graph) -> _Present:
 
 
 def get_variable_scope() -> VariableScope:
-    """The present variable scope of the default graph."""
+    """Return the present variable scope of the default graph."""
     return _present(get_default_graph()).scope
 
 
@@ -193,7 +193,7 @@ class variable_scope(contextlib.AbstractContextManager[VariableScope]):
         return scope, counts
 
     def _enter_names(self, name: str, stack: contextlib.ExitStack) -> str:
-        """Enters a scope of names if there is to be one; returns the present one's full name."""
+        """Enter a scope of names if there is to be one; returns the present one's full name."""
         if self._names and name:
             return stack.enter_context(self._graph.name_scope(name))
         present = scope_of(self._graph).name
@@ -227,7 +227,7 @@ def _check_scope(
 
 
 def _unique(name: str, present: _Present) -> str:
-    """The name, with ``_1``, ``_2``, ... if a scope of that name was entered here."""
+    """Return the name, with ``_1``, ``_2``, ... if a scope of that name was entered here."""
     prefix = f"{present.scope.name}/" if present.scope.name else ""
     found, number = name, 0
     while present.entered.get(prefix + found):

@@ -63,10 +63,10 @@ class _Store(Protocol):
         """A handle that was never given before."""
 
     def get(self, handle: str, device: str) -> Any:
-        """The value behind a handle; InvalidArgumentError if there is none."""
+        """Return the value behind a handle; InvalidArgumentError if there is none."""
 
     def remove(self, handle: str) -> None:
-        """Deletes a value; InvalidArgumentError if there is none."""
+        """Delete a value; InvalidArgumentError if there is none."""
 
 
 # -- building ------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The value that a handle refers to, as a tensor on the device where it is kept.
+    """Return the value that a handle refers to, as a tensor on the device where it is kept.
 
     Args:
         handle: a handle of that device, as a string or ``TensorHandle``; which one is read is
@@ -117,7 +117,7 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
-    """The deletion of the value that a handle refers to.
+    """Return the deletion of the value that a handle refers to.
 
     Args:
         handle: a handle of the same device, as a string or ``TensorHandle``.
@@ -142,7 +142,7 @@ def _holder(of: DType | None) -> Tensor:
 
 
 def handle_device(handle: Any) -> str:
-    """The device that a handle ends with, in canonical form.
+    """Return the device that a handle ends with, in canonical form.
 
     Raises:
         ValueError: if it ends with anything else.
@@ -158,7 +158,7 @@ def handle_device(handle: Any) -> str:
 
 
 def handle_dtype(placeholder: Tensor) -> DType | None:
-    """The dtype of the values behind the handles that a placeholder is fed, if it is such a one."""
+    """Return the dtype of the values behind the handles that a placeholder is fed, if it is such a one."""
     name = placeholder.op.attrs.get(_HANDLE_OF)
     return None if name is None else as_dtype(name)
 

@@ -133,27 +133,27 @@ class VariableScope:
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """Sets the default initialiser."""
+        """Set the default initialiser."""
         self._initializer = initializer
 
     def set_regularizer(self, regularizer: Callable[..., Any] | None) -> None:
-        """Sets the default regulariser."""
+        """Set the default regulariser."""
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: str | DeviceFunction | None) -> None:
-        """Sets the default device of copies."""
+        """Set the default device of copies."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Sets the default partitioner."""
+        """Set the default partitioner."""
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Getter | None) -> None:
-        """Sets what is called instead of the getter."""
+        """Set what is called instead of the getter."""
         self._custom_getter = custom_getter
 
     def set_dtype(self, dtype: Any) -> None:
-        """Sets the default element type."""
+        """Set the default element type."""
         self._dtype = as_dtype(dtype)
 
     def set_use_resource(self, use_resource: bool | None) -> None:
@@ -163,26 +163,26 @@ class VariableScope:
     # -- what was made in it -------------------------------------------------------------------
 
     def get_collection(self, name: str) -> list[Any]:
-        """The values of a collection of the default graph whose names lie in the scope."""
+        """Return the values of a collection of the default graph whose names lie in the scope."""
         scope = f"{self._name}/" if self._name else None
         return get_default_graph().get_collection(name, scope)
 
     def global_variables(self) -> list[Any]:
-        """The global variables of the scope."""
+        """Return the global variables of the scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Any]:
-        """The local variables of the scope."""
+        """Return the local variables of the scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def trainable_variables(self) -> list[Any]:
-        """The trainable variables of the scope."""
+        """Return the trainable variables of the scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     # -- making and finding --------------------------------------------------------------------
 
     def get_variable(self, var_store: Any, name: str, **asked: Any) -> Any:
-        """The variable ``name`` of the scope in a store; see the function ``get_variable``.
+        """Return the variable ``name`` of the scope in a store; see the function ``get_variable``.
 
         Args:
             var_store: the store of the graph.
@@ -217,6 +217,6 @@ class VariableScope:
 def _stored(
     var_store: Any, name: str, shape: ShapeLike = None, dtype: Any = float32, **asked: Any
 ) -> Any:
-    """What custom getters call: the variable of that full name."""
+    """Return what custom getters call: the variable of that full name."""
     request = VariableRequest(name=name, shape=TensorShape(shape), dtype=as_dtype(dtype), **asked)
     return var_store.get(request)

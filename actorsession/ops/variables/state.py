@@ -48,12 +48,12 @@ VARIABLE_ATTRS: Mapping[str, Any] = {"dtype": REQUIRED, "shape": unknown_shape}
 
 
 def variable_spec(attrs: Mapping[str, Any]) -> TensorSpec:
-    """The static type of the variable that an op's attributes describe."""
+    """Return the static type of the variable that an op's attributes describe."""
     return TensorSpec(as_dtype(attrs["dtype"]), TensorShape(attrs["shape"]))
 
 
 def check_handle(ctx: InferContext, index: int = 0) -> TensorSpec:
-    """The variable's static type, once input ``index`` is known to be a handle.
+    """Return the variable's static type, once input ``index`` is known to be a handle.
 
     Raises:
         TypeError: if the input is no handle.
@@ -67,7 +67,7 @@ def check_handle(ctx: InferContext, index: int = 0) -> TensorSpec:
 
 
 def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
-    """Refuses an input that can never be a value of the variable.
+    """Refuse an input that can never be a value of the variable.
 
     Raises:
         TypeError: if its dtype is another.
@@ -87,7 +87,7 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
 
 
 def fits_always(declared: TensorShape, given: TensorShape) -> bool:
-    """Whether each value of static shape ``given`` has the shape ``declared``."""
+    """Return whether each value of static shape ``given`` has the shape ``declared``."""
     if declared.sizes is None:
         return True
     if given.sizes is None or len(given.sizes) != len(declared.sizes):
@@ -96,7 +96,7 @@ def fits_always(declared: TensorShape, given: TensorShape) -> bool:
 
 
 def check_same_shape(op: str, old: Any, value: Any) -> None:
-    """Refuses an update whose shape is not that of the variable's present value.
+    """Refuse an update whose shape is not that of the variable's present value.
 
     Raises:
         InvalidArgumentError: naming both shapes.
@@ -109,7 +109,7 @@ def check_same_shape(op: str, old: Any, value: Any) -> None:
 
 
 def elements(spec: TensorSpec) -> int:
-    """The number of elements of a static type, for cost estimates (1 where unknown)."""
+    """Return the number of elements of a static type, for cost estimates (1 where unknown)."""
     return spec.shape.num_elements() or 1
 
 
@@ -262,7 +262,7 @@ for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp"
 
 
 def check_scattered(ctx: InferContext, updates: int, indices: int, variable: TensorSpec) -> None:
-    """Refuses rows and indices that can never be an update of some rows of the variable.
+    """Refuse rows and indices that can never be an update of some rows of the variable.
 
     Args:
         ctx: the node being built.
@@ -333,7 +333,7 @@ def flat_rows(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Array,
 
 
 def sum_duplicates(where: Array, rows: Array) -> tuple[Array, Array]:
-    """Adds up rows with the same index.
+    """Add up rows with the same index.
 
     Args:
         where: indices, shape ``[n]``.
@@ -370,7 +370,7 @@ def _replace_rows(whole: Array, where: Array, rows: Array) -> None:
 
 
 def register_scatter(name: str, kinds: str, change: Callable[[Array, Array, Array], None]) -> None:
-    """Registers an op that changes rows of a variable.
+    """Register an op that changes rows of a variable.
 
     Args:
         name: operation type.

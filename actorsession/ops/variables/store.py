@@ -89,7 +89,7 @@ class VariableStore:
         self._partitioned: dict[str, PartitionedVariable] = {}
 
     def get(self, asked: VariableRequest) -> Any:
-        """The variable of that name, made if it is new and may be.
+        """Return the variable of that name, made if it is new and may be.
 
         Returns:
             A ``Variable``, or under a partitioner a ``PartitionedVariable``.
@@ -232,7 +232,7 @@ def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
 def _initial(
     asked: VariableRequest, part: PartitionInfo | None
 ) -> tuple[Any, DType | None, TensorShape | None]:
-    """The first value of a new variable, with dtype and shape where they do not come from it."""
+    """Return the first value of a new variable, with dtype and shape where they do not come from it."""
     initializer, shape = asked.initializer, asked.shape
     if initializer is None:
         initializer = _default_initializer(asked)
@@ -285,7 +285,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter] | 
 
 
 def _takes_arguments(function: Callable[..., Any]) -> bool:
-    """Whether a function cannot be called without arguments."""
+    """Return whether a function cannot be called without arguments."""
     found = _parameters(function)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return found is None or any(
@@ -297,7 +297,7 @@ def _takes_arguments(function: Callable[..., Any]) -> bool:
 
 
 def store_of(graph: Graph) -> VariableStore:
-    """The one store of a graph, made at first use."""
+    """Return the one store of a graph, made at first use."""
     kept = graph.get_collection_ref(_KEY)
     if not kept:
         kept.append(VariableStore(graph))
@@ -306,7 +306,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 def request_dtype(dtype: Any, initializer: Any, default: DType) -> DType:
-    """The dtype that is asked for: as given, else that of an initial value, else the default.
+    """Return the dtype that is asked for: as given, else that of an initial value, else the default.
 
     Raises:
         ValueError: if a value does not fit the dtype given.

@@ -32,7 +32,7 @@ class VariableUpdates:
     # -- the whole value -----------------------------------------------------------------------
 
     def load(self, value: Any, session: Any = None) -> Any:
-        """Replaces the value at once, in a session.
+        """Replace the value at once, in a session.
 
         Args:
             value: the new value, an array or what makes one.
@@ -54,7 +54,7 @@ class VariableUpdates:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Replaces the value.
+        """Replace the value.
 
         Args:
             value: the new value, of the variable's dtype and shape.
@@ -78,7 +78,7 @@ class VariableUpdates:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds ``delta`` to the value; see ``assign``."""
+        """Add ``delta`` to the value; see ``assign``."""
         return self._assigned("AssignAddVariableOp", delta, name, read_value)
 
     def assign_sub(
@@ -88,11 +88,11 @@ class VariableUpdates:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtracts ``delta`` from the value; see ``assign``."""
+        """Subtract ``delta`` from the value; see ``assign``."""
         return self._assigned("AssignSubVariableOp", delta, name, read_value)
 
     def count_up_to(self, limit: int, name: str | None = None) -> Tensor:
-        """Adds one to the value, in each step that runs it, until it has reached a limit.
+        """Add one to the value, in each step that runs it, until it has reached a limit.
 
         Args:
             limit: where counting ends.
@@ -113,7 +113,7 @@ class VariableUpdates:
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Adds rows to some rows of the value; rows with one index add up.
+        """Add rows to some rows of the value; rows with one index add up.
 
         Args:
             sparse_delta: the rows and where they belong.
@@ -132,43 +132,43 @@ class VariableUpdates:
     def scatter_sub(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Subtracts rows from some rows of the value; see ``scatter_add``."""
+        """Subtract rows from some rows of the value; see ``scatter_add``."""
         return self._scattered("ResourceScatterSub", sparse_delta, name)
 
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Replaces some rows of the value, the last one where an index occurs twice."""
+        """Replace some rows of the value, the last one where an index occurs twice."""
         return self._scattered("ResourceScatterUpdate", sparse_delta, name)
 
     def scatter_mul(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Multiplies some rows of the value by rows; see ``scatter_add``."""
+        """Multiply some rows of the value by rows; see ``scatter_add``."""
         return self._scattered("ResourceScatterMul", sparse_delta, name)
 
     def scatter_div(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Divides some rows of the value by rows, integers towards zero; see ``scatter_add``."""
+        """Divide some rows of the value by rows, integers towards zero; see ``scatter_add``."""
         return self._scattered("ResourceScatterDiv", sparse_delta, name)
 
     def scatter_min(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Lowers some rows of the value to rows where those are less; see ``scatter_add``."""
+        """Lower some rows of the value to rows where those are less; see ``scatter_add``."""
         return self._scattered("ResourceScatterMin", sparse_delta, name)
 
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Raises some rows of the value to rows where those are greater; see ``scatter_add``."""
+        """Raise some rows of the value to rows where those are greater; see ``scatter_add``."""
         return self._scattered("ResourceScatterMax", sparse_delta, name)
 
     def batch_scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Replaces rows in each member of a batch.
+        """Replace rows in each member of a batch.
 
         Args:
             sparse_delta: indices of shape ``[b1, ..., bk, n]``; the rows of member (b1, ..., bk) of the
@@ -186,7 +186,7 @@ class VariableUpdates:
     # -- places --------------------------------------------------------------------------------
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Replaces single elements or blocks of the value, the last one where an index occurs twice.
+        """Replace single elements or blocks of the value, the last one where an index occurs twice.
 
         Args:
             indices: int32 or int64 of shape ``[..., depth]``: each names a block by its first ``depth``
@@ -204,23 +204,23 @@ class VariableUpdates:
         return self.scattered("ResourceScatterNdUpdate", indices, updates, name)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Adds to single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Add to single elements or blocks of the value; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdAdd", indices, updates, name)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Subtracts from single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Subtract from single elements or blocks of the value; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdSub", indices, updates, name)
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Lowers single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Lower single elements or blocks of the value; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdMin", indices, updates, name)
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Raises single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Raise single elements or blocks of the value; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdMax", indices, updates, name)
 
     def assign_part(self, part: Tensor, value: Any, name: str | None = None) -> Tensor:
-        """Replaces the part of the value that ``part``, made by square brackets, reads.
+        """Replace the part of the value that ``part``, made by square brackets, reads.
 
         Args:
             part: what ``variable[...]`` gave.
@@ -243,7 +243,7 @@ class VariableUpdates:
     def add_update(
         self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any
     ) -> Operation:
-        """Builds an operation that changes the variable, where the variable is; for optimisers.
+        """Build an operation that changes the variable, where the variable is; for optimisers.
 
         Args:
             op_type: an op that takes a handle first and has ``VARIABLE_ATTRS``.
@@ -280,7 +280,7 @@ class VariableUpdates:
 
 
 def _variable(updates: VariableUpdates) -> Variable:
-    """The variable that this is a part of."""
+    """Return the variable that this is a part of."""
     return cast("Variable", updates)
 
 
@@ -317,5 +317,5 @@ def batch_places(indices: Any) -> Tensor:
 
 
 def _along(axis: int, rank: int) -> list[int]:
-    """The shape in which a vector runs along one axis."""
+    """Return the shape in which a vector runs along one axis."""
     return [-1 if i == axis else 1 for i in range(rank)]

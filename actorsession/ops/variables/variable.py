@@ -186,7 +186,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return shown(variable_spec(self.op.attrs).shape if known is None else known)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds what is known of the static shape, for reads and updates that are built from now on.
+        """Add what is known of the static shape, for reads and updates that are built from now on.
 
         Raises:
             ValueError: if it contradicts what is known already.
@@ -196,7 +196,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         self._known_shape = known
 
     def get_shape(self) -> TensorShape:
-        """The static shape (TensorFlow's older spelling)."""
+        """Return the static shape (TensorFlow's older spelling)."""
         return self.shape
 
     @property
@@ -238,7 +238,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return self._kinds[2]
 
     def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
-        """Says of which larger variable this is a part; what partitioned variables call."""
+        """Say of which larger variable this is a part; what partitioned variables call."""
         self._slice_info = info
 
     def _get_save_slice_info(self) -> SaveSliceInfo | None:
@@ -246,7 +246,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return self._slice_info
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The names of what it is made of, as TensorFlow's ``VariableDef``; nothing outside of the scope.
+        """Return the names of what it is made of, as TensorFlow's ``VariableDef``; nothing outside of the
+        scope.
 
         Args:
             export_scope: a name scope to leave off all names.
@@ -255,7 +256,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
-        """The variable that nodes of the default graph make up.
+        """Return the variable that nodes of the default graph make up.
 
         Args:
             variable_def: their names.
@@ -283,7 +284,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             return self.new_read()
 
     def initialized_value(self) -> Tensor:
-        """The value, or in steps that find none the initial value: for values of other variables."""
+        """Return the value, or in steps that find none the initial value: for values of other variables."""
         from actorsession.ops.flow.control_flow import cond
 
         chosen = cond(self.is_initialized(), self.read_value, lambda: self._initial_value)
@@ -323,7 +324,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return self.new_read() if self._cached is None else self._cached
 
     def eval(self, session: Any = None) -> Any:
-        """The value in a session, the default one if left out; see ``Tensor.eval``."""
+        """Return the value in a session, the default one if left out; see ``Tensor.eval``."""
         return self._element.eval(session=session)
 
     def _as_graph_element(self) -> Tensor:

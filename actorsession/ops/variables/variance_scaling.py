@@ -68,13 +68,13 @@ class variance_scaling_initializer(FloatingInitializer):
         self.seed = seed
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Builds a first value; a part of a larger variable has the variance of the whole."""
+        """Build a first value; a part of a larger variable has the variance of the whole."""
         dims = TensorShape(shape).as_tuple()
         whole = dims if partition_info is None else tuple(partition_info.full_shape)
         return self._scaled(dims, self.dtype if dtype is None else as_dtype(dtype), whole)
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
+        """Build the value."""
         return self._scaled(shape, dtype, shape)
 
     def _scaled(self, shape: tuple[int, ...], dtype: DType, whole: tuple[int, ...]) -> Tensor:
@@ -176,7 +176,7 @@ class uniform_unit_scaling_initializer(FloatingInitializer):
         self.seed = seed
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Builds a first value; a part of a larger variable has the limit of the whole."""
+        """Build a first value; a part of a larger variable has the limit of the whole."""
         dims = TensorShape(shape).as_tuple()
         whole = dims if partition_info is None else tuple(partition_info.full_shape)
         limit = math.sqrt(3.0 / max(1.0, math.prod(whole[:-1]))) * self.factor

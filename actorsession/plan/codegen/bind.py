@@ -51,7 +51,7 @@ def _out(value: Any) -> Any:
 
 
 def _predicate(value: Any) -> bool:
-    """Whether a predicate whose rank was not known before holds."""
+    """Return whether a predicate whose rank was not known before holds."""
     if np.ndim(value):
         raise InvalidArgumentError(
             f"a predicate is a scalar, but it has shape {list(np.shape(value))}"
@@ -89,7 +89,7 @@ class BoundSegment:
         self.largest = 0
 
     def node_at(self, filename: str, line: int) -> int | None:
-        """The number of the node whose line is at ``line`` of ``filename``."""
+        """Return the number of the node whose line is at ``line`` of ``filename``."""
         table = (
             self.segment.line_nodes if filename == self.filename else self.segment.traced_line_nodes
         )
@@ -184,7 +184,7 @@ class BoundPartition:
         return False
 
     def traced(self, index: int) -> Callable[..., Any]:
-        """The function of a segment that also notes when each node ran."""
+        """Return the function of a segment that also notes when each node ran."""
         linked = self.segments[index]
         if linked.traced_function is None:
             segment = linked.segment
@@ -195,7 +195,8 @@ class BoundPartition:
 
 
 def kernel_of(context: KernelContext) -> Callable[..., Any]:
-    """The kernel of a node; one that cannot be made from the constants that it reads fails when it runs.
+    """Return the kernel of a node; one that cannot be made from the constants that it reads fails when it
+    runs.
 
     Only then is it known whether it runs at all, what ran before it, and which node and line to name.
     """
@@ -210,7 +211,8 @@ def kernel_of(context: KernelContext) -> Callable[..., Any]:
 
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:
-    """The function of an elementwise node that writes to an array, which code asks for if there is one."""
+    """Return the function of an elementwise node that writes to an array, which code asks for if there is
+    one."""
     into = lookup(context.op).into
     return None if into is None else into(context)
 

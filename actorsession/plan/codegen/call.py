@@ -14,7 +14,7 @@ __all__ = ["write_call"]
 
 
 def write_call(block: Emitter, i: int) -> None:
-    """Writes the call that node ``i`` of a block is."""
+    """Write the call that node ``i`` of a block is."""
     _Call(block, i).write()
 
 
@@ -22,7 +22,7 @@ class _Call(Construct):
     """A call: its function's values are locals of the block."""
 
     def write(self) -> None:
-        """Writes it."""
+        """Write it."""
         block, wanted = self.block, self.wanted()
         first = CALLS[self.node.op]
         flow = self.function("f", 0, first)

@@ -32,7 +32,7 @@ _CALL_WRITERS = {WHILE: write_while, IF: write_if, **dict.fromkeys(CALLS, write_
 
 
 def compile_partition(partition: Partition, *, own_fetches: bool = True) -> CompiledPartition:
-    """Generates the code of a partition.
+    """Generate the code of a partition.
 
     Args:
         partition: a valid partition.
@@ -108,7 +108,8 @@ class _Compiler:
     # -- segments ------------------------------------------------------------------------------
 
     def _masks(self) -> tuple[list[int], list[int]]:
-        """The arrivals that each node's values wait for, and those that the node itself does, as bits."""
+        """Return the arrivals that each node's values wait for, and those that the node itself does, as
+        bits."""
         masks: list[int] = []
         begun: list[int] = []
         arrivals = 0
@@ -127,7 +128,7 @@ class _Compiler:
     def _group(
         self, masks: Sequence[int], begun: Sequence[int]
     ) -> tuple[list[int], list[list[int]]]:
-        """The segments as masks, and the nodes of each."""
+        """Return the segments as masks, and the nodes of each."""
         flow = self.flow
         groups: dict[int, list[int]] = {}
         for i, mask in enumerate(begun):
@@ -161,7 +162,7 @@ class _Compiler:
         return self.slot_count - 1
 
     def _outside(self, op: str, attr: str) -> tuple[tuple[int, Any], ...]:
-        """The slots of feeds or arrivals, with what the executor knows each by."""
+        """Return the slots of feeds or arrivals, with what the executor knows each by."""
         found = []
         for i, node in enumerate(self.flow.nodes):
             if node.op == op:
@@ -170,7 +171,7 @@ class _Compiler:
         return tuple(found)
 
     def _suspensions(self) -> tuple[Suspension, ...]:
-        """The nodes that suspend; their outputs get slots."""
+        """Return the nodes that suspend; their outputs get slots."""
         for i, node in enumerate(self.flow.nodes):
             if self.flow.suspends[i]:
                 slots = tuple([self._new_slot() for _ in node.outputs])
@@ -180,7 +181,7 @@ class _Compiler:
         return tuple(self.suspension_of.values())
 
     def _takes(self) -> dict[int, TakePlan]:
-        """The nodes that take, by number among those that suspend."""
+        """Return the nodes that take, by number among those that suspend."""
         found = {}
         numbers = {i: number for number, i in enumerate(self.suspension_of)}
         for i, number in numbers.items():
@@ -195,7 +196,7 @@ class _Compiler:
         return found
 
     def _arrivals(self) -> tuple[int, ...]:
-        """The slots of all arrivals, in the order of their bits."""
+        """Return the slots of all arrivals, in the order of their bits."""
         flow = self.flow
         return tuple(
             [

@@ -38,7 +38,7 @@ class Construct:
         self.arguments = [block.value(ref) for ref in self.flow.inputs[i]]
 
     def function(self, key: str, own: int, first_capture: int) -> UseDef:
-        """The flow of a function; its nodes get their numbers."""
+        """Return the flow of a function; its nodes get their numbers."""
         captured = self.flow.inputs[self.i][first_capture:]
         found = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
         constants: Mapping[int, Array] = {k: v for k, v in found.items() if v is not None}
@@ -48,7 +48,7 @@ class Construct:
         return flow
 
     def wanted(self) -> list[int]:
-        """The outputs that somebody reads; all if none is read, or the node was asked for itself."""
+        """Return the outputs that somebody reads; all if none is read, or the node was asked for itself."""
         outputs = range(len(self.node.outputs))
         read = [k for k in outputs if self.block.is_read((self.i, k))]
         if read and not self.flow.runs_before(self.i):
@@ -56,15 +56,15 @@ class Construct:
         return sorted({*range(self.shown()), *read})
 
     def shown(self) -> int:
-        """How many outputs are its own: what gradients added is made only where it is read."""
+        """Return how many outputs are its own: what gradients added is made only where it is read."""
         return len(self.node.outputs)
 
     def test(self, flow: UseDef, ref: Ref, name: str) -> str:
-        """An expression that says whether a predicate holds."""
+        """Return an expression that says whether a predicate holds."""
         return name if flow.is_scalar(ref) else f"predicate({name})"
 
     def results(self, wanted: Iterable[int]) -> str:
-        """The names of outputs."""
+        """Return the names of outputs."""
         return ", ".join([self.block.local((self.i, k)) for k in wanted])
 
 
@@ -75,7 +75,7 @@ class _While(Construct):
         return entering(self.node)
 
     def write(self) -> None:
-        """Writes it."""
+        """Write it."""
         block, count = self.block, len(self.node.outputs)
         inputs = self.flow.inputs[self.i]
         given = entering(self.node)
@@ -98,13 +98,13 @@ class _While(Construct):
         block.release(inputs[given:], self.i if len(wanted) == count else None)
 
     def _first(self, k: int, given: int) -> str:
-        """The expression of a variable's first value."""
+        """Return the expression of a variable's first value."""
         if k < given:
             return self.arguments[k]
         return "NO_ITEMS" if self.node.outputs[k].dtype is variant else "ZERO"
 
     def _live(self, cond: UseDef, body: UseDef, count: int) -> list[int]:
-        """The variables that the condition and the outputs that are read depend on."""
+        """Return the variables that the condition and the outputs that are read depend on."""
         results = [ref for _, ref in body.fetches]
         live = set(self.wanted()) | {
             i for i in cond.upstream([cond.fetches[0][1]]) if i < count
@@ -149,7 +149,7 @@ class _If(Construct):
     """A branch: its outputs are bound at the end of whichever function runs."""
 
     def write(self) -> None:
-        """Writes it."""
+        """Write it."""
         block, inputs, wanted = self.block, self.flow.inputs[self.i], self.wanted()
         test = self.test(self.flow, inputs[0], self.arguments[0])
         before, costs = self.text.cost, []

@@ -98,7 +98,7 @@ class Emitter:
         self._joined: set[int] = set()
 
     def nodes(self, nodes: Sequence[int]) -> None:
-        """Writes nodes, producers first."""
+        """Write nodes, producers first."""
         self._joins = joins_among(self.flow, nodes)
         self._joined = {join.node for joins in self._joins.values() for join in joins}
         for unit in fused(self.flow, nodes):
@@ -128,7 +128,7 @@ class Emitter:
             self._join(i)
 
     def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
-        """Counts who reads each value; what leaves the block is read by someone for ever."""
+        """Count who reads each value; what leaves the block is read by someone for ever."""
         left = self._left
         for i in nodes:
             for ref in self.flow.inputs[i]:
@@ -137,7 +137,7 @@ class Emitter:
             left[ref] = left.get(ref, 0) + 1
 
     def is_read(self, ref: Ref) -> bool:
-        """Whether anybody reads a value, as far as ``count_uses`` was told."""
+        """Return whether anybody reads a value, as far as ``count_uses`` was told."""
         return ref in self._left
 
     # -- nodes ---------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class Emitter:
         )
 
     def _check(self, i: int) -> NodeContext:
-        """Counts a node's cost, and looks for a cancellation before it if it is time."""
+        """Count a node's cost, and look for a cancellation before it if it is time."""
         flow, text, op = self.flow, self.text, self.flow.ops[i]
         context = flow.context(i)
         cost, known = node_cost(flow.nodes[i], context.inputs)
@@ -191,7 +191,7 @@ class Emitter:
         return context
 
     def _bound(self, letter: str, i: int, context: NodeContext | None = None) -> str:
-        """The global name of something that belongs to a node; see ``Segment.bindings``."""
+        """Return the global name of something that belongs to a node; see ``Segment.bindings``."""
         number = self._base + i
         name = f"{letter}{number}"
         if name not in self.text.bindings:
@@ -202,18 +202,18 @@ class Emitter:
     # -- arrays that are there already -----------------------------------------------------------
 
     def is_free(self, ref: Ref) -> bool:
-        """Whether a single read of an array is left, and nobody else can hold it."""
+        """Return whether a single read of an array is left, and nobody else can hold it."""
         return self._left[ref] == 1 and self._gives_away(ref)
 
     def _write_over(self, i: int, arguments: Sequence[str], over: int) -> None:
-        """Writes a node whose result takes the place of one of its inputs."""
+        """Write a node whose result takes the place of one of its inputs."""
         target = self._over[i, 0] = arguments[over]
         self._gone.add(self.flow.inputs[i][over])
         call = f"{self.bind_into(i)[0]}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
     def _join(self, i: int) -> None:
-        """Adds what a node made to the sums that wait for it."""
+        """Add what a node made to the sums that wait for it."""
         for join in self._joins.get(i, ()):
             join.missing -= {(i, k) for k in range(len(self.flow.nodes[i].outputs))}
             self._add_up(join)
@@ -240,46 +240,46 @@ class Emitter:
     # -- values ----------------------------------------------------------------------------------
 
     def bind_into(self, i: int) -> tuple[str, Kernel]:
-        """The global name of a node's function that writes to an array, and the function."""
+        """Return the global name of a node's function that writes to an array, and the function."""
         context, op = self.flow.context(i), self.flow.ops[i]
         function = None if op is None or op.into is None else op.into(context)
         assert function is not None, f"node {i} writes to no array"
         return self._bound("o", i, context), function
 
     def number(self, i: int) -> int:
-        """What the code calls a node."""
+        """Return what the code calls a node."""
         return self._base + i
 
     def uses_left(self, ref: Ref) -> int:
-        """How many will still read a value in this block; what leaves it is read for ever."""
+        """Return how many will still read a value in this block; what leaves it is read for ever."""
         return self._left.get(ref, 0)
 
     def has_ended(self, ref: Ref) -> bool:
-        """Whether a value was read for the last time, and its local is gone."""
+        """Return whether a value was read for the last time, and its local is gone."""
         return not self._left[ref] and self._may_drop(ref)
 
     def _goes_on_without(self, i: int) -> bool:
-        """Whether what follows a node here is not to wait for its values: they come by the step."""
+        """Return whether what follows a node here is not to wait for its values: they come by the step."""
         return False
 
     def _made(self, i: int) -> str:
-        """The names of a node's values."""
+        """Return the names of a node's values."""
         return ", ".join([self.local((i, o)) for o in range(len(self.flow.nodes[i].outputs))])
 
     def _gives_away(self, ref: Ref) -> bool:
-        """Whether an input that an op keeps can be handed over without a copy."""
+        """Return whether an input that an op keeps can be handed over without a copy."""
         op = self.flow.ops[ref[0]]
         if op is not None and op.takes:
             return False  # it may be put back
         return self.flow.owned(ref) and self.flow.has_one_use(ref)
 
     def value(self, ref: Ref) -> str:
-        """The expression by which a value is read."""
+        """Return the expression by which a value is read."""
         i = ref[0]
         return self._bound("c", i) if self.flow.once[i] else self.local(ref)
 
     def local(self, ref: Ref) -> str:
-        """The local variable of a value that is made here or comes in."""
+        """Return the local variable of a value that is made here or comes in."""
         i, output = ref
         number = self._base + i
         return self._over.get(ref) or (f"v{number}_{output}" if output else f"v{number}")
@@ -293,19 +293,19 @@ class Emitter:
         value: str | None = None,
         traced: str | None = None,
     ) -> None:
-        """Adds a line; see ``Line``."""
+        """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
         self.text.code.append(Line(self.indent + text, number, value, traced))
 
     def comment(self, i: int) -> str:
-        """What stands behind a node's line: who it is and where it was built."""
+        """Return what stands behind a node's line: who it is and where it was built."""
         node = self.flow.nodes[i]
         return _comment(f"  # {node.name} ({node.op}) {node.source}")
 
     # -- life ----------------------------------------------------------------------------------
 
     def release(self, refs: Iterable[Ref], made_by: int | None = None) -> None:
-        """Ends the life of arrays that were read for the last time, or made by a node for nobody."""
+        """End the life of arrays that were read for the last time, or made by a node for nobody."""
         flow, left = self.flow, self._left
         dead = []
         for ref in refs:
@@ -325,7 +325,7 @@ class Emitter:
 
 
 def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> str | None:
-    """What stands for a node in place of a call; ``None`` for none.
+    """Return what stands for a node in place of a call; ``None`` for none.
 
     Neither is there one for constants that make no sense: the kernel says so when the node runs.
     """
@@ -356,7 +356,7 @@ class FunctionEmitter(Emitter):
         self._droppable = droppable
 
     def local(self, ref: Ref) -> str:
-        """The local variable of a value; of an argument the expression that stands for it."""
+        """Return the local variable of a value; of an argument the expression that stands for it."""
         return self._names[ref[0]] if ref[0] < len(self._names) else super().local(ref)
 
     def _may_drop(self, ref: Ref) -> bool:
@@ -364,7 +364,7 @@ class FunctionEmitter(Emitter):
         return mine and super()._may_drop(ref)
 
     def run(self, results: Sequence[Ref]) -> list[str]:
-        """Writes what the results need, and gives their expressions."""
+        """Write what the results need, and gives their expressions."""
         nodes = [i for i in sorted(self.flow.upstream(results)) if i >= len(self._names)]
         nodes = [i for i in nodes if not self.flow.once[i]]
         self.count_uses(nodes, results)
@@ -372,13 +372,13 @@ class FunctionEmitter(Emitter):
         return [self.value(ref) for ref in results]
 
     def made_arrays(self, results: Sequence[Ref]) -> list[str]:
-        """The locals of results that are arrays made in this block."""
+        """Return the locals of results that are arrays made in this block."""
         made = [r for r in dict.fromkeys(results) if r[0] >= len(self._names) and self._may_drop(r)]
         return [self.local(ref) for ref in made]
 
 
 def _comment(text: str) -> str:
-    """The text without anything that Python takes for the end of a line or refuses to read."""
+    """Return the text without anything that Python takes for the end of a line or refuses to read."""
     if text.isprintable():
         return text.rstrip()
     return "".join([c if c.isprintable() else " " for c in text]).rstrip()

@@ -40,7 +40,7 @@ _PASSED = 32
 
 
 def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
-    """The nodes with runs among them put together.
+    """Return the nodes with runs among them put together.
 
     Args:
         flow: their values.
@@ -84,7 +84,7 @@ def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
 
 
 def _may_be_large(flow: UseDef, i: int) -> bool:
-    """Whether a node can be part of a run, as far as is known before."""
+    """Return whether a node can be part of a run, as far as is known before."""
     op = flow.ops[i]
     if op is None or op.into is None or len(flow.nodes[i].outputs) != 1:
         return False
@@ -98,7 +98,7 @@ def _may_be_large(flow: UseDef, i: int) -> bool:
 
 
 def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) -> None:
-    """Writes a run in both ways.
+    """Write a run in both ways.
 
     Args:
         block: where it stands.
@@ -168,7 +168,7 @@ class _Part:
         self._over: dict[Ref, Ref] = {}  # operands by the results that are written over them
 
     def lines(self, name: str) -> list[Line]:
-        """The text of the function, and of what it makes a ``Blockwise`` called ``name``."""
+        """Return the text of the function, and of what it makes a ``Blockwise`` called ``name``."""
         body = self._body()
         parameters = [
             *[f"p{k}" for k in range(len(self.operands))],
@@ -218,7 +218,7 @@ class _Part:
         return body
 
     def _write_over(self, result: Ref, kept: Iterable[Ref], left: dict[Ref, int]) -> None:
-        """Finds an operand that a result can take the place of: one of its dtype that is done with."""
+        """Find an operand that a result can take the place of: one of its dtype that is done with."""
         for ref in self._free:
             if not left[ref] and ref not in kept and self._dtype(ref) == self._dtype(result):
                 self._over[result] = ref

@@ -26,7 +26,7 @@ _FEWEST = 3
 def overwritten(
     flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]
 ) -> int | None:
-    """The input that a node may write its result over.
+    """Return the input that a node may write its result over.
 
     Args:
         flow: the values around it.
@@ -51,7 +51,7 @@ def overwritten(
 
 
 def _is_like(inputs: Sequence[TensorSpec], k: int, result: TensorSpec) -> bool:
-    """Whether an input surely has the result's dtype and shape."""
+    """Return whether an input surely has the result's dtype and shape."""
     spec = inputs[k]
     if spec.dtype is not result.dtype or spec.shape.sizes != result.shape.sizes:
         return False
@@ -74,7 +74,7 @@ class Join:
     next: int = 0
 
     def ready(self, inputs: Sequence[Ref]) -> range:
-        """The inputs that can be added now, in order; they count as added from here on."""
+        """Return the inputs that can be added now, in order; they count as added from here on."""
         first = end = self.next
         while end < len(inputs) and inputs[end] not in self.missing:
             end += 1
@@ -85,7 +85,7 @@ class Join:
 
 
 def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
-    """The sums among some nodes that are formed bit by bit.
+    """Return the sums among some nodes that are formed bit by bit.
 
     Args:
         flow: their values.
@@ -107,7 +107,7 @@ def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
 
 
 def _is_known(flow: UseDef, i: int) -> bool:
-    """Whether the inputs of a sum are arrays of one shape, and enough of them."""
+    """Return whether the inputs of a sum are arrays of one shape, and enough of them."""
     spec, inputs = flow.nodes[i].outputs[0], flow.inputs[i]
     if len(inputs) < _FEWEST or not spec.shape.rank or not spec.shape.is_fully_defined():
         return False

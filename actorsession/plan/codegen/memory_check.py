@@ -27,7 +27,8 @@ _FEW = 1 << 22
 
 @functools.cache
 def memory_limit() -> int:
-    """The bytes of memory that this process can have at most: of the machine, or of its control group."""
+    """Return the bytes of memory that this process can have at most: of the machine, or of its control
+    group."""
     try:
         known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (AttributeError, OSError, ValueError):  # not a system that says
@@ -81,7 +82,7 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
 
 
 def _asks_for_much(values: Sequence[Any]) -> bool:
-    """Whether numbers could stand for a large size; text and files do not say."""
+    """Return whether numbers could stand for a large size; text and files do not say."""
     total = 1.0
     for array in map(np.asarray, values):
         if array.dtype.kind == "f":
@@ -93,7 +94,7 @@ def _asks_for_much(values: Sequence[Any]) -> bool:
 
 
 def _bytes(spec: TensorSpec) -> int:
-    """The bytes of a tensor, as far as its type says."""
+    """Return the bytes of a tensor, as far as its type says."""
     return (spec.shape.num_elements() or 0) * spec.dtype.itemsize
 
 

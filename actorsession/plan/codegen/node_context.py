@@ -47,7 +47,7 @@ class NodeContext:
         self._states = states
 
     def bound(self, host: ResourceHost, states: dict[str, Any]) -> NodeContext:
-        """The same on a device."""
+        """Return the same on a device."""
         return NodeContext(self.node, self.inputs, self._constants, self.device, host, states)
 
     @property
@@ -78,7 +78,7 @@ class NodeContext:
         return self._host
 
     def constant(self, index: int) -> Array | None:
-        """The value of an input that is a constant of the plan."""
+        """Return the value of an input that is a constant of the plan."""
         return self._constants[index]
 
     def state(self, make: Callable[[], Any]) -> Any:

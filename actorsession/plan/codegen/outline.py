@@ -32,7 +32,7 @@ _COMMENT = "  # "
 
 
 def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list[Line]:
-    """The text of a function, after that of the functions that it was split into.
+    """Return the text of a function, after that of the functions that it was split into.
 
     Args:
         name: of the function.
@@ -45,7 +45,7 @@ def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list
     parts: list[list[Line]] = []
 
     def call(lines: Sequence[Line], indent: str) -> Line:
-        """The call that takes the place of some lines."""
+        """Return the call that takes the place of some lines."""
         outer = len(indent) - len(INDENT)
         parts.append([_changed(line, lambda text: text[outer:]) for line in lines])
         return Line(f"{indent}{name}_{len(parts) - 1}(C, L)")
@@ -63,7 +63,7 @@ def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list
 def _folded(
     lines: Sequence[Line], indent: str, call: Callable[[Sequence[Line], str], Line]
 ) -> list[Line]:
-    """The lines of a suite with calls in the place of most of them."""
+    """Return the lines of a suite with calls in the place of most of them."""
     out: list[Line] = []
     waiting: list[Line] = []
 
@@ -102,7 +102,7 @@ def _folded_inside(
 
 
 def _statements(lines: Iterable[Line], indent: str) -> list[list[Line]]:
-    """The statements of a suite, each with all of its lines."""
+    """Return the statements of a suite, each with all of its lines."""
     found: list[list[Line]] = []
     for line in lines:
         if found and (_is_inside(line, indent) or line.text.startswith(f"{indent}else:")):
@@ -120,7 +120,7 @@ def _is_inside(line: Line, indent: str) -> bool:
 
 
 def _places(functions: Iterable[Sequence[Line]]) -> dict[str, str]:
-    """What stands for each name that occurs in several functions."""
+    """Return what stands for each name that occurs in several functions."""
     seen: set[str] = set()
     places: dict[str, str] = {}
     for lines in functions:

@@ -57,7 +57,7 @@ class SegmentWriter(Emitter):
         waits: tuple[int, ...],
         after: tuple[int, ...],
     ) -> Segment:
-        """Writes the function.
+        """Write the function.
 
         Args:
             nodes: the segment's nodes, producers first.
@@ -92,14 +92,15 @@ class SegmentWriter(Emitter):
         )
 
     def _has_size(self, ref: Ref) -> bool:
-        """Whether its type says how many bytes a value is; handles and lists are none that one is given."""
+        """Return whether its type says how many bytes a value is; handles and lists are none that one is
+        given."""
         spec = self.flow.nodes[ref[0]].outputs[ref[1]]
         if spec.dtype.kind == "s":
             return False
         return spec.shape.is_fully_defined() or spec.dtype.kind == "r" or spec.dtype is variant
 
     def value(self, ref: Ref) -> str:
-        """The expression by which a value is read; values from outside become parameters."""
+        """Return the expression by which a value is read; values from outside become parameters."""
         name, i = super().value(ref), ref[0]
         if not self.flow.once[i] and (self.flow.outside[i] or self._segment_of[i] != self._index):
             self._parameters[ref] = name

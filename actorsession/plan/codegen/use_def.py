@@ -85,7 +85,7 @@ class UseDef:
         self._sends_any = any(n.op == SEND for n in self.nodes)
 
     def context(self, i: int) -> NodeContext:
-        """What the kernel factory of a node sees, before there is a device.
+        """Return what the kernel factory of a node sees, before there is a device.
 
         Made when asked for: ten thousands of them at a time would keep the garbage collector busy.
         """
@@ -101,13 +101,14 @@ class UseDef:
         return node.attrs.get("value") if node.op == "Const" else self._constants.get(i)
 
     def runs_before(self, i: int) -> bool:
-        """Whether a node runs after node ``i`` without reading its values."""
+        """Return whether a node runs after node ``i`` without reading its values."""
         if self._waited_for is None:
             self._waited_for = {name for node in self.nodes for name in node.control_inputs}
         return self.nodes[i].name in self._waited_for
 
     def varies(self, i: int) -> bool:
-        """Whether a node of the partition may take any other time next time, for inputs of the same sizes."""
+        """Return whether a node of the partition may take any other time next time, for inputs of the same
+        sizes."""
         op = self.ops[i]
         if self.nodes[i].op not in CONSTRUCTS and (op is None or not op.sized_by):
             return False
@@ -116,7 +117,7 @@ class UseDef:
         return self.nodes[i].name in self._varying
 
     def upstream(self, refs: Iterable[Ref]) -> set[int]:
-        """The nodes that values need."""
+        """Return the nodes that values need."""
         found: set[int] = set()
         waiting = [i for i, _ in refs]
         while waiting:
@@ -127,7 +128,7 @@ class UseDef:
         return found
 
     def downstream(self, i: int) -> set[int]:
-        """The nodes that read what is made of a node's values."""
+        """Return the nodes that read what is made of a node's values."""
         found = {i}
         for j, refs in enumerate(self.inputs):  # producers come first
             if any(ref[0] in found for ref in refs):
@@ -135,25 +136,26 @@ class UseDef:
         return found - {i}
 
     def has_handle(self, i: int) -> bool:
-        """Whether an input of a node is a resource."""
+        """Return whether an input of a node is a resource."""
         return any(self.nodes[j].outputs[k].dtype is resource for j, k in self.inputs[i])
 
     def is_scalar(self, ref: Ref) -> bool:
-        """Whether a value is known to be one number: nothing that anybody could write to, and small."""
+        """Return whether a value is known to be one number: nothing that anybody could write to, and
+        small."""
         spec = self.nodes[ref[0]].outputs[ref[1]]
         return spec.shape.rank == 0 and spec.dtype is not variant
 
     def owned(self, ref: Ref) -> bool:
-        """Whether nobody but its readers can hold the memory of a value, made anew in each step."""
+        """Return whether nobody but its readers can hold the memory of a value, made anew in each step."""
         op = self.ops[ref[0]]
         return op is not None and not op.aliases and not op.once
 
     def has_one_use(self, ref: Ref) -> bool:
-        """Whether a single input reads the value, and no fetch."""
+        """Return whether a single input reads the value, and no fetch."""
         return self.uses[ref] == 1 and ref not in self._fetched
 
     def is_held(self, ref: Ref) -> bool:
-        """Whether something may hold the memory of an owned, fetched value after the step.
+        """Return whether something may hold the memory of an owned, fetched value after the step.
 
         What was sent may wait for its receiver; so may a view of it, which any op that aliases can
         make. State is no danger: what it keeps is copied unless this is the only use.
@@ -168,7 +170,7 @@ class UseDef:
 def function_use_def(
     function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]
 ) -> UseDef:
-    """The values of a function, whose arguments come first and count as feeds.
+    """Return the values of a function, whose arguments come first and count as feeds.
 
     Args:
         function: the function; its results count as fetches.

@@ -29,7 +29,7 @@ __all__ = ["functionalize_conditionals"]
 
 
 def functionalize_conditionals(draft: GraphRewriter, frame: Frame) -> None:
-    """Puts one node in the place of each conditional of a frame that can be, innermost first.
+    """Put one node in the place of each conditional of a frame that can be, innermost first.
 
     Raises:
         RefusedError: for a loop that may live in part.
@@ -78,7 +78,7 @@ class _Branch:
         self._gather(merge)
 
     def _gather(self, merge: str) -> None:
-        """Finds all that hangs together with a Merge, without going through a Switch or Merge."""
+        """Find all that hangs together with a Merge, without going through a Switch or Merge."""
         draft, waiting = self.draft, [merge]
         while waiting:
             name = waiting.pop()
@@ -116,7 +116,7 @@ class _Branch:
     # -- whether it is canonical ---------------------------------------------------------------
 
     def fits(self) -> bool:
-        """Whether it can be one node."""
+        """Return whether it can be one node."""
         draft = self.draft
         if not (self.is_closed and self.entries):
             return False
@@ -137,7 +137,7 @@ class _Branch:
         return [ref for name in names for ref in self.draft.nodes[name].inputs]
 
     def _is_known(self, ref: Ref) -> bool:
-        """Whether a value is made here, or lives wherever this does."""
+        """Return whether a value is made here, or lives wherever this does."""
         name = ref[0]
         if name in self.entries or name in self.sides[0] or name in self.sides[1]:
             return True
@@ -147,7 +147,7 @@ class _Branch:
     # -- the conditional as one node -----------------------------------------------------------
 
     def lift(self, frame: Frame) -> None:
-        """Puts it in the place of the nodes."""
+        """Put it in the place of the nodes."""
         draft = self.draft
         through = {
             (name, side): draft.nodes[name].inputs[0] for name in self.entries for side in (0, 1)
@@ -185,18 +185,18 @@ class _Branch:
         self._put(node, frame, gone, merged, indexed)
 
     def _taken(self, merge: str, side: int) -> int:
-        """Which input of a Merge comes from a side."""
+        """Return which input of a Merge comes from a side."""
         first = self.ways.of_value(self.draft.nodes[merge].inputs[0])
         return 0 if first == self.ways_in[side] else 1
 
     def _index_is_read(self, merge: str) -> bool:
-        """Whether anybody may look at the second output of a Merge."""
+        """Return whether anybody may look at the second output of a Merge."""
         nodes, readers = self.draft.nodes, self.draft.readers[merge]
         fetched = (merge, 1) in self.draft.fetched
         return fetched or any((merge, 1) in nodes[r].inputs for r in readers)
 
     def _index(self, writer: FunctionWriter, merge: str, index: int) -> Ref:
-        """What the second output of a Merge is on one side."""
+        """Return what the second output of a Merge is on one side."""
         name = self.draft.new_name(f"{merge}/value_index")
         writer.nodes.append(NodeDef(
             name=name, op="Const", attrs={"value": np.array(index, np.int32)},
@@ -205,7 +205,7 @@ class _Branch:
         return name, 0
 
     def _gone(self) -> set[str]:
-        """The nodes that nobody needs any more; the Merges stay by name."""
+        """Return the nodes that nobody needs any more; the Merges stay by name."""
         gone = {*self.sides[0], *self.sides[1]}
         ends = {*gone, *self.merges}
         for name in self.entries:

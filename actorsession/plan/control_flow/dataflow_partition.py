@@ -243,7 +243,7 @@ class BoundDataflow(BoundPartition):
     def _bind_construct(
         self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]
     ) -> None:
-        """Compiles a loop or branch that is one operation as a part of its own."""
+        """Compile a loop or branch that is one operation as a part of its own."""
         names = [f"_arg/{k}" for k in range(len(context.inputs))]
         arguments = [
             NodeDef(name=name, op=ARG, attrs={"index": k}, outputs=(spec,))
@@ -311,7 +311,7 @@ def _taking(reader: NodePlan) -> int:
 
 
 def _is_idle(plan: NodePlan) -> bool:
-    """Whether those who read a node may read what it reads, because nobody can tell the difference.
+    """Return whether those who read a node may read what it reads, because nobody can tell the difference.
 
     A Merge can: what comes dead from an Enter ends its waiting.
     """
@@ -323,7 +323,7 @@ def _is_idle(plan: NodePlan) -> bool:
 
 
 def _described(partition: Partition, flow: UseDef) -> CompiledPartition:
-    """What the rest of the runtime looks at: nodes and those that suspend, but no segments."""
+    """Return what the rest of the runtime looks at: nodes and those that suspend, but no segments."""
     suspensions = tuple(
         [
             Suspension(i, tuple(range(len(node.outputs))), 0)

@@ -51,14 +51,14 @@ class DistributedLoops:
 
 
 def has_primitives(graph: StepGraph) -> bool:
-    """Whether a step graph holds control flow of single operations."""
+    """Return whether a step graph holds control flow of single operations."""
     return not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()])
 
 
 def with_distributed_loops(
     graph: StepGraph, device_of: Mapping[str, str], copied: set[str]
 ) -> DistributedLoops:
-    """Prepares a step graph that holds control flow of single operations.
+    """Prepare a step graph that holds control flow of single operations.
 
     Args:
         graph: what the run needs.
@@ -90,7 +90,7 @@ def _received(
     frames: Mapping[str, Frame],
     copied: set[str],
 ) -> list[tuple[Frame, str]]:
-    """The frames in which a device receives anything, each with that device."""
+    """Return the frames in which a device receives anything, each with that device."""
     found: dict[tuple[Frame, str], None] = {}
     for node in nodes.values():
         for name in (*[n for n, _ in node.inputs], *node.control_inputs):
@@ -110,7 +110,7 @@ class _Mover:
         self._kept = {name for name, _ in graph.fetches} | set(graph.targets)
 
     def moved(self) -> dict[str, NodeDef]:
-        """The nodes, rewired."""
+        """Return the nodes, rewired."""
         graph = self._graph
         readers: dict[str, dict[str, None]] = {}  # devices by node that may move
         for node in graph.nodes.values():
@@ -163,7 +163,7 @@ class _Adder:
         self.triggers: dict[tuple[Frame, str], str] = {}
 
     def add(self, frame: Frame, device: str) -> None:
-        """Gives a device a control loop for a frame; one for the frame around it is there."""
+        """Give a device a control loop for a frame; one for the frame around it is there."""
         if (frame, device) in self.triggers:
             return
         condition = self._condition(frame, device)

@@ -45,7 +45,7 @@ ROOT = Frame("")
 
 
 def frames_of(nodes: Mapping[str, NodeDef]) -> dict[str, Frame]:
-    """The frame of each node.
+    """Return the frame of each node.
 
     Args:
         nodes: by name, producers before consumers but for edges that close loops.
@@ -76,7 +76,7 @@ def frames_of(nodes: Mapping[str, NodeDef]) -> dict[str, Frame]:
 
 
 def input_frame(node: NodeDef, frames: Mapping[str, Frame]) -> Frame:
-    """The frame that a node reads from."""
+    """Return the frame that a node reads from."""
     own = frames[node.name]
     if node.op in ENTERS:
         assert own.parent is not None

@@ -37,7 +37,7 @@ _ATTEMPTS = 4
 def functionalize(
     graph: StepGraph, device_of: Mapping[str, str]
 ) -> tuple[StepGraph, dict[str, str]]:
-    """Finds the same step with fewer loops and conditionals of single operations.
+    """Find the same step with fewer loops and conditionals of single operations.
 
     Args:
         graph: what the run needs, producers first.

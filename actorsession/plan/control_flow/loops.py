@@ -43,7 +43,7 @@ class _NotCanonicalError(Exception):
 
 
 def functionalize_loop(draft: GraphRewriter, frame: Frame) -> bool:
-    """Puts one node in the place of a loop, if that runs as it did; whether it did.
+    """Put one node in the place of a loop, if that runs as it did; whether it did.
 
     Raises:
         RefusedError: for a loop within it that may live in part.
@@ -146,7 +146,7 @@ class _Loop:
     # -- whether it is canonical ---------------------------------------------------------------
 
     def check(self) -> None:
-        """Refuses what is no loop that ``while_loop`` builds."""
+        """Refuse what is no loop that ``while_loop`` builds."""
         draft, parts = self.draft, self.parts
         mine = {*self.names, *parts.exits}
         device = draft.device_of[self.cond.name]
@@ -195,7 +195,7 @@ class _Loop:
         _require(all((name, 0) not in read for name in parts.switches))
 
     def _upstream(self, names: list[str]) -> set[str]:
-        """The nodes of the frame that others need in the same iteration, the loop's own among them."""
+        """Return the nodes of the frame that others need in the same iteration, the loop's own among them."""
         found: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -210,7 +210,7 @@ class _Loop:
     # -- the loop as one node ------------------------------------------------------------------
 
     def lift(self) -> None:
-        """Puts it in the place of the loop."""
+        """Put it in the place of the loop."""
         draft, parts = self.draft, self.parts
         count = len(parts.merges)
         given: dict[Ref, int] = {(name, 0): k for name, k in self.number.items()}
@@ -270,12 +270,12 @@ class _Loop:
             ))  # fmt: skip
 
     def _variable(self, exit_: str) -> int:
-        """The number of the variable that an Exit brings out."""
+        """Return the number of the variable that an Exit brings out."""
         switch = self.draft.nodes[exit_].inputs[0][0]
         return self.number[self.draft.nodes[switch].inputs[0][0]]
 
     def _decides(self, captures: dict[Ref, int]) -> frozenset[int]:
-        """The inputs that the condition needs in the first iteration."""
+        """Return the inputs that the condition needs in the first iteration."""
         found = set()
         for name in self.needed & self.structure:
             node = self.draft.nodes[name]

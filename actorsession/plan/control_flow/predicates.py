@@ -50,11 +50,11 @@ class Predicates:
             self._ways[name] = self._way(draft.nodes[name])
 
     def of(self, name: str) -> Predicate | None:
-        """The way of a node."""
+        """Return the way of a node."""
         return self._ways.get(name)
 
     def of_value(self, ref: Ref) -> Predicate | None:
-        """The way of a value."""
+        """Return the way of a value."""
         way = self._ways.get(ref[0])
         node = self._draft.nodes[ref[0]]
         if way is None or node.op != "Switch":
@@ -78,7 +78,7 @@ class Predicates:
         return way
 
     def _together(self, refs: Iterable[Ref], control: Iterable[str] = ()) -> Predicate | None:
-        """The way of what needs several values."""
+        """Return the way of what needs several values."""
         found = [*[self.of_value(ref) for ref in refs], *[self.of(name) for name in control]]
         way = _ALWAYS
         for each in found:
@@ -103,14 +103,14 @@ class Predicates:
         return one & other
 
     def _check_loop(self, node: NodeDef, way: Predicate | None) -> None:
-        """Refuses a loop of which something may live while its condition is dead, or the other way round."""
+        """Refuse a loop of which something may live while its condition is dead, or the other way round."""
         loop = self._draft.loops[node.name]
         if way is None or self._together([node.inputs[k] for k in loop.decides]) != way:
             raise RefusedError(loop.frame)
 
 
 def is_loop_merge(draft: GraphRewriter, node: NodeDef) -> bool:
-    """Whether a node is the Merge of a variable of a loop, as TensorFlow builds it."""
+    """Return whether a node is the Merge of a variable of a loop, as TensorFlow builds it."""
     if node.op != "Merge" or len(node.inputs) != 2 or node.control_inputs:
         return False
     first, second = [draft.nodes[name].op for name, _ in node.inputs]
@@ -118,7 +118,7 @@ def is_loop_merge(draft: GraphRewriter, node: NodeDef) -> bool:
 
 
 def predicate_of(draft: GraphRewriter, ref: Ref) -> Ref:
-    """What a predicate is a copy of."""
+    """Return what a predicate is a copy of."""
     node = draft.nodes[ref[0]]
     while node.op == "Identity" and not node.control_inputs:
         ref = node.inputs[0]

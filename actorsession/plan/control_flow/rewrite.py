@@ -103,7 +103,7 @@ class GraphRewriter:
             self.readers[name][node.name] = None
 
     def remove(self, name: str) -> None:
-        """Takes a node out."""
+        """Take a node out."""
         node = self.nodes.pop(name)
         for producer in producers(node):
             if producer in self.readers:
@@ -112,7 +112,7 @@ class GraphRewriter:
         self.readers.pop(name)
 
     def put(self, node: NodeDef, frame: Frame, device: str, position: int) -> None:
-        """Puts a node in, in the place of one of its name if there is one."""
+        """Put a node in, in the place of one of its name if there is one."""
         name = node.name
         readers = self.readers.get(name, {})
         if name in self.nodes:
@@ -124,12 +124,12 @@ class GraphRewriter:
         self._link(node)
 
     def replace(self, node: NodeDef) -> None:
-        """Puts a node in the place of that of its name."""
+        """Put a node in the place of that of its name."""
         name = node.name
         self.put(node, self.frames[name], self.device_of[name], self.position[name])
 
     def construct(self, node: NodeDef, frame: Frame, gone: Collection[str]) -> None:
-        """Puts a loop or branch in the place of nodes, which are on one device."""
+        """Put a loop or branch in the place of nodes, which are on one device."""
         device = self.device_of[next(iter(gone))]
         position = max([self.position[name] for name in gone])
         for name in gone:
@@ -148,7 +148,7 @@ class GraphRewriter:
         return name
 
     def spec(self, ref: Ref) -> TensorSpec:
-        """The static type of a value."""
+        """Return the static type of a value."""
         return self.nodes[ref[0]].outputs[ref[1]]
 
     def ordered(self, names: Collection[str]) -> list[str]:
@@ -161,7 +161,7 @@ class GraphRewriter:
 
 
 def producers(node: NodeDef) -> list[str]:
-    """What a node reads or runs after."""
+    """Return what a node reads or runs after."""
     return [*[name for name, _ in node.inputs], *node.control_inputs]
 
 
@@ -203,7 +203,7 @@ def in_order(nodes: Mapping[str, NodeDef], names: Sequence[str]) -> list[str]:
 
 
 def is_plain(node: NodeDef) -> bool:
-    """Whether a node may stand in a function as well as in the graph.
+    """Return whether a node may stand in a function as well as in the graph.
 
     What waits, or runs code of the user's, is better off with the engine, which goes on with other
     nodes and other iterations meanwhile.
@@ -219,7 +219,7 @@ def _waits(op: str) -> bool:
 
 
 def is_pure(node: NodeDef) -> bool:
-    """Whether nobody can tell how often a node runs."""
+    """Return whether nobody can tell how often a node runs."""
     return is_registered(node.op) and not lookup(node.op).stateful
 
 
@@ -288,7 +288,7 @@ class FunctionWriter:
         return ARGUMENT, self._own + self._captures.setdefault(outside, len(self._captures))
 
     def controls(self, names: Iterable[str]) -> tuple[str, ...]:
-        """What a node of the function runs after, as the function knows it."""
+        """Return what a node of the function runs after, as the function knows it."""
         found: dict[str, None] = {}
         for name in names:
             if name in self._passed:
@@ -317,7 +317,7 @@ class FunctionWriter:
         return name, 0
 
     def defined(self, inputs: Sequence[TensorSpec], outputs: Sequence[Ref]) -> FunctionDef:
-        """The function, when all that it shares captures with is written.
+        """Return the function, when all that it shares captures with is written.
 
         Args:
             inputs: static types of its own arguments.

@@ -32,7 +32,7 @@ _EFFORT = 50
 
 
 def with_known_shapes(nodes: Mapping[str, NodeDef], made: Collection[str]) -> dict[str, NodeDef]:
-    """The nodes of a step, with what is known of shapes in lifted loops and conditionals.
+    """Return the nodes of a step, with what is known of shapes in lifted loops and conditionals.
 
     Args:
         nodes: by name, producers first.
@@ -61,7 +61,7 @@ def _note(known: dict[Ref, TensorSpec], node: NodeDef, specs: Specs) -> None:
 
 
 def _follows(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[Ref, TensorSpec]) -> Specs:
-    """What is known of the values of a node outside, which itself stays as it was built."""
+    """Return what is known of the values of a node outside, which itself stays as it was built."""
     if node.op in CONSTRUCTS or not is_registered(node.op):
         return ()
     specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
@@ -77,7 +77,8 @@ def _constant(node: NodeDef) -> Array | None:
 
 
 def _inferred(node: NodeDef, specs: Specs, constants: Constants) -> list[TensorSpec]:
-    """The static types of a node's outputs: what was known of them and what follows from its inputs."""
+    """Return the static types of a node's outputs: what was known of them and what follows from its
+    inputs."""
     context = InferContext(node.op, tuple(specs), node.attrs, tuple(constants))
     inferred = lookup(node.op).infer(context)
     if [s.dtype for s in inferred] != [s.dtype for s in node.outputs]:

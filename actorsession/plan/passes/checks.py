@@ -24,7 +24,7 @@ __all__ = ["check_partitions", "checked_nodes", "checked_step"]
 def checked_nodes(
     view: Mapping[str, NodeDef], before: Mapping[str, NodeDef], after: Any
 ) -> dict[str, NodeDef]:
-    """What a pass made of nodes that were added to a graph.
+    """Return what a pass made of nodes that were added to a graph.
 
     Args:
         view: the graph that they are added to.
@@ -47,7 +47,7 @@ def checked_nodes(
 def checked_step(
     before: StepGraph, after: Any, device_of: Any, devices: Collection[str]
 ) -> StepGraph:
-    """What a pass made of what a step needs, producers first.
+    """Return what a pass made of what a step needs, producers first.
 
     Args:
         before: what it was given.
@@ -82,7 +82,7 @@ def checked_step(
 
 
 def check_partitions(before: Sequence[Partition], after: Any) -> tuple[Partition, ...]:
-    """What a pass made of the partitions of a step.
+    """Return what a pass made of the partitions of a step.
 
     Args:
         before: what it was given.
@@ -119,7 +119,7 @@ def _checked_partition(before: Partition, after: Partition) -> Partition:
 
 
 def _ends(nodes: Iterable[NodeDef]) -> list[tuple[str, str]]:
-    """What comes into a partition or leaves it."""
+    """Return what comes into a partition or leaves it."""
     return sorted(
         (node.op, str(node.attrs["index" if node.op == ARG else "key"]))
         for node in nodes
@@ -142,7 +142,7 @@ def _nodes(given: Any) -> dict[str, NodeDef]:
 
 
 def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> None:
-    """Refuses a node that gives other dtypes or fewer outputs than it did."""
+    """Refuse a node that gives other dtypes or fewer outputs than it did."""
     outputs = list(enumerate(before.outputs)) if only is None else [(only, before.outputs[only])]
     for index, spec in outputs:
         if index >= len(after.outputs) or after.outputs[index].dtype is not spec.dtype:
@@ -154,7 +154,7 @@ def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> 
 def _check_types(
     nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef], around: Mapping[str, NodeDef]
 ) -> None:
-    """Refuses nodes that nobody could run on what they read now."""
+    """Refuse nodes that nobody could run on what they read now."""
     for node in nodes.values():
         for name, index in node.inputs:
             producer = nodes.get(name) or around.get(name)
@@ -174,14 +174,14 @@ def _check_types(
 
 
 def _check_read(node: NodeDef, nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef]) -> None:
-    """Refuses that a node which did not change reads another dtype."""
+    """Refuse that a node which did not change reads another dtype."""
     for name, index in node.inputs:
         if name in nodes and name in before:
             _check_outputs(before[name], nodes[name], only=index)
 
 
 def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
-    """Refuses a node that a pass made and that is none."""
+    """Refuse a node that a pass made and that is none."""
     if not is_registered(node.op):
         raise InvalidArgumentError(
             f"node {node.name!r} is of type {node.op!r}, which is not registered here"
@@ -233,5 +233,5 @@ def _in_order(nodes: Mapping[str, NodeDef], done: Mapping[str, Any]) -> dict[str
 
 
 def _is_back(node: NodeDef, producer: str, nodes: Mapping[str, NodeDef]) -> bool:
-    """Whether a node reads what the turn before made: cycles of loops of primitives are none."""
+    """Return whether a node reads what the turn before made: cycles of loops of primitives are none."""
     return producer in nodes and is_back_edge(node.op, nodes[producer].op)

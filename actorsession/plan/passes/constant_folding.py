@@ -54,7 +54,7 @@ class Constant(NamedTuple):
 def evaluated(
     node: NodeDef, definition: OpDef, read: Sequence[Constant], device: str, most_bytes: int
 ) -> list[Array] | None:
-    """The values of a node that reads constants.
+    """Return the values of a node that reads constants.
 
     Args:
         node: the node.
@@ -91,7 +91,7 @@ def evaluated(
 def _with_known_shapes(
     node: NodeDef, definition: OpDef, specs: tuple[TensorSpec, ...], arrays: tuple[Array, ...]
 ) -> NodeDef | None:
-    """The node with the shapes that its inputs' values give, where building did not know them.
+    """Return the node with the shapes that its inputs' values give, where building did not know them.
 
     ``None`` if they are still not known, and the cost is not either then.
     """
@@ -107,13 +107,13 @@ def _with_known_shapes(
 
 
 def _reads_little(read: Sequence[Constant]) -> bool:
-    """Whether all strings among constants are short and few."""
+    """Return whether all strings among constants are short and few."""
     arrays = [c.array for c in read if c.spec.dtype is string]
     return sum(a.size for a in arrays) <= _MOST_TEXT and sum(map(held_bytes, arrays)) <= _MOST_TEXT
 
 
 def held_bytes(array: Array) -> int:
-    """The bytes that an array holds, those of its strings included."""
+    """Return the bytes that an array holds, those of its strings included."""
     return int(array.nbytes) + (sum(map(len, array.flat)) if array.dtype == object else 0)
 
 

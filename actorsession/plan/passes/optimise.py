@@ -72,7 +72,7 @@ class OptimiserSettings:
 
 
 def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
-    """What the optimise pass may do under a session's settings.
+    """Return what the optimise pass may do under a session's settings.
 
     Level ``L1`` stands for all of it; under ``L0`` the switches by themselves decide.
     """
@@ -90,7 +90,7 @@ def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
 def optimise(
     graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings
 ) -> tuple[StepGraph, dict[str, str]]:
-    """Finds a smaller graph that gives the same values and has the same effects.
+    """Find a smaller graph that gives the same values and has the same effects.
 
     Args:
         graph: what the run needs, producers first.
@@ -150,7 +150,7 @@ class _Walk:
         return bool(self._moved or self._folded)
 
     def take(self, node: NodeDef) -> None:
-        """Decides about one node; its producers have been decided about."""
+        """Decide about one node; its producers have been decided about."""
         if self._moved or node.control_inputs:
             node = self._rewired(node)
         if self._folded:
@@ -174,7 +174,7 @@ class _Walk:
             self.nodes[node.name] = node
 
     def _rewired(self, node: NodeDef) -> NodeDef:
-        """The node as it reads what stays of its producers."""
+        """Return the node as it reads what stays of its producers."""
         moved = self._moved
         inputs, control = node.inputs, node.control_inputs
         for ref in inputs:
@@ -191,7 +191,7 @@ class _Walk:
         return replace(node, inputs=inputs, control_inputs=control)
 
     def _ignorant(self, node: NodeDef) -> NodeDef:
-        """The node, kept from what folding found out if its shape function refuses that.
+        """Return the node, kept from what folding found out if its shape function refuses that.
 
         Kernels are made for what is known of their inputs, and trust that it was checked when the graph was
         built. What was not known then is checked here.
@@ -246,7 +246,7 @@ class _Walk:
     # -- nodes that only pass on what they read ------------------------------------------------
 
     def _passes(self, node: NodeDef) -> bool:
-        """Lets the readers of an Identity read what it reads, if nobody can tell the difference."""
+        """Let the readers of an Identity read what it reads, if nobody can tell the difference."""
         if node.control_inputs or node.name in self._kept:
             return False
         ref = node.inputs[0]
@@ -269,7 +269,7 @@ class _Walk:
         self._constants[node.name] = Constant.of(array, node.outputs[0])
 
     def _fold(self, node: NodeDef, definition: OpDef) -> bool:
-        """Puts constants in the place of a node that reads nothing else; whether it did."""
+        """Put constants in the place of a node that reads nothing else; whether it did."""
         constants = self._constants
         for name, _ in node.inputs:
             if name not in constants:
@@ -289,7 +289,7 @@ class _Walk:
         return True
 
     def _put_constant(self, node: NodeDef, index: int, array: Array, name: str) -> None:
-        """Gives an output of a node as a constant of that name."""
+        """Give an output of a node as a constant of that name."""
         folded = NodeDef(
             name=name, op="Const", attrs={"value": array}, device=node.device, source=node.source,
             outputs=(TensorSpec(node.outputs[index].dtype, TensorShape(array.shape)),),
@@ -307,7 +307,7 @@ class _Walk:
     # -- equal nodes ---------------------------------------------------------------------------
 
     def _merge(self, node: NodeDef) -> bool:
-        """Lets the readers of a node read an equal one before it; whether the node can go."""
+        """Let the readers of a node read an equal one before it; whether the node can go."""
         if not node.outputs:
             return False
         attrs = _attrs_key(node.attrs)
@@ -327,7 +327,7 @@ class _Walk:
 
 
 def _pure_definition(op: str) -> OpDef | None:
-    """The definition of a type whose nodes may be folded and merged; ``None`` for any other."""
+    """Return the definition of a type whose nodes may be folded and merged; ``None`` for any other."""
     if op in _PLACEHOLDERS or not is_registered(op):
         return None
     definition = lookup(op)
@@ -338,7 +338,7 @@ def _pure_definition(op: str) -> OpDef | None:
 
 
 def _attrs_key(attrs: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """Attributes as a key that equal ones share; ``None`` for values that have no such key.
+    """Attribute as a key that equal ones share; ``None`` for values that have no such key.
 
     Colocation is left out: where nodes are is settled, and devices are compared by themselves.
     """
@@ -365,7 +365,7 @@ def _value_key(value: Any) -> Any:
 
 
 def _reachable(nodes: dict[str, NodeDef], graph: StepGraph) -> dict[str, NodeDef]:
-    """The nodes that fetches and targets still need, in order."""
+    """Return the nodes that fetches and targets still need, in order."""
     needed = {name for name, _ in graph.fetches}
     needed.update(graph.targets)
     for node in reversed(nodes.values()):

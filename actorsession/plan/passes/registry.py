@@ -149,7 +149,7 @@ _PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
 def register_pass(
     group: PassGroup | str, phase: int, name: str | None = None
 ) -> Callable[[_F], _F]:
-    """Registers the decorated function as a pass of every session that is made from now on.
+    """Register the decorated function as a pass of every session that is made from now on.
 
     Args:
         group: when it runs.
@@ -177,7 +177,7 @@ def _add(made: GraphPass) -> None:
 
 
 def unregister_pass(name: str) -> None:
-    """Takes a pass out, for sessions that are made from now on.
+    """Take a pass out, for sessions that are made from now on.
 
     Raises:
         KeyError: if there is none of that name.
@@ -187,7 +187,7 @@ def unregister_pass(name: str) -> None:
 
 
 def registered_passes() -> tuple[GraphPass, ...]:
-    """All passes, those of other distributions included, in the order in which they run."""
+    """Return all passes, those of other distributions included, in the order in which they run."""
     _load_entry_points()
     with _LOCK:
         found = list(_PASSES.values())
@@ -197,7 +197,7 @@ def registered_passes() -> tuple[GraphPass, ...]:
 
 @functools.cache
 def _load_entry_points() -> None:
-    """Registers the passes that other distributions bring along, once."""
+    """Register the passes that other distributions bring along, once."""
     from importlib.metadata import (
         entry_points,  # a tenth of the time that importing the package takes
     )
@@ -250,7 +250,7 @@ class PassRunner:
     def new_nodes(
         self, nodes: Sequence[NodeDef], view: GraphView, devices: DeviceSet
     ) -> Sequence[NodeDef]:
-        """What takes the place of nodes that were added to a graph.
+        """Return what takes the place of nodes that were added to a graph.
 
         Raises:
             InvalidArgumentError: if a pass breaks the graph; it is named.
@@ -273,7 +273,7 @@ class PassRunner:
         *,
         optimised: bool,
     ) -> tuple[StepGraph, dict[str, str]]:
-        """What takes the place of a placed step graph.
+        """Return what takes the place of a placed step graph.
 
         Args:
             graph: what the run needs.
@@ -304,7 +304,7 @@ class PassRunner:
     def partitions(
         self, parts: Sequence[Partition], view: Mapping[str, NodeDef], devices: DeviceSet
     ) -> tuple[Partition, ...]:
-        """What takes the place of the partitions of a step.
+        """Return what takes the place of the partitions of a step.
 
         Raises:
             InvalidArgumentError: if a pass breaks a partition; it is named.
@@ -343,7 +343,7 @@ class PassRunner:
         return found
 
     def statistics(self) -> tuple[PassStatistics, ...]:
-        """What each pass did, in the order in which they run."""
+        """Return what each pass did, in the order in which they run."""
         return tuple(
             PassStatistics(
                 name=entry.made.name, group=entry.made.group.value, phase=entry.made.phase,

@@ -53,7 +53,7 @@ class HeartbeatLocation:
     secret: bytes = b""
 
     def __str__(self) -> str:
-        """The line that travels."""
+        """Return the line that travels."""
         return (
             f"{self.beat:.6g} {self.host or '-'} {self.started} {self.memory} {self.port} "
             f"{self.secret.hex() or '-'}"
@@ -61,7 +61,7 @@ class HeartbeatLocation:
 
     @classmethod
     def parse(cls, text: str) -> HeartbeatLocation:
-        """Reads a line; one that makes no sense says nothing."""
+        """Read a line; one that makes no sense says nothing."""
         try:
             beat, host, started, memory, port, secret = text.split()
             return cls(
@@ -150,7 +150,7 @@ class HeartbeatMemory:
             self._on_turn(self.lag)
 
     def close(self) -> None:
-        """Shows nothing any more; may be called twice."""
+        """Show nothing any more; may be called twice."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

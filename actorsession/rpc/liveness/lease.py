@@ -60,7 +60,7 @@ class Lease:
         self._received = self._sent = 0
 
     def look(self, now: float, *, received: int, sent: int) -> Look:
-        """Judges the time since the last look.
+        """Judge the time since the last look.
 
         Args:
             now: seconds of the clock.

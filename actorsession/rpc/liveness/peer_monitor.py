@@ -54,7 +54,7 @@ class PeerProbe(Protocol):
         """The peer has said something."""
 
     def look(self, now: float) -> Coroutine[Any, Any, None] | None:
-        """Looks at the peer, which is silent.
+        """Look at the peer, which is silent.
 
         Returns:
             What is to be run for it, if the look takes time.
@@ -124,7 +124,7 @@ class PeerMonitor:
         self._looking = self._waiting = False
 
     def judge(self, look: Look, now: float) -> tuple[str | None, Coroutine[Any, Any, None] | None]:
-        """Takes in what the lease says.
+        """Take in what the lease says.
 
         Returns:
             Why the peer is lost, if it is; and what is to be run to see more of it, if anything.
@@ -165,18 +165,18 @@ class LocalProbe:
         self._silence = LivenessVerdict(f"process {pid}", lease)
 
     def sees(self) -> bool:
-        """Whether the process, which must be alive now, can be looked at."""
+        """Return whether the process, which must be alive now, can be looked at."""
         try:
             return sight(self._pid, self._note.started) is not None
         except OSError:
             return False
 
     def heard(self) -> None:
-        """Forgets what was seen."""
+        """Forget what was seen."""
         self._silence.heard()
 
     def look(self, now: float) -> None:
-        """Looks at once."""
+        """Look at once."""
         try:
             seen = sight(self._pid, self._note.started)
         except OSError:  # no descriptors left here: no news of the peer
@@ -186,7 +186,7 @@ class LocalProbe:
         self._silence.note(now, seen)
 
     def _turns(self) -> int | None:
-        """The peer's count of its loop's turns, if we may see it."""
+        """Return the peer's count of its loop's turns, if we may see it."""
         if self._note.memory < 0:
             return None
         path = f"/proc/{self._pid}/fd/{self._note.memory}"
@@ -232,13 +232,13 @@ class RemoteProbe:
         self._heard = 0  # how often; an answer from before says nothing of the present silence
 
     def heard(self) -> None:
-        """Forgets what was seen."""
+        """Forget what was seen."""
         self._heard += 1
         self._in_vain = 0
         self._silence.heard()
 
     def look(self, now: float) -> Coroutine[Any, Any, None] | None:
-        """Asks the sidecar, unless it is being asked."""
+        """Ask the sidecar, unless it is being asked."""
         if self._asking:
             return None
         self._asking = True
@@ -274,14 +274,14 @@ class _Asker(asyncio.DatagramProtocol):
         self.seen: asyncio.Future[Sighting] = asyncio.get_running_loop().create_future()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Takes the answer; anything else may come from anybody."""
+        """Take the answer; anything else may come from anybody."""
         seen = read_answer(self._key, self._nonce, data)
         if seen is not None and not self.seen.done():
             self.seen.set_result(seen)
 
 
 async def _question(host: str, port: int, key: bytes, limit: float) -> Sighting | None:
-    """Asks a sidecar; ``None`` if no answer comes within ``limit`` seconds."""
+    """Ask a sidecar; ``None`` if no answer comes within ``limit`` seconds."""
     nonce = secrets.token_bytes(NONCE)
     try:
         async with asyncio.timeout(limit):

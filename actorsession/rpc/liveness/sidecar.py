@@ -58,7 +58,7 @@ class Sighting(NamedTuple):
 
 
 def sight(pid: int, started: int) -> Sighting | None:
-    """Looks at a process; ``turns`` is not looked at.
+    """Look at a process; ``turns`` is not looked at.
 
     Args:
         pid: its number.
@@ -86,7 +86,7 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def read_turns(descriptor: int) -> int | None:
-    """The count in a file of ``TURNS``; ``None`` if it holds none."""
+    """Return the count in a file of ``TURNS``; ``None`` if it holds none."""
     data = os.pread(descriptor, TURNS.size, 0)
     return int(TURNS.unpack(data)[0]) if len(data) == TURNS.size else None
 
@@ -95,7 +95,7 @@ def read_turns(descriptor: int) -> int | None:
 
 
 def derive_key(token: str | None, secret: bytes) -> bytes:
-    """The key of a sidecar.
+    """Return the key of a sidecar.
 
     Args:
         token: the cluster's, if it has one.
@@ -111,7 +111,7 @@ def ask(key: bytes, nonce: bytes) -> bytes:
 
 
 def answer(key: bytes, question: bytes, seen: Sighting) -> bytes | None:
-    """The answer to a question; ``None`` if it deserves none."""
+    """Return the answer to a question; ``None`` if it deserves none."""
     body, mac = question[:-_MAC], question[-_MAC:]
     if len(question) != ASKED or not body.startswith(_ASK):
         return None
@@ -124,7 +124,7 @@ def answer(key: bytes, question: bytes, seen: Sighting) -> bytes | None:
 
 
 def read_answer(key: bytes, nonce: bytes, data: bytes) -> Sighting | None:
-    """What an answer says; ``None`` if it is no answer to the question with that nonce."""
+    """Return what an answer says; ``None`` if it is no answer to the question with that nonce."""
     body, mac = data[:-_MAC], data[-_MAC:]
     if len(data) != ASKED or not body.startswith(_ANSWER + nonce):
         return None
@@ -138,7 +138,7 @@ def read_answer(key: bytes, nonce: bytes, data: bytes) -> Sighting | None:
 
 
 def main(pid: int, started: int, sock: socket.socket, turns: int) -> None:
-    """Answers for a process until the standard input ends; the key comes from there.
+    """Answer for a process until the standard input ends; the key comes from there.
 
     Args:
         pid: the process.

@@ -51,14 +51,14 @@ class LivenessVerdict:
         self._worked = float("-inf")  # when it was last seen to have used the processor
 
     def heard(self) -> None:
-        """Forgets what was seen: the peer lives."""
+        """Forget what was seen: the peer lives."""
         self._seen.clear()
         self._gone = False
         self._first_turns = None
         self._worked = float("-inf")
 
     def note(self, now: float, seen: Sighting | None) -> None:
-        """Takes in a look at the peer.
+        """Take in a look at the peer.
 
         Args:
             now: seconds of the clock.
@@ -78,7 +78,7 @@ class LivenessVerdict:
             self._worked = now
 
     def finding(self, now: float, silence: float) -> str | None:
-        """Judges a peer whose lease has run out.
+        """Judge a peer whose lease has run out.
 
         Args:
             now: seconds of the clock.

@@ -51,11 +51,11 @@ class DebugOp:
     compute: Callable[[Any, DType, Mapping[str, Any]], Array | None]
 
     def takes(self, dtype: DType) -> bool:
-        """Whether it goes with a type."""
+        """Return whether it goes with a type."""
         return dtype.kind in self.kinds
 
     def apply(self, value: Any, dtype: DType) -> Array | None:
-        """What is kept of a value; read-only, and ``None`` for nothing."""
+        """Return what is kept of a value; read-only, and ``None`` for nothing."""
         kept = self.compute(value, dtype, self.settings)
         if kept is not None:
             kept.flags.writeable = False
@@ -140,7 +140,7 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def debug_op(text: str) -> DebugOp:
-    """The debug op that a watch asks for, such as ``DebugNumericSummary(lower_bound=-1.0)``.
+    """Return the debug op that a watch asks for, such as ``DebugNumericSummary(lower_bound=-1.0)``.
 
     Raises:
         InvalidArgumentError: for an unknown op or setting, or a value that cannot be read; it says

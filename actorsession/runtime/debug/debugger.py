@@ -50,7 +50,7 @@ class DebugPlan:
         self.steps = itertools.count()
 
     def publish_graph(self, state: DebuggerState) -> None:
-        """Shows a state the decorated graph of each device."""
+        """Show a state the decorated graph of each device."""
         for part in self.graph.partitions:
             state.publish_graph(GraphDef(part.nodes), part.device)
 
@@ -91,7 +91,7 @@ class DebugRun:
         self._ended = False
 
     def begin(self) -> None:
-        """Tells the state of the run, and of the plan if it is new.
+        """Tell the state of the run, and of the plan if it is new.
 
         Raises:
             OpError: what the state raised, if the run asks for that.
@@ -131,7 +131,7 @@ class DebugRun:
         return call
 
     def watch(self, number: int, values: Sequence[Any]) -> None:
-        """Takes values that generated code shows, in any thread.
+        """Take values that generated code shows, in any thread.
 
         Raises:
             InvalidArgumentError: if they break the step.
@@ -164,7 +164,7 @@ class DebugRun:
                 raise
 
     def _tell(self, call: Callable[[], None], *, may_raise: bool = True) -> None:
-        """Calls the state; its failures are counted, or raised if the run asks for that."""
+        """Call the state; its failures are counted, or raised if the run asks for that."""
         try:
             call()
         except Exception as exc:
@@ -175,7 +175,7 @@ class DebugRun:
             self._tally.failed(who, exc, may_raise=may_raise)
 
     def end(self, error: OpError | None) -> None:
-        """Ends the run: tells the state, and keeps the report; may be called twice."""
+        """End the run: tells the state, and keep the report; may be called twice."""
         with self._lock:
             if self._ended:
                 return
@@ -218,7 +218,7 @@ class SessionDebugger:
         self._runs = itertools.count()
 
     def begin(self, signature: RunSignature, options: DebugOptions) -> DebugRun:
-        """Begins a debugged run; its ``end`` must be called.
+        """Begin a debugged run; its ``end`` must be called.
 
         Args:
             signature: of the run; fed and fetched values are in its order.
@@ -242,7 +242,7 @@ class SessionDebugger:
         return run
 
     def prepare(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
-        """The decorated plan of a signature, made if it is not kept.
+        """Return the decorated plan of a signature, made if it is not kept.
 
         Raises:
             InvalidArgumentError: for a node, slot or debug op that does not exist.
@@ -264,6 +264,6 @@ class SessionDebugger:
         return plan
 
     def forget_plans(self) -> None:
-        """Lets go of all plans; what was kept of runs stays."""
+        """Let go of all plans; what was kept of runs stays."""
         with self._lock:
             self._plans.clear()

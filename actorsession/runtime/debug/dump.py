@@ -121,7 +121,7 @@ class DumpStore:
         self._disk_bytes = 0
 
     def keep(self, dump: DebugDump, limit: int) -> bool:
-        """Keeps a value unless the store would hold more than ``limit`` bytes; whether it did."""
+        """Keep a value unless the store would hold more than ``limit`` bytes; whether it did."""
         with self._lock:
             if self._nbytes + dump.nbytes > limit:
                 return False
@@ -138,27 +138,27 @@ class DumpStore:
             return True
 
     def reset_disk(self) -> None:
-        """Forgets what was written to disk."""
+        """Forget what was written to disk."""
         with self._lock:
             self._disk_bytes = 0
 
     def add_report(self, report: DebugReport) -> None:
-        """Keeps the report of a run."""
+        """Keep the report of a run."""
         with self._lock:
             self._reports.append(report)
 
     def dumps(self) -> list[DebugDump]:
-        """The values kept, in the order in which they were seen."""
+        """Return the values kept, in the order in which they were seen."""
         with self._lock:
             return list(self._dumps)
 
     def reports(self) -> list[DebugReport]:
-        """The reports of the last runs, in the order in which they ended."""
+        """Return the reports of the last runs, in the order in which they ended."""
         with self._lock:
             return list(self._reports)
 
     def clear(self) -> None:
-        """Lets go of all values and reports."""
+        """Let go of all values and reports."""
         with self._lock:
             self._dumps.clear()
             self._reports.clear()

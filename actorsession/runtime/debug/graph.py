@@ -134,7 +134,7 @@ class DebugGraphDecorator:
                 self.refused[f"{watch.node_name}: {error.message}"] = None
 
     def _slots(self, watch: DebugTensorWatch) -> Sequence[int]:
-        """The outputs that a watch by name means."""
+        """Return the outputs that a watch by name means."""
         node = self.known.get(watch.node_name)
         if node is None:
             raise InvalidArgumentError(_unknown_node(watch.node_name, self.known))
@@ -155,7 +155,7 @@ class DebugGraphDecorator:
                 yield watch
 
     def _wants(self, ref: Ref, dtype: DType) -> tuple[tuple[DebugOp, tuple[str, ...]], ...]:
-        """What is kept of a tensor: each op once, with all places that it goes to."""
+        """Return what is kept of a tensor: each op once, with all places that it goes to."""
         found: dict[str, dict[str, None]] = {}
         for watch in self._watches(ref):
             for text in watch.debug_ops:
@@ -178,7 +178,8 @@ class DebugGraphDecorator:
     # -- decorating ----------------------------------------------------------------------------
 
     def decorate_graph(self, parts: Sequence[Partition]) -> tuple[Partition, ...]:
-        """The parts of the plan with debug nodes in them; the parts that are given stay as they are."""
+        """Return the parts of the plan with debug nodes in them; the parts that are given stay as they
+        are."""
         seen: set[Ref] = set()
         fed = {split_name(name) for name in self.signature.feeds}
         decorated = []
@@ -197,7 +198,7 @@ class DebugGraphDecorator:
         return tuple(decorated)
 
     def _values(self, node: NodeDef, fed: set[Ref]) -> list[_Value]:
-        """The tensors that a node of a part makes, as the user knows them."""
+        """Return the tensors that a node of a part makes, as the user knows them."""
         if node.op == ARG:
             ref = split_name(self.signature.feeds[node.attrs["index"]])
             (spec,) = node.outputs
@@ -285,7 +286,7 @@ class DebugGraphDecorator:
         return replace(function, nodes=tuple(nodes), outputs=tuple(outputs))
 
     def _known_as(self, node: NodeDef, slot: int) -> str:
-        """The user's name of a tensor that a part may know under another."""
+        """Return the user's name of a tensor that a part may know under another."""
         if node.name == ARGUMENT:
             return f"input {slot} of the body"
         if node.op == ARG:
@@ -343,7 +344,7 @@ class Watcher(Protocol):
     """What the debugger's nodes show values to."""
 
     def watch(self, number: int, values: Sequence[Any]) -> None:
-        """Takes the values of the point of that number."""
+        """Take the values of the point of that number."""
 
 
 class _Current(threading.local):
@@ -357,7 +358,7 @@ _current = _Current()
 
 @contextmanager
 def watched_by(run: Watcher) -> Iterator[None]:
-    """Lets the debugger's nodes that run in this thread show their values to ``run``."""
+    """Let the debugger's nodes that run in this thread show their values to ``run``."""
     before, _current.run = _current.run, run
     try:
         yield

@@ -44,7 +44,7 @@ class NumericsPoint:
     resources: tuple[str, ...]
 
     def check(self, values: Sequence[Any]) -> None:
-        """Ends the step if the node is at fault.
+        """End the step if the node is at fault.
 
         Args:
             values: outputs, then inputs.
@@ -103,7 +103,7 @@ def _type(dtype: DType, value: Any) -> str:
 
 
 def _range(name: str, dtype: DType, value: Any) -> str:
-    """An input in words: name, type, least and greatest element."""
+    """Return an input in words: name, type, least and greatest element."""
     text = f"{name} ({_type(dtype, value)})"
     if dtype.kind not in "biufc":
         return text

@@ -39,7 +39,7 @@ _LOCK = threading.Lock()
 
 
 def register_debug_sink(name: str, function: Callable[[DebugDump], Any]) -> None:
-    """Makes a function reachable as ``sink://name``.
+    """Make a function reachable as ``sink://name``.
 
     Args:
         name: letters, digits, ``_``, ``-`` and ``.``.
@@ -60,7 +60,7 @@ def register_debug_sink(name: str, function: Callable[[DebugDump], Any]) -> None
 
 
 def unregister_debug_sink(name: str) -> None:
-    """Forgets a sink; runs that began before go on calling it.
+    """Forget a sink; run that began before go on calling it.
 
     Raises:
         KeyError: if there is none of that name.
@@ -75,17 +75,17 @@ class DebugSink(ABC):
     """Takes what one run watches."""
 
     def begin(self, metadata: Mapping[str, Any]) -> None:  # noqa: B027 - most sinks need none
-        """Hears of the run before it starts."""
+        """Hear of the run before it starts."""
 
     def take_graph(self, graph: GraphDef, device: str) -> None:  # noqa: B027
-        """Hears of the decorated graph of one device."""
+        """Hear of the decorated graph of one device."""
 
     @abstractmethod
     def take(self, dump: DebugDump) -> bool:
-        """Takes a value; ``False`` if a limit forbids keeping it."""
+        """Take a value; ``False`` if a limit forbids keeping it."""
 
     def end(self, summary: Mapping[str, Any]) -> None:  # noqa: B027
-        """Hears how the run ended."""
+        """Hear how the run ended."""
 
     @property
     def keeps(self) -> bool:
@@ -106,7 +106,7 @@ class MemorySink(DebugSink):
         self._limit = options.memory_byte_usage_limit
 
     def take(self, dump: DebugDump) -> bool:
-        """Takes a value; ``False`` if the store is full."""
+        """Take a value; ``False`` if the store is full."""
         return self._store.keep(dump, self._limit)
 
 
@@ -121,7 +121,7 @@ class FunctionSink(DebugSink):
         self._function = function
 
     def take(self, dump: DebugDump) -> bool:
-        """Takes a value; raises what the function raises."""
+        """Take a value; raise what the function raises."""
         self._function(dump)
         return True
 
@@ -149,14 +149,14 @@ class FileSink(DebugSink):
         self._count = self._graphs = 0
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
-        """Makes the run's directory and its manifest."""
+        """Make the run's directory and its manifest."""
         self._metadata = {"form": 1, "begin": time.time(), **metadata}
         self._directory.mkdir(parents=True, exist_ok=True)
         self._run = _new_directory(self._directory, int(metadata["session_run_index"]))
         self._write("manifest.json", self._metadata)
 
     def take_graph(self, graph: GraphDef, device: str) -> None:
-        """Writes the nodes of a graph, without the values of constants."""
+        """Write the nodes of a graph, without the values of constants."""
         nodes = [
             {
                 "name": n.name, "op": n.op, "source": n.source,
@@ -171,7 +171,7 @@ class FileSink(DebugSink):
             self._graphs += 1
 
     def take(self, dump: DebugDump) -> bool:
-        """Writes a value; ``False`` if the session may write no more."""
+        """Write a value; ``False`` if the session may write no more."""
         run = self._directory_of_run()
         if not self._store.take_disk(dump.nbytes, self._limit):
             return False
@@ -184,7 +184,7 @@ class FileSink(DebugSink):
         return True
 
     def end(self, summary: Mapping[str, Any]) -> None:
-        """Completes the manifest."""
+        """Complete the manifest."""
         self._write("manifest.json", {**self._metadata, "end": time.time(), **summary})
 
     def _directory_of_run(self) -> Path:
@@ -231,7 +231,7 @@ def _stored(dump: DebugDump) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
 
 
 def sink_for(url: str, store: DumpStore, options: DebugOptions) -> DebugSink:
-    """The sink that a URL names, for one run; touches nothing yet.
+    """Return the sink that a URL names, for one run; touches nothing yet.
 
     Raises:
         InvalidArgumentError: for an unknown scheme, or a place that cannot be; it says what is valid.

@@ -43,7 +43,7 @@ class DebuggerState:
         output_names: Sequence[str],
         target_names: Sequence[str],
     ) -> None:
-        """Hears of the run before it starts.
+        """Hear of the run before it starts.
 
         Args:
             global_step: the caller's own count of steps; -1 for none.
@@ -55,7 +55,7 @@ class DebuggerState:
         """
 
     def publish_graph(self, graph_def: GraphDef, device: str) -> None:
-        """Hears of the decorated graph of a device, in the first run of a plan.
+        """Hear of the decorated graph of a device, in the first run of a plan.
 
         Args:
             graph_def: the part, with the debugger's nodes in it.
@@ -63,7 +63,7 @@ class DebuggerState:
         """
 
     def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
-        """Gets a watched value.
+        """Get a watched value.
 
         Args:
             dump: the value, which nobody changes any more.
@@ -71,7 +71,7 @@ class DebuggerState:
         """
 
     def publish_end(self, error: OpError | None) -> None:
-        """Hears how the run ended.
+        """Hear how the run ended.
 
         Args:
             error: the step's first error; ``None`` if all went well.
@@ -89,7 +89,7 @@ class DebuggerStateRegistry:
 
     @classmethod
     def register_factory(cls, factory: StateFactory | None) -> StateFactory | None:
-        """Sets what makes the state of each debugged run that begins from now on.
+        """Set what makes the state of each debugged run that begins from now on.
 
         Args:
             factory: from the run's options to a state; ``None`` for the default one.
@@ -105,7 +105,7 @@ class DebuggerStateRegistry:
     def create_state(
         cls, debug_options: DebugOptions, default: StateFactory | None = None
     ) -> DebuggerState:
-        """Makes the state of a run.
+        """Make the state of a run.
 
         Args:
             debug_options: of the run.
@@ -138,7 +138,7 @@ class Tally:
         self.last_failure = ""
 
     def failed(self, who: str, exc: Exception, *, may_raise: bool = True) -> None:
-        """Logs and counts a failure, or raises it where the run asks for that."""
+        """Log and count a failure, or raise it where the run asks for that."""
         self.failures += 1
         self.last_failure = f"{who} failed: {type(exc).__name__}: {exc}"
         if who not in self._told:  # one line per run and sink, not one per value
@@ -148,7 +148,7 @@ class Tally:
             raise type(from_exception(exc))(self.last_failure) from exc
 
     def count(self, dump: DebugDump, *, kept: bool) -> None:
-        """Counts what became of a value at one place."""
+        """Count what became of a value at one place."""
         if kept:
             self.kept += 1
             self.kept_bytes += dump.nbytes
@@ -181,7 +181,7 @@ class SinkState(DebuggerState):
         output_names: Sequence[str],
         target_names: Sequence[str],
     ) -> None:
-        """Tells each sink of the run."""
+        """Tell each sink of the run."""
         metadata = {
             "global_step": global_step, "session_run_index": session_run_index,
             "executor_step_index": executor_step_index, "input_names": list(input_names),
@@ -190,11 +190,11 @@ class SinkState(DebuggerState):
         self._each(lambda sink: sink.begin(metadata))
 
     def publish_graph(self, graph_def: GraphDef, device: str) -> None:
-        """Gives each sink the graph."""
+        """Give each sink the graph."""
         self._each(lambda sink: sink.take_graph(graph_def, device))
 
     def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
-        """Gives the value to the sinks that are to have it, as far as the limits allow."""
+        """Give the value to the sinks that are to have it, as far as the limits allow."""
         tally = self._tally
         for url in debug_urls:
             sink = self._sinks[url]
@@ -210,7 +210,7 @@ class SinkState(DebuggerState):
                 tally.count(dump, kept=kept)
 
     def publish_end(self, error: OpError | None) -> None:
-        """Tells each sink how the run ended."""
+        """Tell each sink how the run ended."""
         summary = {
             "kept": self._tally.kept, "left_out": self._tally.left_out,
             "left_out_bytes": self._tally.left_out_bytes, "error": str(error) if error else "",

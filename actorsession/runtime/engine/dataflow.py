@@ -84,7 +84,7 @@ class PooledNodeContext(PooledSegmentContext):
         return self._runs
 
     def begin_running(self) -> None:
-        """Notes that it has a thread."""
+        """Note that it has a thread."""
         self._runs = True
 
     @property
@@ -124,7 +124,7 @@ class DataflowRun(PartitionRun):
     def execute(
         self, index: int, context: PooledSegmentContext | None = None
     ) -> tuple[Sequence[Any], OpError | None]:
-        """Runs what is queued, or in the pool one node; never raises what a kernel raised."""
+        """Run what is queued, or in the pool one node; never raises what a kernel raised."""
         if isinstance(context, PooledNodeContext):
             return self._execute_held(context)
         step, queue = self.step, self._routing.queue
@@ -154,7 +154,7 @@ class DataflowRun(PartitionRun):
         return (), None
 
     def finished(self, index: int, results: Sequence[Any]) -> None:
-        """Goes on with what a kernel gave in the pool, or what is left in the queue, or ends."""
+        """Go on with what a kernel gave in the pool, or what is left in the queue, or ends."""
         for plan, iteration, values in results:
             self._routing.give(plan, iteration, values)
         if not self._routing.queue:
@@ -165,13 +165,13 @@ class DataflowRun(PartitionRun):
             self.step.loop.call_soon(self._resume)  # others on the event loop have their turn
 
     def delivered(self, number: int, values: Any) -> None:
-        """Takes in the values of a node that was suspended."""
+        """Take in the values of a node that was suspended."""
         plan, iteration, begin = self._suspended.pop(number)
         self._routing.give(plan, iteration, self._outputs(plan, values, begin))
         self._go_on()
 
     def took(self, number: int, take: Take) -> None:
-        """Records what a node that was suspended has taken, before it is ``delivered``."""
+        """Record what a node that was suspended has taken, before it is ``delivered``."""
         compiled = self.engine.compiled
         plan = compiled.takes.get(number % len(compiled.suspensions))
         if plan is not None:
@@ -180,7 +180,7 @@ class DataflowRun(PartitionRun):
             self.step.takes.add(Taken(take, plan.uses, lambda: stored))
 
     def located(self, number: int, exc: BaseException) -> OpError:
-        """What a node that was suspended raised, as one of our errors that names it."""
+        """Return what a node that was suspended raised, as one of our errors that names it."""
         return self._located(self._suspended[number][0], exc)
 
     def _resume(self) -> None:
@@ -202,7 +202,7 @@ class DataflowRun(PartitionRun):
             self._conclude()
 
     def _conclude(self) -> None:
-        """Ends the part, if nothing of it is under way any more."""
+        """End the part, if nothing of it is under way any more."""
         if not (self._routing.over and self.left) or self.step.error is not None:
             return
         self.left = 0
@@ -295,14 +295,14 @@ class DataflowRun(PartitionRun):
             self._routing.give(plan, iteration, found)
 
     def _outputs(self, plan: NodePlan, made: Any, begin: int) -> Sequence[Any]:
-        """What a kernel returned as a value for each output; noted where the step is traced."""
+        """Return what a kernel returned as a value for each output; noted where the step is traced."""
         outputs: Sequence[Any] = (made,) if plan.outputs == 1 else made or ()
         if self.step.collector is not None:
             self.step.collector.add_suspended(self.linked, plan.number, begin, outputs)
         return outputs
 
     def _construct(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
-        """The values of a loop or branch that is one operation."""
+        """Return the values of a loop or branch that is one operation."""
         assert plan.segment is not None
         order, results = plan.index
         found = plan.segment.function(self, *[values[i] for i in order])

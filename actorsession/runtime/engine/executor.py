@@ -81,7 +81,7 @@ class Executor(Actor):
 
     @handles(RunPartition)
     def on_run_partition(self, message: RunPartition, call: CallContext) -> None:
-        """Begins a partition; how it ends shows in its step.
+        """Begin a partition; how it ends shows in its step.
 
         One that cannot even begin fails its step and not this actor, which others need too.
         """
@@ -159,13 +159,13 @@ class LoadedGraph:
         return InlineRun(linked, linked.segments[0])
 
     def begin(self, step: Step, feeds: Sequence[Any]) -> None:
-        """Begins all partitions in the calling thread; ``step`` tells how they end."""
+        """Begin all partitions in the calling thread; ``step`` tells how they end."""
         for executor, linked in self.parts:
             executor.begin(step, linked, feeds)
         step.drain()
 
     def tell(self, step: Step, feeds: Sequence[Any]) -> None:
-        """Begins all partitions by a message to the executor of each; needs their event loop.
+        """Begin all partitions by a message to the executor of each; needs their event loop.
 
         What can run at once has run when this returns, unless an executor was busy.
         """
@@ -195,7 +195,7 @@ class Gate:
         self._closed: OpError | None = None
 
     def check(self) -> None:
-        """Ends what runs if the gate was closed.
+        """End what runs if the gate was closed.
 
         Raises:
             OpError: the error that it was closed with.
@@ -204,11 +204,11 @@ class Gate:
             raise type(self._closed)(self._closed.message)
 
     def wait_for(self, begun: Begun) -> Any:
-        """Waits for a node that suspends inside a loop or branch, and returns its values."""
+        """Wait for a node that suspends inside a loop or branch, and returns its values."""
         return wait_for(begun, self.check)
 
     def close(self, error: OpError) -> bool:
-        """Lets nothing through any more; whether it was open."""
+        """Let nothing through any more; whether it was open."""
         if self._closed is not None:
             return False
         self._closed = error
@@ -231,7 +231,7 @@ class TimedGate(Gate):
         self._deadline = deadline
 
     def check(self) -> None:
-        """Ends the run if the session's gate was closed or the time is over.
+        """End the run if the session's gate was closed or the time is over.
 
         Raises:
             OpError: DeadlineExceededError, or the error that the gate was closed with.
@@ -262,11 +262,11 @@ class InlineRun:
         self._in_order = self._order == tuple(range(len(slot_order)))
 
     def is_cheap(self, feeds: Sequence[Any]) -> bool:
-        """Whether the segment may run on an event loop, with these feeds."""
+        """Return whether the segment may run on an event loop, with these feeds."""
         return not is_dear(self._segment, feeds, self._feeds)
 
     def run(self, feeds: Sequence[Any], gate: Gate) -> Sequence[Any]:
-        """Runs the step in the calling thread.
+        """Run the step in the calling thread.
 
         Args:
             feeds: values in the signature's order.
@@ -296,7 +296,7 @@ class InlineRun:
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that runs in this thread, if one does."""
+    """Return the event loop that runs in this thread, if one does."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

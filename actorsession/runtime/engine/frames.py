@@ -75,5 +75,5 @@ class FrameRun:
 
 
 def key_of(plan: NodePlan, iteration: Iteration) -> str:
-    """The rendezvous key of a transfer in one iteration."""
+    """Return the rendezvous key of a transfer in one iteration."""
     return f"{plan.index};{iteration.frame.number}:{iteration.index}"

@@ -87,7 +87,7 @@ class PartitionRun:
     def execute(
         self, index: int, context: PooledSegmentContext | None = None
     ) -> tuple[Sequence[Any], OpError | None]:
-        """Runs a segment in the calling thread; never raises what a kernel raised."""
+        """Run a segment in the calling thread; never raises what a kernel raised."""
         linked = self.linked.segments[index]
         slots = self.slots
         recorder: Recorder | None = None
@@ -121,7 +121,7 @@ class PartitionRun:
         return Recorder(context, self.step.collector, self.linked, self.scheduled[index])
 
     def finished(self, index: int, results: Sequence[Any]) -> None:
-        """Stores a segment's results and queues what waited for it."""
+        """Store a segment's results and queues what waited for it."""
         segment = self.linked.segments[index].segment
         if self.ran is not None:
             self.ran.add(index)
@@ -143,7 +143,7 @@ class PartitionRun:
             self.step.ended()
 
     def delivered(self, number: int, values: Any) -> None:
-        """Stores the values of a node that was suspended, and queues what waited for it.
+        """Store the values of a node that was suspended, and queues what waited for it.
 
         Args:
             number: the node's, among those that suspend.
@@ -163,21 +163,21 @@ class PartitionRun:
         self._one_less()
 
     def took(self, number: int, take: Take) -> None:
-        """Records what a node that was suspended has taken, before it is ``delivered``."""
+        """Record what a node that was suspended has taken, before it is ``delivered``."""
         plan, ran = self.linked.compiled.takes.get(number), self.ran
         if plan is not None and ran is not None:
             stored_by = plan.stored_by
             self.step.takes.add(Taken(take, plan.uses, lambda: not stored_by.isdisjoint(ran)))
 
     def took_inside(self, begun: Begun) -> None:
-        """Records what a node in a loop or branch has taken, if it takes; callable from any thread."""
+        """Record what a node in a loop or branch has taken, if it takes; callable from any thread."""
         uses = self.linked.compiled.taken_inside
         if isinstance(begun, Take) and uses is not None:
             # Which turn of the loop has stored what is not known.
             self.step.takes.add(Taken(begun, uses, lambda: uses.stored))
 
     def located(self, number: int, exc: BaseException) -> OpError:
-        """What a node that was suspended raised, as one of our errors that names it."""
+        """Return what a node that was suspended raised, as one of our errors that names it."""
         node = self.linked.compiled.nodes[self.linked.compiled.suspensions[number].node]
         error = from_exception(exc)
         error.locate(node=node.name, device=self.linked.device, source=node.source)
@@ -186,26 +186,26 @@ class PartitionRun:
     # -- called by generated code ---------------------------------------------------------------
 
     def send(self, number: int, value: Any) -> None:
-        """Sends a tensor under the partition's ``number``-th key."""
+        """Send a tensor under the partition's ``number``-th key."""
         key = self.linked.compiled.sends[number]
         if self.step.collector is not None:
             self.step.collector.add_transfer("send", key, self.linked.device, value)
         self.step.rendezvous.send(key, value)
 
     def begin(self, number: int, begun: Begun) -> None:
-        """Takes over a node that suspends; the step goes on without its values until they are there."""
+        """Take over a node that suspends; the step goes on without its values until they are there."""
         if self.step.collector is not None:
             self.begun[number] = time.perf_counter_ns()
         self.step.suspend(self, number, begun)
 
     def wait_for(self, begun: Begun) -> Any:
-        """Waits for a node that suspends inside a loop or branch, and returns its values."""
+        """Wait for a node that suspends inside a loop or branch, and returns its values."""
         values = wait_for(begun, self.check, self.step.loop)
         self.took_inside(begun)
         return values
 
     def check(self) -> None:
-        """Ends the segment if the step has been given up."""
+        """End the segment if the step has been given up."""
         if self.step.given_up:
             raise CancelledError("the step was given up", derived=True)
 
@@ -241,38 +241,38 @@ class PooledSegmentContext:
         return False
 
     def send(self, number: int, value: Any) -> None:
-        """Keeps a tensor to be sent when the segment has come back."""
+        """Keep a tensor to be sent when the segment has come back."""
         self._held.append((number, value))
 
     def begin(self, number: int, begun: Begun) -> None:
-        """Keeps a node that suspends, to be waited for when the segment has come back."""
+        """Keep a node that suspends, to be waited for when the segment has come back."""
         self._begun.append((number, begun))
 
     def wait_for(self, begun: Begun) -> Any:
-        """Waits here for a node that suspends inside a loop or branch, and returns its values."""
+        """Wait here for a node that suspends inside a loop or branch, and returns its values."""
         values = wait_for(begun, self.check, self.run.step.loop)
         self.run.took_inside(begun)
         return values
 
     def release(self) -> None:
-        """Sends and begins what was kept, from the loop's thread."""
+        """Send and begin what was kept, from the loop's thread."""
         for number, value in self._held:
             self.run.send(number, value)
         for number, begun in self._begun:
             self.run.begin(number, begun)
 
     def drop(self) -> None:
-        """Lets go of what was kept, for a step that has failed."""
+        """Let go of what was kept, for a step that has failed."""
         for _, begun in self._begun:
             drop(begun)
 
     def check(self) -> None:
-        """Ends the segment if the step has been given up."""
+        """End the segment if the step has been given up."""
         self.run.check()
 
 
 def locate_error(exc: Exception, linked: BoundPartition, segment: BoundSegment) -> OpError:
-    """Turns what a kernel raised into one of our errors that names the node and the user's line."""
+    """Turn what a kernel raised into one of our errors that names the node and the user's line."""
     error = from_exception(exc)
     names = (segment.filename, segment.traced_filename)
     frame = exc.__traceback__

@@ -74,7 +74,7 @@ class Propagation:
     def give(
         self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False
     ) -> None:
-        """Hands on what a node has made, and counts it as done."""
+        """Hand on what a node has made, and counts it as done."""
         if plan.fetched:
             for output, position in plan.fetched:
                 if values[output] is not DEAD:
@@ -100,7 +100,7 @@ class Propagation:
     def _spread(
         self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool
     ) -> None:
-        """Gives values to the nodes of an iteration that read them."""
+        """Give values to the nodes of an iteration that read them."""
         queue, waiting = self.queue, iteration.waiting
         for output, reader, at, how in plan.edges:
             value = values[output]
@@ -128,7 +128,7 @@ class Propagation:
                 self._follow(follower, iteration, dead)
 
     def _follow(self, plan: NodePlan, iteration: Iteration, dead: bool) -> None:
-        """Tells a node that one which it runs after is done."""
+        """Tell a node that one which it runs after is done."""
         if plan.is_merge:
             self._merge(plan, iteration, -1, None, False)
             return
@@ -146,7 +146,7 @@ class Propagation:
     def _merge(
         self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool
     ) -> None:
-        """Gives a Merge a value, or with ``at`` -1 the end of a node that it runs after."""
+        """Give a Merge a value, or with ``at`` -1 the end of a node that it runs after."""
         state = iteration.waiting.get(plan.number)
         if state is None:
             # Nodes still to end, dead values so far, what it gives, and whether it was queued.
@@ -203,7 +203,7 @@ class Propagation:
             self._spread(plan, iteration, (value,), value is DEAD)
 
     def _tidy(self, frame: FrameRun) -> None:
-        """Drops iterations that are over, oldest first, and the frame itself with the last."""
+        """Drop iterations that are over, oldest first, and the frame itself with the last."""
         parent = frame.parent
         if parent is None:
             return

@@ -117,7 +117,7 @@ class Step:
     # -- life ----------------------------------------------------------------------------------
 
     def start(self, linked: BoundPartition, feeds: Sequence[Any]) -> None:
-        """Begins to run a partition; its errors become the step's.
+        """Begin to run a partition; its errors become the step's.
 
         Args:
             linked: the partition.
@@ -152,7 +152,7 @@ class Step:
             self._on_done.append(callback)
 
     async def wait(self) -> None:
-        """Waits until the step is done; cancelling the wait does not cancel the step."""
+        """Wait until the step is done; cancelling the wait does not cancel the step."""
         if self.done:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -160,7 +160,7 @@ class Step:
         await future
 
     def fail(self, error: OpError) -> None:
-        """Ends the step with an error; the first one wins."""
+        """End the step with an error; the first one wins."""
         if self.error is not None or not self._unfinished:
             return
         self.error = error
@@ -189,7 +189,7 @@ class Step:
             self.on_done(left.cancel)
 
     async def settled(self) -> None:
-        """Waits for kernels of a step that was given up, which end between two nodes.
+        """Wait for kernels of a step that was given up, which end between two nodes.
 
         One that does not come to a next node in 5 s is left to itself, with a warning.
         """
@@ -211,7 +211,7 @@ class Step:
         self._settle()
 
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
-        """Sends values into the step from outside, and runs what they make ready.
+        """Send values into the step from outside, and run what they make ready.
 
         Args:
             values: (rendezvous key, value).
@@ -226,7 +226,7 @@ class Step:
         self.drain()
 
     def limit(self, deadline: Deadline) -> None:
-        """Sets until when the step may take from now on, where nothing else would end it."""
+        """Set until when the step may take from now on, where nothing else would end it."""
         self._deadline = None if deadline.at is None else deadline
 
     @property
@@ -243,7 +243,7 @@ class Step:
         return self._given_up is not None
 
     def result(self) -> list[Any]:
-        """The fetched values of a step that is done.
+        """Return the fetched values of a step that is done.
 
         Raises:
             OpError: the step's first error.
@@ -259,17 +259,17 @@ class Step:
         return self.outputs
 
     def give_back(self) -> None:
-        """Puts back what a step that has run has taken, because its values do not reach the caller."""
+        """Put back what a step that has run has taken, because its values do not reach the caller."""
         if self.error is None and self.done:
             self.takes.roll_back(ran=True, handed_out=self.handed_out)
 
     def settle(self, *, received: bool) -> None:
-        """Puts back what a step that has run has taken, unless its values have reached the caller."""
+        """Put back what a step that has run has taken, unless its values have reached the caller."""
         if not received:
             self.give_back()
 
     def waiting(self) -> tuple[str, ...]:
-        """The rendezvous keys that the step waits for."""
+        """Return the rendezvous keys that the step waits for."""
         return self.rendezvous.waiting_keys()
 
     @property
@@ -305,7 +305,7 @@ class Step:
                 run.scheduled[index] = time.perf_counter_ns()
 
     def drain(self) -> None:
-        """Runs what is ready until nothing is; a call from inside returns at once."""
+        """Run what is ready until nothing is; a call from inside returns at once."""
         if self._draining:
             return
         if not self._ready:  # the error state of numpy costs more to enter than all the rest
@@ -344,7 +344,7 @@ class Step:
         return self._pool is not None
 
     def offload(self, held: PooledSegmentContext, *, blocks: bool, first: object = None) -> None:
-        """Runs something in the kernel pool.
+        """Run something in the kernel pool.
 
         Args:
             held: what; given to ``execute`` of its partition there, and its outcome to ``finished`` here.
@@ -365,7 +365,7 @@ class Step:
             self.fail(error)
 
     def _work(self, held: PooledSegmentContext) -> None:
-        """Runs a segment in a pool thread and comes back to the loop."""
+        """Run a segment in a pool thread and comes back to the loop."""
         with np.errstate(all="ignore"):
             results, error = held.run.execute(held.index, held)
         assert self.loop is not None
@@ -390,7 +390,7 @@ class Step:
     # -- nodes that suspend ----------------------------------------------------------------------
 
     def suspend(self, run: PartitionRun, number: int, begun: Begun) -> None:
-        """Waits for the values of a node, while the rest of the step goes on.
+        """Wait for the values of a node, while the rest of the step goes on.
 
         Args:
             run: its partition.
@@ -407,12 +407,12 @@ class Step:
     def finished(
         self, run: PartitionRun, index: int, results: Sequence[Any], error: OpError | None
     ) -> None:
-        """Takes in the outcome of a segment."""
+        """Take in the outcome of a segment."""
         if error is not None:
             self.fail(error)
         elif self.error is None:
             run.finished(index, results)
 
     def ended(self) -> None:
-        """Counts a partition that has run to its end."""
+        """Count a partition that has run to its end."""
         self._unfinished -= 1

@@ -59,11 +59,11 @@ class SuspendedNodes:
         self._nodes: dict[Future[Any], Suspended] = {}
 
     def now(self) -> tuple[Suspended, ...]:
-        """Those of this moment; callable from any thread."""
+        """Return those of this moment; callable from any thread."""
         return tuple(self._nodes.values())
 
     def add(self, run: PartitionRun, number: int, begun: Begun) -> None:
-        """Waits for the values of a node; arguments as for ``Step.suspend``."""
+        """Wait for the values of a node; arguments as for ``Step.suspend``."""
         if isinstance(begun, Future):
             future = begun
         else:
@@ -76,13 +76,13 @@ class SuspendedNodes:
             future.add_done_callback(self._hear)
 
     def cancel(self) -> None:
-        """Lets go of all of them; one that was served meanwhile, and took something, puts it back."""
+        """Let go of all of them; one that was served meanwhile, and took something, puts it back."""
         nodes, self._nodes = self._nodes, {}
         for future in nodes:
             drop(future)
 
     def _hear(self, future: Future[Any]) -> None:
-        """Comes back to the thread of the step; called in any."""
+        """Come back to the thread of the step; called in any."""
         assert self._loop is not None
         # The loop may be closed already; then nobody waits for the result any more.
         with contextlib.suppress(RuntimeError):

@@ -32,7 +32,7 @@ _FROM_OUTSIDE = (CancelledError, DeadlineExceededError, UnavailableError, Aborte
 
 
 def ended_from_outside(error: OpError) -> bool:
-    """Whether a step with this error was ended, and has not failed by itself."""
+    """Return whether a step with this error was ended, and has not failed by itself."""
     return isinstance(error, _FROM_OUTSIDE)
 
 

@@ -89,11 +89,11 @@ class PartialStep:
         return self._loop_driven
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """What a call of these names is in this run."""
+        """Return what a call of these names is in this run."""
         return self._plan.shape(feeds, fetches)
 
     def begin(self, start: Callable[[], None], error: OpError | None = None) -> None:
-        """Starts all parts with nothing fed.
+        """Start all parts with nothing fed.
 
         Args:
             start: starts them.
@@ -131,12 +131,12 @@ class PartialStep:
         return call
 
     def give_up(self, error: OpError) -> None:
-        """Ends the run; a run that is over stays as it is, but what it has taken and nobody has goes back."""
+        """End the run; a run that is over stays as it is, but what it has taken and nobody has goes back."""
         self._perform(self.state.give_up(error))
         self.step.give_back()
 
     def hand_out(self, call: Call) -> list[Any]:
-        """The values of an answered call, which the caller has from here on.
+        """Return the values of an answered call, which the caller has from here on.
 
         Raises:
             OpError: what ended the call in their place.
@@ -148,14 +148,14 @@ class PartialStep:
     # -- from threads ----------------------------------------------------------------------------
 
     def enter_nowait(self) -> bool:
-        """Enters if no thread is in the run; whether it did."""
+        """Enter if no thread is in the run; whether it did."""
         if not self._lock.acquire(blocking=False):
             return False
         self._holder = threading.get_ident()
         return True
 
     def enter(self, deadline: Deadline = NEVER) -> None:
-        """Waits until no other thread is in the run.
+        """Wait until no other thread is in the run.
 
         Raises:
             FailedPreconditionError: if the calling thread is in it, by a function of its step.
@@ -176,19 +176,19 @@ class PartialStep:
         self._holder = here
 
     def leave(self) -> None:
-        """Lets the next thread in."""
+        """Let the next thread in."""
         self._holder = None
         self._lock.release()
         self._end_if_unwanted()
 
     def end(self, error: OpError) -> None:
-        """Ends the run, from any thread; one that is in it does so between two nodes."""
+        """End the run, from any thread; one that is in it does so between two nodes."""
         self._unwanted = error
         self.step.give_up(error)
         self._end_if_unwanted()
 
     def end_if_idle(self, now: float, limit: float, error: OpError) -> None:
-        """Ends the run, from any thread, if it is idle and no other is in it."""
+        """End the run, from any thread, if it is idle and no other is in it."""
         if self._lock.acquire(blocking=False):
             try:
                 # Before this came a thread may have called.
@@ -329,7 +329,7 @@ class RunStates(Actor):
 
     @handles(BeginRun)
     def on_begin(self, message: BeginRun, call: CallContext) -> None:
-        """Takes a run in and starts its parts."""
+        """Take a run in and start its parts."""
         self._runs[message.run.state.handle] = message.run
         message.run.begin(message.start, message.error)
 
@@ -344,14 +344,14 @@ class RunStates(Actor):
 
     @handles(GiveUpRun)
     def on_give_up(self, message: GiveUpRun, call: CallContext) -> None:
-        """Ends a run."""
+        """End a run."""
         run = self._runs.get(message.handle)
         if run is not None:
             run.give_up(message.error)
 
     @handles(GiveUpAll)
     def on_give_up_all(self, message: GiveUpAll, call: CallContext) -> None:
-        """Ends all runs of the loop."""
+        """End all runs of the loop."""
         for run in list(self._runs.values()):
             if run.loop_driven:
                 run.give_up(message.error)

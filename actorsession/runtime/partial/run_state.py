@@ -59,14 +59,14 @@ class Call:
         self.left = len(fetches) + 1  # arrivals that it waits for, and that its feeds are sent
 
     def end(self, error: OpError | None) -> None:
-        """Answers the call, with its values or an error."""
+        """Answer the call, with its values or an error."""
         self.error = error
         self.done = True
         if self.on_done is not None:
             self.on_done()
 
     def result(self) -> list[Any]:
-        """The values of a call that is done.
+        """Return the values of a call that is done.
 
         Raises:
             OpError: what ended it.
@@ -157,7 +157,7 @@ class RunState:
         return len(self._calls)
 
     def is_idle(self, now: float, limit: float) -> bool:
-        """Whether nobody has called for ``limit`` seconds and nobody waits."""
+        """Return whether nobody has called for ``limit`` seconds and nobody waits."""
         return self.phase is not Phase.OVER and not self._calls and now - self.last_use >= limit
 
     # -- events --------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class RunState:
         return call, [Receive(call), Send(call)] if call.fetches else [Send(call)]
 
     def sent(self, call: Call) -> list[Instruction]:
-        """The feeds of a call have been sent, and what they made ready has run or is in the pool."""
+        """Return the feeds of a call have been sent, and what they made ready has run or is in the pool."""
         return self._arrivals(call)
 
     def arrived(self, call: Call, index: int, value: Any) -> list[Instruction]:
@@ -214,7 +214,7 @@ class RunState:
         return self._arrivals(call)
 
     def ended(self, error: OpError | None) -> list[Instruction]:
-        """The step has ended; without an error all its segments have run."""
+        """Return the step has ended; without an error all its segments have run."""
         self._ended = True
         if self.phase is Phase.OVER:
             return []
@@ -228,7 +228,7 @@ class RunState:
         return []
 
     def give_up(self, error: OpError) -> list[Instruction]:
-        """The run is wanted no more: by its caller, its time limit, or the end of its session."""
+        """Return the run is wanted no more: by its caller, its time limit, or the end of its session."""
         if self.phase is Phase.OVER:
             return []
         self.phase = Phase.OVER
@@ -308,7 +308,7 @@ def _unmarked(names: Sequence[str], marks: int) -> tuple[str, ...]:
 
 
 def no_such_run(handle: str) -> InvalidArgumentError:
-    """The error for a handle that is unknown or finished."""
+    """Return the error for a handle that is unknown or finished."""
     return InvalidArgumentError(
         f"Must run 'setup' before performing partial runs! No partial run of this session has the handle "
         f"{handle!r}: it was never set up, or is complete, failed, or given up"

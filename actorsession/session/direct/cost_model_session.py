@@ -47,7 +47,7 @@ _MARGIN = 0.8
 
 
 def needs_cost_model(config: ConfigProto) -> bool:
-    """Whether the settings ask for anything that an observed session does.
+    """Return whether the settings ask for anything that an observed session does.
 
     Raises:
         InvalidArgumentError: for settings that need a cost model where none is built.
@@ -119,7 +119,7 @@ class CostModelSession(DirectSession):
         self._last_run = 0
 
     def timelines(self) -> list[StepStats]:
-        """The last few steps that were traced for ``timeline_step``, the oldest first."""
+        """Return the last few steps that were traced for ``timeline_step``, the oldest first."""
         return list(self._timelines)
 
     def statistics(self) -> SessionStatistics:
@@ -213,7 +213,7 @@ class CostModelSession(DirectSession):
         options: RunOptions | None,
         metadata: RunMetadata | None,
     ) -> None:
-        """Learns from a traced run, and gives the caller what it asked for."""
+        """Learn from a traced run, and give the caller what it asked for."""
         stats = watch.metadata.step_stats
         assert stats is not None
         if watch.timeline:
@@ -233,7 +233,7 @@ class CostModelSession(DirectSession):
     # -- placement -----------------------------------------------------------------------------
 
     def _is_due(self, plan: DirectPlan, number: int) -> bool:
-        """Counts a run, and tells whether a look at the placement is due; no other is until it ends."""
+        """Count a run, and tell whether a look at the placement is due; no other is until it ends."""
         if not self._period:
             return False
         _, runs = self._recent.get(id(plan), (plan, 0))

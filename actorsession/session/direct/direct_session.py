@@ -108,7 +108,7 @@ class DirectSession:
             log_devices([d.attributes for d in self._devices])
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The session's devices, the client device first.
+        """Return the session's devices, the client device first.
 
         Raises:
             CancelledError: if the session is closed.
@@ -141,14 +141,14 @@ class DirectSession:
         return await self._apart(signature.sorted(), make, what)
 
     async def _apart(self, key: Any, work: Callable[[], T], what: str) -> T:
-        """Does planning work; for a large graph in a thread, once for all who ask by the same key."""
+        """Do planning work; for a large graph in a thread, once for all who ask by the same key."""
         if not self._planning.must_wait(self.planner.size):
             return work()
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
         return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
 
     async def aside(self, work: Callable[[], T]) -> T:
-        """Does something with large values in a thread, if the session has any."""
+        """Do something with large values in a thread, if the session has any."""
         pool = self._pools.choose(None)
         return work() if pool is None else await aside(pool, work)
 
@@ -159,7 +159,7 @@ class DirectSession:
         return await self._apart((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
-        """The plan of a signature, built if it is not kept.
+        """Return the plan of a signature, built if it is not kept.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
@@ -178,7 +178,7 @@ class DirectSession:
         )
 
     def placement(self) -> dict[str, Placed]:
-        """The device of every node of the graph, with the reason."""
+        """Return the device of every node of the graph, with the reason."""
         return self.planner.placement()
 
     async def find_placement(self) -> dict[str, Placed]:
@@ -203,7 +203,7 @@ class DirectSession:
         limit: float | None,
         options: RunOptions | None,
     ) -> bool:
-        """Whether a run needs no event loop: it may use the thread of its caller.
+        """Return whether a run needs no event loop: it may use the thread of its caller.
 
         Args:
             plan: what ``plan`` returned.
@@ -229,7 +229,7 @@ class DirectSession:
         metadata: RunMetadata | None = None,
         limit: float | None = None,
     ) -> Sequence[Any]:
-        """Runs a step in the calling thread, without an event loop.
+        """Run a step in the calling thread, without an event loop.
 
         Args:
             plan: what ``plan`` returned.
@@ -275,7 +275,7 @@ class DirectSession:
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
-        """Runs a step on the running event loop; waits first while as many as may be are under way.
+        """Run a step on the running event loop; wait first while as many as may be are under way.
 
         Cancelling it gives the step up between two nodes; the session stays usable.
 
@@ -321,7 +321,7 @@ class DirectSession:
         return step.outputs
 
     async def _prepare_debug(self, plan: DirectPlan, options: RunOptions) -> None:
-        """Makes the plan of a debugged run beforehand, if that would hold the loop."""
+        """Make the plan of a debugged run beforehand, if that would hold the loop."""
         if self._planning.must_wait(self.planner.size):
             asked = plan.signature, options.debug_options
             make = partial(self.debugger.prepare, *asked)
@@ -354,7 +354,7 @@ class DirectSession:
         return step
 
     async def _wait_for_turn(self, nbytes: int, limit: float | None) -> float | None:
-        """Waits until a run may be under way, and returns the seconds that it has left."""
+        """Wait until a run may be under way, and returns the seconds that it has left."""
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
         self._waiting_on = asyncio.get_running_loop()
         await self._inflight.enter(deadline, nbytes)
@@ -393,7 +393,7 @@ class DirectSession:
         return self.why_here()
 
     def why_here(self) -> HangReport:
-        """What the session's steps wait for; callable from any thread, while they run in others."""
+        """Return what the session's steps wait for; callable from any thread, while they run in others."""
         runs, total = self.partial_runs.waits(MOST), len(self.partial_runs)
         inflight = self._inflight.statistics()
         master = MasterWaits(
@@ -406,16 +406,16 @@ class DirectSession:
     # -- end -----------------------------------------------------------------------------------
 
     def cancel_steps(self, error: OpError) -> None:
-        """Gives up every step that runs; callable from any thread."""
+        """Give up every step that runs; callable from any thread."""
         self._steps.cancel(error)
 
     def reset_containers(self, containers: Sequence[str]) -> None:
-        """Clears containers on every device; the default one if none is named."""
+        """Clear containers on every device; the default one if none is named."""
         for device in self._devices:
             device.resources.clear(containers)
 
     async def close(self) -> None:
-        """Cancels what runs and lets threads and executors go; may be called twice."""
+        """Cancel what runs and lets threads and executors go; may be called twice."""
         self.close_here()
         await self.partial_runs.close(_CLOSED)
         for executor in self._executors.values():

@@ -104,7 +104,7 @@ class Planner:
         self._lock = threading.Lock()
 
     def plan(self, signature: RunSignature) -> DirectPlan:
-        """The plan of a signature, built if it is not kept.
+        """Return the plan of a signature, built if it is not kept.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
@@ -112,11 +112,11 @@ class Planner:
         return self.kept(signature) or self.make(signature)
 
     def kept(self, signature: RunSignature) -> DirectPlan | None:
-        """The plan of a signature, if it is kept."""
+        """Return the plan of a signature, if it is kept."""
         return self._cache.get(signature)
 
     def make(self, signature: RunSignature) -> DirectPlan:
-        """Builds the plan of a signature and keeps it, unless another thread was faster.
+        """Build the plan of a signature and keep it, unless another thread was faster.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
@@ -133,11 +133,11 @@ class Planner:
         return len(self._view) + len(self._graph.operations_since(self._taken))
 
     def touch(self, plan: DirectPlan) -> None:
-        """Notes that a plan was used, for the choice of which to keep."""
+        """Note that a plan was used, for the choice of which to keep."""
         plan.used = self._runs = next(self._uses)
 
     def extend(self) -> None:
-        """Takes in what was added to the graph; an error changes nothing."""
+        """Take in what was added to the graph; an error changes nothing."""
         self._graph.describe(self._taken, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
@@ -158,13 +158,13 @@ class Planner:
         self._taken += len(added)
 
     def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
-        """Sends nodes back that were placed anew, if new ones are tied to where they were."""
+        """Send nodes back that were placed anew, if new ones are tied to where they were."""
         if self._moved:
             for text in [text for node in nodes for text in node.attrs.get("_class", ())]:
                 self._moved.pop(text.removeprefix("loc:@"), None)
 
     def place_anew(self, moved: Mapping[str, Placed]) -> None:
-        """Gives nodes other devices in plans made from now on; every plan kept is dropped.
+        """Give nodes other devices in plans made from now on; every plan kept is dropped.
 
         Args:
             moved: nodes without state that nothing ties to a device, with where they go.
@@ -192,7 +192,7 @@ class Planner:
     def parts(
         self, signature: RunSignature, *, optimised: bool = True
     ) -> tuple[StepGraph, tuple[Partition, ...]]:
-        """What a run needs, pruned, placed and cut; the caller holds no lock but the planner's.
+        """Return what a run needs, pruned, placed and cut; the caller holds no lock but the planner's.
 
         Args:
             signature: what the run feeds, fetches and targets.
@@ -231,7 +231,7 @@ class Planner:
         return graph
 
     def debug_plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
-        """The plan of a debugged run, decorated with what the options ask for; made anew each time.
+        """Return the plan of a debugged run, decorated with what the options ask for; made anew each time.
 
         Raises:
             InvalidArgumentError: if the options name a node, slot or debug op that does not exist.
@@ -243,11 +243,11 @@ class Planner:
             return DebugPlan(decorator, self.load(decorator.decorate_graph(parts)))
 
     def locked(self) -> threading.Lock:
-        """The lock under which ``extend``, ``parts`` and ``load`` are called from outside."""
+        """Return the lock under which ``extend``, ``parts`` and ``load`` are called from outside."""
         return self._lock
 
     def placement(self) -> dict[str, Placed]:
-        """The device of every node that is placed, with the reason."""
+        """Return the device of every node that is placed, with the reason."""
         with self._lock:
             self.extend()
             return dict(self._placed)
@@ -258,11 +258,11 @@ class Planner:
         return self._view
 
     def clear(self) -> None:
-        """Forgets every plan."""
+        """Forget every plan."""
         self._cache.clear()
 
     def pass_statistics(self) -> tuple[PassStatistics, ...]:
-        """What each graph pass did so far."""
+        """Return what each graph pass did so far."""
         return self._passes.statistics()
 
     def statistics(self) -> CacheStatistics:

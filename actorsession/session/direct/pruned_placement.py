@@ -36,7 +36,7 @@ class PrunedPlacement:
         self.placed: dict[str, Placed] = {}
 
     def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
-        """Places the nodes of a pruned graph; an error changes nothing.
+        """Place the nodes of a pruned graph; an error changes nothing.
 
         Args:
             nodes: those of the user's graph that are in it, in the order of building.
@@ -61,7 +61,7 @@ class PrunedPlacement:
 
 
 def _ties(node: NodeDef) -> list[str]:
-    """The names that a node's ``loc:@`` groups give."""
+    """Return the names that a node's ``loc:@`` groups give."""
     return [text.removeprefix("loc:@") for text in node.attrs.get("_class", ())]
 
 

@@ -45,7 +45,7 @@ class DirectSteps:
         self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
 
     def now(self) -> list[Step]:
-        """Those under way; callable from any thread."""
+        """Return those under way; callable from any thread."""
         return list(self._steps)
 
     def new(
@@ -55,7 +55,7 @@ class DirectSteps:
         pool: KernelPool | None,
         limit: float | None,
     ) -> Step:
-        """Makes a step, which is under way until ``end``.
+        """Make a step, which is under way until ``end``.
 
         Args:
             plan: what it runs.
@@ -95,13 +95,13 @@ class DirectSteps:
         return step
 
     def end(self, step: Step) -> None:
-        """Forgets a step."""
+        """Forget a step."""
         self._steps.discard(step)
         if step.debug is not None:
             step.debug.end(step.error)
 
     async def wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
-        """Waits until a step is done; one that is late, or whose caller is cancelled, fails and settles.
+        """Wait until a step is done; one that is late, or whose caller is cancelled, fails and settles.
 
         A step that is done keeps its outcome when the limit comes. When the caller is cancelled, what the
         step has taken is put back, whether it is done or not.
@@ -119,23 +119,23 @@ class DirectSteps:
         await step.settled()
 
     def cancel(self, error: OpError) -> None:
-        """Gives up every step that runs; callable from any thread."""
+        """Give up every step that runs; callable from any thread."""
         for step in self.now():
             step.give_up(error)
 
 
 def needs_step(options: RunOptions) -> bool:
-    """Whether a run must see its nodes one by one, which a plan called inline does not show."""
+    """Return whether a run must see its nodes one by one, which a plan called inline does not show."""
     return options.traced or options.debug_options.active
 
 
 def graph_of(plan: DirectPlan, step: Step | None) -> LoadedGraph:
-    """What a step runs: the plan's graph, or the decorated one that it is debugged on."""
+    """Return what a step runs: the plan's graph, or the decorated one that it is debugged on."""
     return plan.graph if step is None or step.debug is None else step.debug.graph
 
 
 def result_of(step: Step) -> Sequence[Any]:
-    """The fetched values of a step that has ended, or its error."""
+    """Return the fetched values of a step that has ended, or its error."""
     if step.error is None and not step.done:  # of a failed one kernels may be left to themselves
         raise InternalError(
             f"step {step.step_id} waits for {step.waiting()} with nobody to send it"

@@ -41,7 +41,7 @@ class _PartialFace(_Base):
     """What both faces share."""
 
     def _partial_runs(self) -> Any:
-        """The partial runs of the session, of whichever kind it is."""
+        """Return the partial runs of the session, of whichever kind it is."""
         self._check_usable()
         runs = getattr(self._session, "partial_runs", None)
         if runs is None:  # a kind of session from outside
@@ -51,7 +51,7 @@ class _PartialFace(_Base):
     def _partial_plan(
         self, runs: _Runs, fetches: Any, feeds: Any
     ) -> tuple[Any, Any, RunSignature | None]:
-        """The plan of a setup, if it is remembered; else by what to remember it, and its signature."""
+        """Return the plan of a setup, if it is remembered; else by what to remember it, and its signature."""
         graph = self._graph
         self._runs += 1
         if graph.version != self._growth.version:
@@ -78,7 +78,7 @@ class _PartialFace(_Base):
     def _partial_request(
         self, runs: _Runs, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
     ) -> Request:
-        """One call reduced to names; remembered for fetches of a common form.
+        """Return one call reduced to names; remembered for fetches of a common form.
 
         Raises:
             TypeError: if the handle is no string.
@@ -117,7 +117,7 @@ class SyncPartialRuns(_PartialFace):
         def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any: ...
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Starts a step that will be fed and fetched in several calls.
+        """Start a step that will be fed and fetched in several calls.
 
         What needs no feed runs at once, before this returns. The run ends when all its feeds are given and
         all its fetches taken, or when nobody continues it for
@@ -155,7 +155,7 @@ class SyncPartialRuns(_PartialFace):
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Continues a partial run: gives it feeds and takes fetches.
+        """Continue a partial run: gives it feeds and takes fetches.
 
         Each value is computed once per handle, so all calls agree, on random numbers too. A wrong call
         changes nothing, and the handle still works. After an error inside the step the handle is gone;
@@ -208,7 +208,7 @@ class AsyncPartialRuns(_PartialFace):
     """The partial runs of an ``AsyncSession``."""
 
     async def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Starts a step that will be fed and fetched in several calls; see
+        """Start a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
         runs = self._partial_runs()
         handle: str = await runs.open(await self._made_partial_plan(runs, fetches, feeds))
@@ -225,7 +225,7 @@ class AsyncPartialRuns(_PartialFace):
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Continues a partial run: gives it feeds and takes fetches; see ``Session.partial_run``.
+        """Continue a partial run: gives it feeds and takes fetches; see ``Session.partial_run``.
 
         Cancelling the call gives this run up between two nodes; the session stays usable. Several calls
         of one run may wait at the same time.

@@ -102,7 +102,7 @@ class PartialRuns:
         return len(self._runs)
 
     def waits(self, most: int) -> list[PartialWaits]:
-        """The open runs, the oldest first, at most so many; callable from any thread."""
+        """Return the open runs, the oldest first, at most so many; callable from any thread."""
         now = self.clock.now()
         return [
             PartialWaits(
@@ -114,7 +114,7 @@ class PartialRuns:
         ]  # fmt: skip
 
     def remember(self, key: Any, value: T) -> T:
-        """Keeps what a face made of a setup or a call, unless there is no key for it."""
+        """Keep what a face made of a setup or a call, unless there is no key for it."""
         if key is not None:
             if len(self.requests) >= _REMEMBERED:
                 self.requests.clear()
@@ -122,18 +122,19 @@ class PartialRuns:
         return value
 
     def needs_loop(self, plan: PartialPlan) -> bool:
-        """Whether runs of a plan have nodes that wait without a thread, those of queues for instance."""
+        """Return whether runs of a plan have nodes that wait without a thread, those of queues for
+        instance."""
         return plan.graph.suspends
 
     def is_on_loop(self, handle: str) -> bool:
-        """Whether a run lives on an event loop, so that ``call`` continues it."""
+        """Return whether a run lives on an event loop, so that ``call`` continues it."""
         run = self._runs.get(handle)
         return run is not None and run.loop_driven
 
     # -- in the caller's thread ----------------------------------------------------------------
 
     def open_here(self, plan: PartialPlan, limit: float | None) -> str:
-        """Starts a run in the calling thread.
+        """Start a run in the calling thread.
 
         Args:
             plan: what it does; not one that ``needs_loop``.
@@ -202,7 +203,7 @@ class PartialRuns:
         return run.hand_out(call)
 
     def give_up_here(self, handle: str, error: OpError) -> None:
-        """Ends a run, if it still is one; from any thread."""
+        """End a run, if it still is one; from any thread."""
         run = self._runs.get(handle)
         if run is None:
             return
@@ -214,7 +215,7 @@ class PartialRuns:
     # -- on an event loop ----------------------------------------------------------------------
 
     async def open(self, plan: PartialPlan) -> str:
-        """Starts a run on the running event loop; see ``open_here``."""
+        """Start a run on the running event loop; see ``open_here``."""
         await self._take_turn()
         run = self._new_run(plan, on_loop=True)
         if self._actor is None:
@@ -272,7 +273,7 @@ class PartialRuns:
         return run.hand_out(call)
 
     async def give_up(self, handle: str, error: OpError) -> None:
-        """Ends a run, if it still is one, and waits for its kernels, which end between two nodes."""
+        """End a run, if it still is one, and waits for its kernels, which end between two nodes."""
         run = self._runs.get(handle)
         if run is not None and self._actor is not None:
             with contextlib.suppress(OpError):  # the session is closed, which has ended it
@@ -310,7 +311,7 @@ class PartialRuns:
             self._alarm = None
 
     def _tell(self, message: GiveUpRun | GiveUpAll) -> None:
-        """Has the actor end runs, from any thread."""
+        """Have the actor end runs, from any thread."""
         assert self._actor is not None
         try:
             self._actor.ref.tell(message)
@@ -323,7 +324,7 @@ class PartialRuns:
             _log.warning("partial runs are not ended: %s", exc)
 
     def collect(self) -> None:
-        """Gives up the runs that nobody has continued for as long as the idle limit."""
+        """Give up the runs that nobody has continued for as long as the idle limit."""
         now = self.clock.now()
         for run in list(self._runs.values()):
             if run.state.is_idle(now, self._limit):
@@ -358,13 +359,13 @@ class PartialRuns:
             return self._watch is watch
 
     def keeps(self, watch: _IdleWatch) -> bool:
-        """Whether a watch is still needed; it asks after each look."""
+        """Return whether a watch is still needed; it asks after each look."""
         # Given back first and looked at then: a run that begins in between finds no watch and starts one.
         self._watch = None
         return bool(self._runs) and self._install(watch)
 
     def close_here(self, error: OpError) -> None:
-        """Ends every run; from any thread."""
+        """End every run; from any thread."""
         if self._actor is not None:
             self._tell(GiveUpAll(error))
         for run in list(self._runs.values()):
@@ -378,7 +379,7 @@ class PartialRuns:
             watch.end()
 
     async def close(self, reason: str) -> None:
-        """Ends the actor, after ``close_here``."""
+        """End the actor, after ``close_here``."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -401,7 +402,7 @@ class _IdleWatch:
         )
 
     def start(self) -> None:
-        """Begins to look."""
+        """Begin to look."""
         self._thread.start()
 
     def _main(self) -> None:
@@ -415,7 +416,7 @@ class _IdleWatch:
             del runs
 
     def end(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         self._ended.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(_LOOK)

@@ -48,7 +48,7 @@ class PartialPlan:
         self.label = str(signature)
 
     def new_failure(self) -> OpError | None:
-        """The failure, for one run: an error that is raised holds on to what raised it."""
+        """Return the failure, for one run: an error that is raised holds on to what raised it."""
         return copy.copy(self._failure)
 
 
@@ -76,7 +76,7 @@ class PartialPlans:
         )
 
     def plan(self, signature: RunSignature) -> PartialPlan:
-        """The plan of a signature, built if it is not kept.
+        """Return the plan of a signature, built if it is not kept.
 
         Raises:
             InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this
@@ -108,5 +108,5 @@ class PartialPlans:
         return node is not None and node.op in _PLACEHOLDERS and f"{name}:0" not in signature.feeds
 
     def clear(self) -> None:
-        """Forgets every plan."""
+        """Forget every plan."""
         self._cache.clear()

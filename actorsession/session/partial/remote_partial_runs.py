@@ -54,7 +54,7 @@ class RemotePartialPlans:
     """Makes what a client keeps of setups."""
 
     def plan(self, signature: RunSignature) -> RemotePartialPlan:
-        """The plan of a signature.
+        """Return the plan of a signature.
 
         Raises:
             InvalidArgumentError: if the signature is none of a partial run.
@@ -81,7 +81,7 @@ class RemotePartialRuns:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def remember(self, key: Any, value: T) -> T:
-        """Keeps what a face made of a setup or a call, unless there is no key for it."""
+        """Keep what a face made of a setup or a call, unless there is no key for it."""
         if key is not None:
             if len(self.requests) >= _REMEMBERED:
                 self.requests.clear()
@@ -89,7 +89,7 @@ class RemotePartialRuns:
         return value
 
     async def open(self, plan: RemotePartialPlan) -> str:
-        """Starts a run at the master; what needs no feed is under way when this returns.
+        """Start a run at the master; what needs no feed is under way when this returns.
 
         Returns:
             Its handle.
@@ -164,7 +164,7 @@ class RemotePartialRuns:
         return own_values(done.values, over_link=over_link)
 
     async def give_up(self, handle: str, error: OpError) -> None:
-        """Ends a run, if it still is one; its kernels end between two nodes, and are not waited for."""
+        """End a run, if it still is one; its kernels end between two nodes, and are not waited for."""
         session = self._session
         message = PartialRunDrop(
             session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error)

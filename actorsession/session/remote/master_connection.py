@@ -90,7 +90,7 @@ class MasterConnection:
         return self.link is not None and self.link.closed
 
     async def reach(self, deadline: Deadline) -> None:
-        """Finds the master, or dials it until it answers.
+        """Find the master, or dials it until it answers.
 
         Raises:
             UnavailableError: if nobody answers at the target in time.
@@ -145,7 +145,7 @@ class MasterConnection:
             await asyncio.sleep(RETRY)
 
     async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
-        """Asks the master.
+        """Ask the master.
 
         Args:
             message: what.
@@ -169,13 +169,13 @@ class MasterConnection:
         return answer
 
     def tell(self, message: Any) -> None:
-        """Tells the master something; a master that is gone, or not reached yet, does not hear of it."""
+        """Tell the master something; a master that is gone, or not reached yet, does not hear of it."""
         with contextlib.suppress(OpError):
             if self._ref is not None:
                 self._ref.tell(message)
 
     async def hang_up(self, grace: float) -> None:
-        """Ends the connection, if there is one."""
+        """End the connection, if there is one."""
         link, self.link, self._ref = self.link, None, None
         if link is not None:
             await link.aclose(grace)
@@ -188,7 +188,7 @@ def _hello(pulse: str) -> Hello:
 
 
 async def reset_master(target: str, config: ConfigProto, containers: Sequence[str]) -> None:
-    """Has a master close all its sessions and clear containers on all tasks.
+    """Have a master close all its sessions and clear containers on all tasks.
 
     Args:
         target: address of the master.

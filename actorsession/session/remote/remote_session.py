@@ -150,7 +150,7 @@ class RemoteSession:
     # -- connecting ----------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Reaches the master and creates the session there; does nothing if that was done.
+        """Reach the master and creates the session there; do nothing if that was done.
 
         If it fails or is cancelled nothing is left open, and the next call tries anew.
 
@@ -238,11 +238,11 @@ class RemoteSession:
         return self._master.link is not None
 
     async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
-        """Asks the master; see ``MasterConnection.ask``."""
+        """Ask the master; see ``MasterConnection.ask``."""
         return await self._master.ask(message, deadline, reply)
 
     async def ask_step(self, message: Any, limit: float | None, reply: type[Any]) -> Any:
-        """Asks the master for what may take as long as a step.
+        """Ask the master for what may take as long as a step.
 
         Args:
             message: what.
@@ -263,7 +263,7 @@ class RemoteSession:
             self._steps -= 1
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Starts a child of the session; nothing once it is closed."""
+        """Start a child of the session; nothing once it is closed."""
         with contextlib.suppress(AbortedError):
             _ = self._children.start(work, name=name)
 
@@ -272,7 +272,7 @@ class RemoteSession:
         return f"{self._request_prefix}-{next(self._requests)}"
 
     async def reattach(self) -> Reattached:
-        """Goes on with the tasks that there are now; connects anew if the master was lost.
+        """Go on with the tasks that there are now; connects anew if the master was lost.
 
         Raises:
             UnavailableError: if the master cannot be reached.
@@ -313,7 +313,7 @@ class RemoteSession:
     # -- running -------------------------------------------------------------------------------
 
     async def prepare(self, signature: RunSignature) -> RemotePlan:
-        """Makes sure that the master knows everything a signature names."""
+        """Make sure that the master knows everything a signature names."""
         await self.connect()
         if self._graph.operations_since(self._sent):
             # A child does it, because cancelling a run must not lose count of what the master knows.
@@ -323,7 +323,7 @@ class RemoteSession:
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
-        """Has the master plan a step and register its graphs.
+        """Have the master plan a step and register its graphs.
 
         Args:
             signature: what the step feeds, fetches and targets.
@@ -380,7 +380,7 @@ class RemoteSession:
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
-        """Runs a step; waits first while as many as may be are under way.
+        """Run a step; wait first while as many as may be are under way.
 
         Cancelling it gives the step up on every worker.
 
@@ -439,7 +439,7 @@ class RemoteSession:
     async def ask_values(
         self, message: RunStep | PartialRun, limit: float | None, delivery: ValueDelivery | None
     ) -> StepDone:
-        """Asks the master for values, and tells it whether they have arrived where it waits for that.
+        """Ask the master for values, and tell it whether they have arrived where it waits for that.
 
         Nothing may be awaited between this and the caller of the run.
 
@@ -478,14 +478,14 @@ class RemoteSession:
         return await self.aside(lambda: sent_feeds(feeds, over_link=over_link))
 
     async def aside(self, work: Callable[[], T]) -> T:
-        """Does something with large values in a thread of the session."""
+        """Do something with large values in a thread of the session."""
         self._check_open()
         if self._pool is None:
             self._pool = KernelPool(1)
         return await aside(self._pool, work)
 
     async def devices(self) -> list[DeviceAttributes]:
-        """The devices that the session may use, the client device first."""
+        """Return the devices that the session may use, the client device first."""
         await self.connect()
         answer = await self.ask(
             ListDevices(session_handle=self.handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
@@ -493,7 +493,7 @@ class RemoteSession:
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
 
     async def why(self, within: float) -> HangReport:
-        """What the session's steps wait for, on all tasks; one that does not answer is named.
+        """Return what the session's steps wait for, on all tasks; one that does not answer is named.
 
         Args:
             within: seconds to wait for answers.
@@ -515,7 +515,7 @@ class RemoteSession:
     # -- end -----------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Closes the session at the master, if it still answers, and the connection.
+        """Close the session at the master, if it still answers, and the connection.
 
         Takes at most a few seconds, and may be called again. Runs that are under way end with
         CancelledError.

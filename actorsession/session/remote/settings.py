@@ -40,7 +40,7 @@ _GRAPH_OPTIONS = {
 
 
 def refuse_local_settings(config: ConfigProto) -> None:
-    """Refuses what masters and servers cannot do; warns of what they leave out, as TensorFlow does.
+    """Refuse what masters and servers cannot do; warns of what they leave out, as TensorFlow does.
 
     Raises:
         InvalidArgumentError: for thread pools of the session's own (TensorFlow's class), or a setting that

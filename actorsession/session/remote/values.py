@@ -63,7 +63,7 @@ def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
 
 
 def copies_much(feeds: Sequence[Any], *, over_link: bool) -> bool:
-    """Whether ``sent_feeds`` has to copy so much that it is no work for an event loop."""
+    """Return whether ``sent_feeds`` has to copy so much that it is no work for an event loop."""
     return large_arrays(feeds) and not (over_link and all(_is_whole(feed) for feed in feeds))
 
 
@@ -83,14 +83,14 @@ def wire_limit(limit: float | None) -> int:
 
 
 def wire_options(options: RunOptions | None, limit: float | None) -> dict[str, Any]:
-    """The options of a run with its limit, as the master gets them."""
+    """Return the options of a run with its limit, as the master gets them."""
     if limit is None:
         return options.to_wire() if options is not None else {}
     return {**(options or RunOptions()).to_wire(), "timeout_in_ms": wire_limit(limit)}
 
 
 def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
-    """Takes in what the master tells of a run."""
+    """Take in what the master tells of a run."""
     metadata.clear()
     if not wire:
         return

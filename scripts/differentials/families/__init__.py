@@ -14,7 +14,7 @@ __all__ = ["programs"]
 
 
 def programs() -> list[Program]:
-    """All programs, by family and in the order in which each family adds them."""
+    """Return all programs, by family and in the order in which each family adds them."""
     out: list[Program] = []
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
         for family in import_module(f"{__name__}.{module.name}").FAMILIES:

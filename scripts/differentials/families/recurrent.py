@@ -35,7 +35,7 @@ def _scope(tf: Any, np: Any, name: str = "net", **settings: Any) -> Any:
 
 
 def _seen(tf: Any, cell: Any) -> list[Any]:
-    """What can be asked of variables: names and shapes, and the sizes of the cell."""
+    """Return what can be asked of variables: names and shapes, and the sizes of the cell."""
     named = [[v.name, [int(size) for size in v.shape.as_list()]] for v in tf.global_variables()]
     trained = [v.name for v in tf.trainable_variables()]
     losses = [t.name for t in tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)]

@@ -17,7 +17,7 @@ def streaming_accuracy(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Any:
-    """How many predictions are right; see ``tf.metrics.accuracy``."""
+    """Return how many predictions are right; see ``tf.metrics.accuracy``."""
     return metrics.accuracy(
         labels, predictions, weights, metrics_collections, updates_collections, name
     )
@@ -33,7 +33,7 @@ def streaming_auc(
     curve: str = "ROC",
     name: str | None = None,
 ) -> Any:
-    """The area under the curve of a classifier; see ``tf.metrics.auc``."""
+    """Return the area under the curve of a classifier; see ``tf.metrics.auc``."""
     return metrics.auc(
         labels, predictions, weights, num_thresholds, metrics_collections, updates_collections,
         curve, name,

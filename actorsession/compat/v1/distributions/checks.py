@@ -33,7 +33,7 @@ def checked(checks: Sequence[Any], tensor: Tensor) -> Tensor:
 
 
 def parameters(checks: Sequence[Any], **given: Any) -> list[Tensor]:
-    """Parameters as tensors of one floating dtype, named as they are, behind their checks.
+    """Parameter as tensors of one floating dtype, named as they are, behind their checks.
 
     Raises:
         ValueError: if they have several dtypes, or one that is not floating.
@@ -45,7 +45,7 @@ def parameters(checks: Sequence[Any], **given: Any) -> list[Tensor]:
 
 
 def same_float_dtype(tensors: Sequence[Tensor], dtype: DType | None = None) -> None:
-    """Refuses tensors that are not all of one floating dtype.
+    """Refuse tensors that are not all of one floating dtype.
 
     Raises:
         ValueError: if they are not.
@@ -169,7 +169,7 @@ def checked_events(tensor: Tensor, most: int | None, what: str) -> Tensor:
 
 
 def next_seed(seed: int | None, salt: str) -> int | None:
-    """The seed of a further draw of one sample, which is that of TensorFlow's."""
+    """Return the seed of a further draw of one sample, which is that of TensorFlow's."""
     if seed is None:
         return None
     # Not for secrecy: it must only differ from the first, and be the same everywhere.

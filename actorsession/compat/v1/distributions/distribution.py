@@ -143,7 +143,7 @@ class Distribution:
     def param_shapes(
         cls, sample_shape: Any, name: str = "DistributionParamShapes"
     ) -> dict[str, Tensor]:
-        """The shapes that parameters have for draws of a shape, by parameter.
+        """Return the shapes that parameters have for draws of a shape, by parameter.
 
         Args:
             sample_shape: the shape of one draw.
@@ -185,11 +185,11 @@ class Distribution:
         return as_shape(self._event_shape())
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The shape of the batch as an int32 vector."""
+        """Return the shape of the batch as an int32 vector."""
         return self._shape_tensor(self.batch_shape, self._batch_shape_tensor, name)
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
-        """The shape of what is drawn from one distribution as an int32 vector."""
+        """Return the shape of what is drawn from one distribution as an int32 vector."""
         return self._shape_tensor(self.event_shape, self._event_shape_tensor, name)
 
     def _shape_tensor(self, static: TensorShape, make: Callable[[], Any], name: str) -> Tensor:
@@ -199,12 +199,12 @@ class Distribution:
             return ops.convert_to_tensor(make())
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
-        """Whether single numbers are drawn."""
+        """Return whether single numbers are drawn."""
         with self._name_scope(name):
             return self._is_scalar(self.event_shape, self.event_shape_tensor)
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Whether it is one distribution, not a batch."""
+        """Return whether it is one distribution, not a batch."""
         with self._name_scope(name):
             return self._is_scalar(self.batch_shape, self.batch_shape_tensor)
 
@@ -244,36 +244,36 @@ class Distribution:
             return made
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Tensor:
-        """The logarithm of the density, or the probability, of a value."""
+        """Return the logarithm of the density, or the probability, of a value."""
         return self._first(name, value, (self._log_prob, None), (self._prob, ops.log))
 
     def prob(self, value: Any, name: str = "prob") -> Tensor:
-        """The density, or the probability, of a value."""
+        """Return the density, or the probability, of a value."""
         return self._first(name, value, (self._prob, None), (self._log_prob, ops.exp))
 
     def log_cdf(self, value: Any, name: str = "log_cdf") -> Tensor:
-        """The logarithm of the probability of a value or a lower one."""
+        """Return the logarithm of the probability of a value or a lower one."""
         return self._first(name, value, (self._log_cdf, None), (self._cdf, ops.log))
 
     def cdf(self, value: Any, name: str = "cdf") -> Tensor:
-        """The probability of a value or a lower one."""
+        """Return the probability of a value or a lower one."""
         return self._first(name, value, (self._cdf, None), (self._log_cdf, ops.exp))
 
     def log_survival_function(self, value: Any, name: str = "log_survival_function") -> Tensor:
-        """The logarithm of the probability of a higher value."""
+        """Return the logarithm of the probability of a higher value."""
         return self._first(
             name, value,
             (self._log_survival_function, None), (self.cdf, lambda below: ops.log1p(-below)),
         )  # fmt: skip
 
     def survival_function(self, value: Any, name: str = "survival_function") -> Tensor:
-        """The probability of a higher value."""
+        """Return the probability of a higher value."""
         return self._first(
             name, value, (self._survival_function, None), (self.cdf, lambda below: 1.0 - below)
         )
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
-        """The value that is not exceeded with a probability."""
+        """Return the value that is not exceeded with a probability."""
         return self._first(name, value, (self._quantile, None))
 
     def _first(
@@ -282,7 +282,7 @@ class Distribution:
         value: Any,
         *ways: tuple[Callable[[Any], Any], Callable[[Any], Any] | None],
     ) -> Tensor:
-        """What the first of some methods gives that the class has, made into what was asked for."""
+        """Return what the first of some methods gives that the class has, made into what was asked for."""
         with self._name_scope(scope):
             tensor = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
             return self._found([(functools.partial(find, tensor), make) for find, make in ways])
@@ -304,27 +304,27 @@ class Distribution:
     # -- what is known of it -------------------------------------------------------------------
 
     def mean(self, name: str = "mean") -> Tensor:
-        """The mean."""
+        """Return the mean."""
         with self._name_scope(name):
             return self._found([(self._mean, None)])
 
     def mode(self, name: str = "mode") -> Tensor:
-        """The likeliest value."""
+        """Return the likeliest value."""
         with self._name_scope(name):
             return self._found([(self._mode, None)])
 
     def variance(self, name: str = "variance") -> Tensor:
-        """The variance, of each component."""
+        """Return the variance, of each component."""
         with self._name_scope(name):
             return self._found([(self._variance, None), (self._stddev, ops.square)])
 
     def stddev(self, name: str = "stddev") -> Tensor:
-        """The standard deviation, of each component."""
+        """Return the standard deviation, of each component."""
         with self._name_scope(name):
             return self._found([(self._stddev, None), (self._variance, ops.sqrt)])
 
     def covariance(self, name: str = "covariance") -> Tensor:
-        """The covariance of the components of a vector."""
+        """Return the covariance of the components of a vector."""
         with self._name_scope(name):
             return self._found([(self._covariance, None)])
 
@@ -334,12 +334,12 @@ class Distribution:
             return self._found([(self._entropy, None)])
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
-        """The cross entropy of another distribution, in nats."""
+        """Return the cross entropy of another distribution, in nats."""
         with self._name_scope(name):
             return kullback_leibler.cross_entropy(self, other, self.allow_nan_stats)
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
-        """How far this distribution is from another one, in nats."""
+        """Return how far this distribution is from another one, in nats."""
         with self._name_scope(name):
             return kullback_leibler.kl_divergence(self, other, self.allow_nan_stats)
 

@@ -26,7 +26,7 @@ def kl_divergence(
     allow_nan_stats: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """How far ``distribution_a`` is from ``distribution_b``, in nats.
+    """Return how far ``distribution_a`` is from ``distribution_b``, in nats.
 
     Args:
         distribution_a: a distribution.
@@ -58,7 +58,7 @@ def kl_divergence(
 
 
 def cross_entropy(ref: Any, other: Any, allow_nan_stats: bool = True) -> Tensor:
-    """The cross entropy of ``ref`` and another distribution, in nats."""
+    """Return the cross entropy of ``ref`` and another distribution, in nats."""
     entropy: Tensor = ref.entropy()
     return entropy + kl_divergence(ref, other, allow_nan_stats)
 
@@ -87,7 +87,7 @@ class RegisterKL:
         self._key = (dist_cls_a, dist_cls_b)
 
     def __call__(self, kl_fn: _Function) -> _Function:
-        """Registers it.
+        """Register it.
 
         Raises:
             TypeError: if it is no function.

@@ -121,7 +121,7 @@ class Multinomial(Distribution):
 
 
 def drawn_counts(logits: Tensor, counts: Tensor, n: Any, dtype: DType, seed: int | None) -> Tensor:
-    """How often each class is drawn, ``n`` times for each row.
+    """Return how often each class is drawn, ``n`` times for each row.
 
     Args:
         logits: logarithms of weights, a row for each distribution.

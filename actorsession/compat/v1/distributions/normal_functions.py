@@ -18,7 +18,7 @@ _SERIES_TERMS = 3
 
 
 def ndtr(x: Tensor) -> Tensor:
-    """The probability that a standard normal number is ``x`` or lower.
+    """Return the probability that a standard normal number is ``x`` or lower.
 
     Raises:
         TypeError: unless ``x`` is float32 or float64.
@@ -33,7 +33,7 @@ def ndtr(x: Tensor) -> Tensor:
 
 
 def log_ndtr(x: Tensor) -> Tensor:
-    """The logarithm of ``ndtr``, which stays finite where that is 0.
+    """Return the logarithm of ``ndtr``, which stays finite where that is 0.
 
     Raises:
         TypeError: unless ``x`` is float32 or float64.
@@ -51,7 +51,7 @@ def log_ndtr(x: Tensor) -> Tensor:
 
 
 def _log_series(x: Tensor) -> Tensor:
-    """The asymptotic series of ``log_ndtr`` for numbers far below 0."""
+    """Return the asymptotic series of ``log_ndtr`` for numbers far below 0."""
     square = ops.square(x)
     total, term = ops.ones_like(x), ops.ones_like(x)
     for n in range(1, _SERIES_TERMS + 1):
@@ -61,7 +61,7 @@ def _log_series(x: Tensor) -> Tensor:
 
 
 def log_cdf_laplace(x: Tensor) -> Tensor:
-    """The logarithm of the probability that a standard Laplace number is ``x`` or lower."""
+    """Return the logarithm of the probability that a standard Laplace number is ``x`` or lower."""
     upper = ops.log1p(-0.5 * ops.exp(-ops.abs(x)))
     return ops.where_v2(x < 0.0, x - math.log(2.0), upper)
 

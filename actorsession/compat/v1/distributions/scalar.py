@@ -45,5 +45,5 @@ class ScalarDistribution(Distribution):
         return dict.fromkeys(cls._PARAMETERS, shape)
 
     def _drawn_shape(self, count: Any) -> Tensor:
-        """The shape of so many draws from each distribution."""
+        """Return the shape of so many draws from each distribution."""
         return ops.concat([ops.reshape(count, [1]), self.batch_shape_tensor()], 0)

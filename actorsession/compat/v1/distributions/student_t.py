@@ -112,7 +112,7 @@ class StudentT(ScalarDistribution):
         return self._where_defined(found, "variance")
 
     def _where_defined(self, found: Tensor, what: str) -> Tensor:
-        """What exists for more than one degree of freedom."""
+        """Return what exists for more than one degree of freedom."""
         if self.allow_nan_stats:
             nan = np.array(np.nan, self.dtype.np_dtype)
             return ops.where_v2(self.df > 1.0, found, nan)

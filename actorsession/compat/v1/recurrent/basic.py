@@ -47,7 +47,7 @@ class UnitsCell(LayerRNNCell):
         return self._num_units
 
     def _depth(self, inputs_shape: Any) -> int:
-        """How many columns inputs have.
+        """Return how many columns inputs have.
 
         Raises:
             ValueError: if that is not known, or the dtype is not floating.
@@ -86,7 +86,7 @@ class BasicRNNCell(UnitsCell):
         super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
 
     def build(self, inputs_shape: Any) -> None:
-        """Makes the kernel and the bias for inputs of a shape."""
+        """Make the kernel and the bias for inputs of a shape."""
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
         self._bias = self.add_variable(
@@ -95,7 +95,7 @@ class BasicRNNCell(UnitsCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """One step; see ``RNNCell``."""
+        """Return one step; see ``RNNCell``."""
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._kernel)
         output = self._activation(ops.nn.bias_add(gates, self._bias))
@@ -135,7 +135,7 @@ class GRUCell(UnitsCell):
         self._bias_initializer = initializer_of(bias_initializer)
 
     def build(self, inputs_shape: Any) -> None:
-        """Makes kernels and biases of gates and candidate for inputs of a shape."""
+        """Make kernels and biases of gates and candidate for inputs of a shape."""
         rows = self._depth(inputs_shape) + self._num_units
         ones, zeros = ops.constant_initializer(1.0), ops.zeros_initializer()
         self._gate_kernel, self._gate_bias = self._add_layer("gates", rows, 2, ones)
@@ -155,7 +155,7 @@ class GRUCell(UnitsCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """One step; see ``RNNCell``."""
+        """Return one step; see ``RNNCell``."""
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._gate_kernel)
         reset, update = ops.split(

@@ -158,7 +158,7 @@ class RNNCell:
         aggregation: Any = ops.VariableAggregation.NONE,
         partitioner: Any = None,
     ) -> Any:
-        """The variable of a name below the cell's scope, made by ``get_variable``; arguments as there.
+        """Return the variable of a name below the cell's scope, made by ``get_variable``; arguments as there.
 
         Args:
             name: below the scope.
@@ -207,7 +207,7 @@ class RNNCell:
     # -- calling -------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """One step.
+        """Return one step.
 
         Args:
             inputs: a matrix with a row for each member of the batch, or a structure of such.
@@ -230,7 +230,7 @@ class RNNCell:
         return self(inputs, *args, **kwargs)
 
     def _settled(self, scope: Any) -> VariableScope:
-        """The scope of the variables, opened once."""
+        """Return the scope of the variables, opened once."""
         if self._scope is None:
             _ = self.name
             base = scope if self._reuse and scope is not None else self._base_name
@@ -265,13 +265,13 @@ class RNNCell:
         return outputs
 
     def _check_inputs(self, inputs: Any) -> None:
-        """Refuses inputs that the cell cannot take; by default there are none."""
+        """Refuse inputs that the cell cannot take; by default there are none."""
 
     def build(self, _: Any) -> None:
-        """Makes variables for inputs of a shape; by default there are none to make."""
+        """Make variables for inputs of a shape; by default there are none to make."""
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """What a subclass does with inputs and a state."""
+        """Return what a subclass does with inputs and a state."""
         raise NotImplementedError(f"{type(self).__name__} has no method call")
 
     # -- states --------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ class LayerRNNCell(RNNCell):
     """A cell of the first kind: its variables are made by ``build``, and its inputs are matrices."""
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """One step; see ``RNNCell``."""
+        """Return one step; see ``RNNCell``."""
         return self._call(inputs, state, scope)
 
     def _check_inputs(self, inputs: Any) -> None:
@@ -356,7 +356,7 @@ def _as_input(leaf: Any) -> Any:
 
 
 def check_cell(argument: str, cell: Any) -> None:
-    """Refuses what is no cell with TypeError.
+    """Refuse what is no cell with TypeError.
 
     Args:
         argument: its name, for the message.

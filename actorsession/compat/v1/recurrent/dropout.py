@@ -73,7 +73,7 @@ class DropoutWrapper(CellWrapper):
             self._draw(cell, input_size, dtype)
 
     def _draw(self, cell: Any, input_size: Any, dtype: Any) -> None:
-        """Makes the noise that all steps of a run share."""
+        """Make the noise that all steps of a run share."""
         if dtype is None:
             raise ValueError("When variational_recurrent=True, dtype must be provided")
         drawn = {"state": cell.state_size, "output": cell.output_size}
@@ -157,7 +157,7 @@ def _all_but_memories(part: Any) -> Any:
 
 
 def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
-    """What a visitor says of a state and of all that is in it, as a structure of bools."""
+    """Return what a visitor says of a state and of all that is in it, as a structure of bools."""
     said = visitor(state)
     if not nests.is_nested(state) or said is False:
         return _as_bool(said)

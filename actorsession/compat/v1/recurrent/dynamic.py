@@ -42,7 +42,7 @@ def dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any]:
-    """What a cell puts out over time, and its last state.
+    """Return what a cell puts out over time, and its last state.
 
     Args:
         cell: the cell.
@@ -87,7 +87,7 @@ def dynamic_rnn(
 
 
 def _checked(lengths: Tensor, batch: Any) -> Tensor:
-    """The lengths once it was seen that there are as many as members."""
+    """Return the lengths once it was seen that there are as many as members."""
     known = sizes_of(lengths)
     if known is not None and isinstance(batch, int) and known[0] not in (None, batch):
         raise ValueError(f"sequence_length has {known[0]} lengths for a batch of {batch}")
@@ -141,7 +141,7 @@ class _Loop:
         ]
 
     def build(self, state: Any, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
-        """Builds the loop; gives outputs, with time in front, and the last state."""
+        """Build the loop; give outputs, with time in front, and the last state."""
         time = ops.constant(0, name="time")
         arrays = [
             ops.TensorArray(
@@ -193,7 +193,7 @@ class _Loop:
 
 
 def _common_extents(flat: Sequence[Tensor]) -> tuple[int | None, int | None]:
-    """The static extents of time and batch, in which all inputs agree."""
+    """Return the static extents of time and batch, in which all inputs agree."""
     for each in flat:
         sized = sizes_of(each)
         if sized is None or len(sized) < 3:
@@ -229,7 +229,7 @@ def bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """What two cells put out, one over time and one back from the end of each sequence.
+    """Return what two cells put out, one over time and one back from the end of each sequence.
 
     Args:
         cell_fw: the cell that goes forward.

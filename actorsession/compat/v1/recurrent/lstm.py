@@ -42,7 +42,7 @@ class LSTMStateTuple(_MemoryAndOutput):
 
 
 def _both(state: Any) -> Any:
-    """The memory and the output that are a state."""
+    """Return the memory and the output that are a state."""
     if not nests.is_nested(state):
         raise TypeError(f"a state is a pair of memory and output, (c, h); got {state!r:.200}")
     return state
@@ -88,14 +88,14 @@ class BasicLSTMCell(UnitsCell):
         return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
 
     def build(self, inputs_shape: Any) -> None:
-        """Makes the kernel and the bias of all gates for inputs of a shape."""
+        """Make the kernel and the bias of all gates for inputs of a shape."""
         rows, columns = self._depth(inputs_shape) + self._num_units, 4 * self._num_units
         self._kernel = self.add_variable("kernel", [rows, columns])
         self._bias = self.add_variable("bias", [columns], initializer=ops.zeros_initializer())
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """One step; see ``RNNCell``."""
+        """Return one step; see ``RNNCell``."""
         check_floating(inputs, state)
         if self._state_is_tuple:
             c, h = _both(state)
@@ -177,7 +177,7 @@ class LSTMCell(UnitsCell):
         return self._output_size
 
     def build(self, inputs_shape: Any) -> None:
-        """Makes the variables for inputs of a shape."""
+        """Make the variables for inputs of a shape."""
         rows, units = self._depth(inputs_shape) + self._output_size, self._num_units
         self._kernel = self._add_matrix("kernel", [rows, 4 * units], self._shards[0])
         self._bias = self.add_variable("bias", [4 * units], initializer=ops.zeros_initializer())
@@ -197,7 +197,7 @@ class LSTMCell(UnitsCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """One step; see ``RNNCell``."""
+        """Return one step; see ``RNNCell``."""
         check_floating(inputs, state)
         if self._state_is_tuple:
             c_before, h_before = _both(state)

@@ -26,7 +26,7 @@ _INITIALIZERS: dict[str, Callable[[], Any]] = {
 
 
 def activation_of(given: Any) -> Callable[..., Any]:
-    """The function that an argument of a cell stands for: itself, one by name, or ``tanh``.
+    """Return the function that an argument of a cell stands for: itself, one by name, or ``tanh``.
 
     Raises:
         ValueError: for a name that is not known.
@@ -38,7 +38,7 @@ def activation_of(given: Any) -> Callable[..., Any]:
 
 
 def initializer_of(given: Any) -> Any:
-    """The initialiser that an argument of a cell stands for; ``None`` leaves it to the scope.
+    """Return the initialiser that an argument of a cell stands for; ``None`` leaves it to the scope.
 
     Raises:
         ValueError: for a name that is not known.
@@ -72,7 +72,7 @@ _KEY = ("actorsession", "names of cells")
 
 
 def unique_name(base: str) -> str:
-    """The next of ``base_1``, ``base_2``, ... in the default graph."""
+    """Return the next of ``base_1``, ``base_2``, ... in the default graph."""
     kept = get_default_graph().get_collection_ref(_KEY)
     if not kept:
         kept.append({})

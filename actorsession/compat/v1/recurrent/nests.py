@@ -16,12 +16,12 @@ __all__ = ["check_alike", "flatten", "is_nested", "level", "mapped", "pack"]
 
 
 def is_nested(value: Any) -> bool:
-    """Whether a value is a structure and no leaf."""
+    """Return whether a value is a structure and no leaf."""
     return isinstance(value, (list, tuple, Mapping))
 
 
 def flatten(structure: Any) -> list[Any]:
-    """The leaves of a structure, in order; dicts in the order of their sorted keys."""
+    """Return the leaves of a structure, in order; dicts in the order of their sorted keys."""
     found: list[Any] = []
     mapped(found.append, structure)
     return found
@@ -66,7 +66,7 @@ class _Whole:
 
 
 def check_alike(wanted: Any, given: Any, what: str) -> None:
-    """Refuses a structure that is not like another one, whatever their leaves are.
+    """Refuse a structure that is not like another one, whatever their leaves are.
 
     Args:
         wanted: the one that it must be like.

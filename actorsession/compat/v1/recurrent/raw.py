@@ -28,7 +28,7 @@ def raw_rnn(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Runs a cell on what ``loop_fn`` gives it, until that says that all members are finished.
+    """Run a cell on what ``loop_fn`` gives it, until that says that all members are finished.
 
     Args:
         cell: the cell.
@@ -72,7 +72,7 @@ def raw_rnn(
 
 
 def _emissions(cell: Any, given: Any, state: Any, emitted: Any) -> tuple[Any, Any]:
-    """Arrays for what is put out, and zeros for members that are finished."""
+    """Array for what is put out, and zeros for members that are finished."""
     flat = nests.flatten(given)
     batch = batch_of(flat, 0)
     static = _static_batch(flat)
@@ -123,7 +123,7 @@ class _Turn:
     def __call__(
         self, time: Tensor, finished: Any, given: Any, arrays: Any, state: Any, kept: Any
     ) -> list[Any]:
-        """The next values of all that the loop goes on with."""
+        """Return the next values of all that the loop goes on with."""
         output, after = self._cell(given, state)
         nests.check_alike(state, after, "the states before and after a step of the cell")
         nests.check_alike(self._cell.output_size, output, "output_size and the outputs of the cell")

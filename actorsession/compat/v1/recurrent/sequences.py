@@ -37,7 +37,7 @@ def sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The weighted cross entropy of sequences.
+    """Return the weighted cross entropy of sequences.
 
     Args:
         logits: floats of shape ``[batch, time, symbols]``.
@@ -92,7 +92,7 @@ def loss_by_example(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The weighted cross entropy of each member of a batch.
+    """Return the weighted cross entropy of each member of a batch.
 
     Args:
         logits: floats of shape ``[batch, symbols]``, for each step.
@@ -129,7 +129,7 @@ def list_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The weighted cross entropy of a batch, a scalar; arguments as ``loss_by_example``.
+    """Return the weighted cross entropy of a batch, a scalar; arguments as ``loss_by_example``.
 
     ``average_across_batch`` divides the sum over the batch by its size.
     """
@@ -154,7 +154,7 @@ def rnn_decoder(
     loop_function: Callable[[Any, int], Any] | None = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """What a cell puts out for each of some inputs, or for what a function makes of its last output.
+    """Return what a cell puts out for each of some inputs, or for what a function makes of its last output.
 
     Args:
         decoder_inputs: matrices with a row for each member of the batch.

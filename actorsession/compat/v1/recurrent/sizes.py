@@ -26,7 +26,7 @@ __all__ = [
 
 
 def known_shape(*parts: Any) -> TensorShape:
-    """What is known of the shape that sizes make up behind each other."""
+    """Return what is known of the shape that sizes make up behind each other."""
     whole = TensorShape([])
     for part in parts:
         whole = whole.concatenate(_known(part))
@@ -63,7 +63,7 @@ def _operand(part: Any) -> Tensor:
 
 
 def shape_operand(*parts: Any) -> Tensor:
-    """The shape that sizes make up behind each other, as a tensor."""
+    """Return the shape that sizes make up behind each other, as a tensor."""
     return ops.concat([_operand(part) for part in parts], 0)
 
 
@@ -87,7 +87,7 @@ def zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
 
 
 def state_dtype(dtype: Any, state: Any) -> DType:
-    """The dtype that was asked for, or else the one that all of a state has.
+    """Return the dtype that was asked for, or else the one that all of a state has.
 
     Raises:
         ValueError: for a state of several dtypes, or without any tensor.
@@ -104,7 +104,7 @@ def state_dtype(dtype: Any, state: Any) -> DType:
 
 
 def require_floating(dtype: Any) -> None:
-    """Refuses a dtype that no cell can have with ValueError; ``None`` is not known yet."""
+    """Refuse a dtype that no cell can have with ValueError; ``None`` is not known yet."""
     if dtype is not None:
         known = as_dtype(dtype)
         if not (known.is_floating or known.is_complex):
@@ -114,6 +114,6 @@ def require_floating(dtype: Any) -> None:
 
 
 def check_floating(*values: Any) -> None:
-    """Refuses inputs and states that are no floats with ValueError."""
+    """Refuse inputs and states that are no floats with ValueError."""
     for leaf in nests.flatten(values):
         require_floating(leaf.dtype)

@@ -80,7 +80,7 @@ class MultiRNNCell(RNNCell):
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """One step of all cells; see ``RNNCell``."""
+        """Return one step of all cells; see ``RNNCell``."""
         if self._state_is_tuple and not nests.is_nested(state):
             raise ValueError(
                 f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"

@@ -33,7 +33,7 @@ def static_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """What a cell puts out for each of some inputs, and its last state.
+    """Return what a cell puts out for each of some inputs, and its last state.
 
     Args:
         cell: the cell.
@@ -132,7 +132,7 @@ def static_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """What two cells put out for some inputs, one forward and one back, beside each other.
+    """Return what two cells put out for some inputs, one forward and one back, beside each other.
 
     Args:
         cell_fw: the cell that goes forward.

@@ -48,12 +48,12 @@ def swapped(value: Any) -> Tensor:
 
 
 def sizes_of(tensor: Tensor) -> Any:
-    """The static sizes of a tensor, numbers and ``None``, or ``None`` for an unknown rank."""
+    """Return the static sizes of a tensor, numbers and ``None``, or ``None`` for an unknown rank."""
     return TensorShape(tensor.shape).sizes
 
 
 def batch_of(inputs: Sequence[Tensor], axis: int) -> Any:
-    """How many members a batch has: a number if one of the inputs tells, else a scalar."""
+    """Return how many members a batch has: a number if one of the inputs tells, else a scalar."""
     for tensor in inputs:
         sized = sizes_of(tensor)
         if sized is not None and len(sized) <= axis:
@@ -75,7 +75,7 @@ def as_tensors(state: Any) -> Any:
 
 
 def first_state(cell: Any, initial: Any, batch_size: Any, dtype: Any) -> Any:
-    """The state to begin with: the one that was given, or zeros.
+    """Return the state to begin with: the one that was given, or zeros.
 
     Raises:
         ValueError: without either a state or a dtype.
@@ -90,7 +90,7 @@ def first_state(cell: Any, initial: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def check_lengths(lengths: Any) -> Tensor:
-    """The lengths of sequences as an int32 vector.
+    """Return the lengths of sequences as an int32 vector.
 
     Raises:
         ValueError: for another rank.

@@ -64,18 +64,18 @@ class CellWrapper(RNNCell):
             return self.cell.zero_state(batch_size, dtype)
 
     def build(self, inputs_shape: Any) -> None:
-        """Makes the cell's variables for inputs of a shape."""
+        """Make the cell's variables for inputs of a shape."""
         self.cell.build(inputs_shape)
         self.built = True
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """One step of the cell; see ``RNNCell``."""
+        """Return one step of the cell; see ``RNNCell``."""
         return self._wrapped(inputs, state, self.cell.__call__, scope=scope)
 
     def _wrapped(
         self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
     ) -> tuple[Any, Any]:
-        """One step.
+        """Return one step.
 
         Args:
             inputs: of the wrapper.

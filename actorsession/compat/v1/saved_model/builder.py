@@ -67,7 +67,7 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Adds the session's graph, and writes what its variables hold.
+        """Add the session's graph, and write what its variables hold.
 
         Args:
             sess: the session.
@@ -111,7 +111,7 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Adds the default graph, whose variables hold what was written before.
+        """Add the default graph, whose variables hold what was written before.
 
         Arguments and errors as ``add_meta_graph_and_variables``.
 
@@ -134,7 +134,7 @@ class SavedModelBuilder:
         experimental_image_format: bool = False,
         experimental_image_writer_options: Any = None,
     ) -> bytes:
-        """Writes the file with all graphs; its path.
+        """Write the file with all graphs; its path.
 
         Args:
             as_text: whether it has the text form.
@@ -144,7 +144,7 @@ class SavedModelBuilder:
         return os.fsencode(write_saved_model(self._model, self._folder, as_text))
 
     def _write_values(self, sess: Any, saver: Saver) -> None:
-        """Writes what the variables hold as a checkpoint of TensorFlow's format."""
+        """Write what the variables hold as a checkpoint of TensorFlow's format."""
         prefix = self._folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
         with tempfile.TemporaryDirectory(dir=self._folder, prefix=".values-") as folder:
             place = os.path.join(folder, constants.VARIABLES_FILENAME)
@@ -168,7 +168,7 @@ class SavedModelBuilder:
         clear_devices: bool,
         saver: Saver | None,
     ) -> MetaGraphDef:
-        """The default graph with all that was said of it."""
+        """Return the default graph with all that was said of it."""
         _check_signatures(signatures or {})
         name = getattr(first, "name", None)
         if first is not None and not isinstance(name, str):
@@ -215,7 +215,7 @@ def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
 def simple_save(
     session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
 ) -> None:
-    """Writes the session's graph with one signature, for serving.
+    """Write the session's graph with one signature, for serving.
 
     Args:
         session: the session.

@@ -21,7 +21,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
-    """Whether a folder has the file of a saved model."""
+    """Return whether a folder has the file of a saved model."""
     names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
     return any((Path(os.fsdecode(export_dir)) / name).is_file() for name in names)
 
@@ -33,7 +33,7 @@ def load(
     import_scope: str | None = None,
     **saver_kwargs: Any,
 ) -> MetaGraphDef:
-    """Builds a graph of a saved model in the session's graph, and gives its variables their values.
+    """Build a graph of a saved model in the session's graph, and give its variables their values.
 
     Args:
         sess: a session.
@@ -80,7 +80,7 @@ def _tagged(model: SavedModel, tags: Iterable[str]) -> MetaGraphDef:
 
 
 def _assets(graph: MetaGraphDef, folder: Path) -> dict[str, str]:
-    """The paths of the files that belong to a graph, by the tensor that holds each."""
+    """Return the paths of the files that belong to a graph, by the tensor that holds each."""
     listed = [*graph.asset_file_def]
     if not listed and constants.ASSETS_KEY in graph.collection_def:
         packed = graph.collection_def[constants.ASSETS_KEY].any_list.value
@@ -90,7 +90,7 @@ def _assets(graph: MetaGraphDef, folder: Path) -> dict[str, str]:
 
 
 def _first(graph: MetaGraphDef) -> str | None:
-    """The operation that runs once the variables have their values."""
+    """Return the operation that runs once the variables have their values."""
     for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
         if key in graph.collection_def:
             names = graph.collection_def[key].node_list.value

@@ -14,7 +14,7 @@ __all__ = ["main_op"]
 
 
 def main_op() -> Operation:
-    """An operation that initializes all variables and tables."""
+    """Return an operation that initializes all variables and tables."""
     return group(
         global_variables_initializer(), local_variables_initializer(), tables_initializer()
     )

@@ -119,7 +119,7 @@ def _check(info: TensorInfo, wanted: Any, words: str) -> None:
 
 
 def is_valid_signature(signature_def: SignatureDef | None) -> bool:
-    """Whether a signature is one of those that the methods of serving make sense of."""
+    """Return whether a signature is one of those that the methods of serving make sense of."""
     if signature_def is None:
         return False
     types = [

@@ -13,7 +13,7 @@ __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 
 
 def build_tensor_info(tensor: Any) -> TensorInfo:
-    """What a signature says of a tensor: its name, or the names of its parts, its type and its shape.
+    """Return what a signature says of a tensor: its name, or the names of its parts, its type and its shape.
 
     Args:
         tensor: a tensor, a sparse tensor, or a variable.
@@ -42,7 +42,7 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
 def get_tensor_from_tensor_info(
     tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
 ) -> Tensor | SparseTensor:
-    """The tensor that a signature speaks of.
+    """Return the tensor that a signature speaks of.
 
     Args:
         tensor_info: what it says.
