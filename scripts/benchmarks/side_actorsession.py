@@ -16,7 +16,7 @@ import numpy as np
 
 import actorsession as acts
 from actorsession.actors.loops import new_event_loop
-from actorsession.ops import dataflow
+from actorsession.ops.flow import dataflow
 
 from . import cluster_actorsession as cluster
 from .blas_kernel import blas_kernel

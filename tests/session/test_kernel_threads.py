@@ -47,7 +47,10 @@ async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
             await one.run(y)
             await other.run(y)
             await other.run(y)
-            assert probe.threads == [f"{KERNEL}_0"] * 3
+            # The second is the first run of a plan, which has a lane beside a pool that seems busy.
+            first, second, third = probe.threads
+            assert (first, third) == (f"{KERNEL}_0", f"{KERNEL}_0")
+            assert second in {f"{KERNEL}_0", f"{KERNEL}-first_0"}
             assert one.statistics().offloaded == 1
             assert other.statistics().offloaded == 2
 
