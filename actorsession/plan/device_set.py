@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
+from actorsession.graph.node import NodeDef
 
 __all__ = ["DeviceSet"]
 
@@ -52,6 +53,22 @@ class DeviceSet:
         """Return the devices that a request allows: preferred ones, the client device, the others."""
         found = [name for name, spec in self.specs.items() if request.matches(spec)]
         return sorted(found, key=lambda name: self._first.get(name, len(self._first)))
+
+    def spec_of_placed(self, device: str, node: NodeDef, placed: str) -> DeviceSpec:
+        """Return the parsed name of the device of the node ``placed``, which ``node`` needs.
+
+        Raises:
+            InvalidArgumentError: if the device is not there any more.
+        """
+        spec = self.specs.get(device)
+        if spec is None:
+            raise InvalidArgumentError(
+                f"{placed!r} is on {device}, which has left the cluster; there are: "
+                f"{', '.join(self.by_name)}. Bring the task back, or build the graph anew for other devices",
+                node=node.name,
+                source=node.source,
+            )
+        return spec
 
     def lacking(self, device: str, ops: Iterable[str]) -> str | None:
         """Return the first operation type that a device does not run, if there is one."""

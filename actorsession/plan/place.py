@@ -109,20 +109,7 @@ class Placer:
         for node in nodes:
             placed = self._placed.get(node.name)
             if placed is not None:
-                self._spec_of(placed.device, node, node.name)
-
-    def _spec_of(self, device: str, node: NodeDef, placed: str) -> DeviceSpec:
-        """Return the parsed name of the device of ``placed``, which ``node`` needs."""
-        spec = self._devices.specs.get(device)
-        if spec is None:
-            raise InvalidArgumentError(
-                f"{placed!r} is on {device}, which has left the cluster; there are: "
-                f"{', '.join(self._devices.by_name)}. Bring the task back, or build the graph anew for "
-                "other devices",
-                node=node.name,
-                source=node.source,
-            )
-        return spec
+                self._devices.spec_of_placed(placed.device, node, node.name)
 
     def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
         """Places new nodes; those they are tied to may have been placed before.
@@ -264,7 +251,7 @@ class Placer:
             )
         for member in group.members:
             request = self._request(member)
-            fits = request.compatible(self._spec_of(there.device, member, placed))
+            fits = request.compatible(self._devices.spec_of_placed(there.device, member, placed))
             if not (fits or self._soft or member.name in users):
                 raise InvalidArgumentError(
                     f"{member.name!r} asks for {request} but must be where {placed!r} is: "
@@ -334,7 +321,7 @@ class Placer:
         there = result.get(name) or self._placed.get(name)
         if there is None or self._devices.lacking(there.device, (node.op,)):
             return None
-        if not self._request(node).matches(self._spec_of(there.device, node, name)):
+        if not self._request(node).matches(self._devices.spec_of_placed(there.device, node, name)):
             return None
         return Placed(there.device, f"reads no data of {name!r}: stays with it")
 

@@ -32,10 +32,11 @@ from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 
-__all__ = ["ARG", "GraphView", "StepGraph", "arg_name", "prune", "split_name"]
+__all__ = ["ARG", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "prune", "split_name"]
 
 ARG = "_Arg"
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+"""The operation types that have no value unless they are fed."""
 
 Ref = tuple[str, int]
 
@@ -194,7 +195,7 @@ def _check_targets(view: GraphView, targets: Iterable[str], fed: Mapping[Ref, st
     for target in targets:
         if target not in view:
             raise InvalidArgumentError(f"target {target!r} is not an operation of the graph")
-        if (target, 0) in fed and view[target].op in _PLACEHOLDERS:
+        if (target, 0) in fed and view[target].op in PLACEHOLDERS:
             raise InvalidArgumentError(
                 f"placeholder {target!r} cannot be a target while it is fed, because then it does "
                 "not run: fetch its tensor instead",
@@ -283,7 +284,7 @@ def _cut(view: GraphView, node: NodeDef, fed: Mapping[Ref, str]) -> NodeDef:
     control = node.control_inputs
     if control:
         control = tuple(
-            c for c in control if not ((c, 0) in fed and view[c].op in _PLACEHOLDERS)
+            c for c in control if not ((c, 0) in fed and view[c].op in PLACEHOLDERS)
         )  # fmt: skip
     if inputs == node.inputs and control == node.control_inputs:
         return node
@@ -294,7 +295,7 @@ def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:
     constructs = [node for node in nodes.values() if node.op in CONSTRUCTS]
     inside = [inner for node in constructs for inner, _ in nodes_inside(node)]
     for node in (*nodes.values(), *inside):
-        if node.op in _PLACEHOLDERS:
+        if node.op in PLACEHOLDERS:
             spec = node.outputs[0]
             raise InvalidArgumentError(
                 f"You must feed a value for placeholder tensor '{node.name}' with dtype "

@@ -114,18 +114,26 @@ async def test_device_count_of_a_remote_session_is_ignored(
         assert [d.name for d in await session.list_devices()] == [device(W0), device(W1)]
 
 
-async def test_place_pruned_graph_of_a_remote_session_is_left_out_with_a_warning(
-    cluster: InProcess, graph: Graph, caplog: pytest.LogCaptureFixture
+async def test_place_pruned_graph_of_a_remote_session_places_what_a_run_needs_alone(
+    cluster: InProcess, graph: Graph
 ) -> None:
+    """1. A bad device of a node that the run does not need is no error; 2. of one that it needs, it is.
+    3. State stays where its first run has placed it, though a later run asks for another device."""
     y = ops.constant(1.0) + 1.0
     with on("/job:nowhere"):
-        _ = y + 1.0
+        z = y + 1.0
+    v = ops.Variable(3.0, name="v")
+    with on(W1):
+        read = v.read_value()
     config = ConfigProto(graph_options=GraphOptions(place_pruned_graph=True))
-    session = AsyncSession(cluster.target(), graph=graph, config=config)
-    assert "place_pruned_graph has no effect in a remote session" in caplog.text
-    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
-        await soon(session.run(y))
-    await session.close()
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        assert await soon(session.run(y)) == 2.0
+        with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+            await soon(session.run(z))
+        await soon(session.run(v.initializer))
+        options, metadata = RunOptions(output_partition_graphs=True), RunMetadata()
+        assert await soon(session.run(read, options=options, run_metadata=metadata)) == 3.0
+        assert {n.device for g in metadata.partition_graphs for n in g.nodes} == {device(W0)}
 
 
 # -- device filters --------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ async def test_nodes_that_were_placed_anew_stay_where_they_are(
         ops.identity(end, name="astray")
     with pytest.raises(InvalidArgumentError, match="'astray'"):
         await face.run(tied, {"x:0": X})
-    now = face.session._session.planner._placed
+    now = face.session._session.planner._state.placed
     assert {name: now[name] for name in moved} == {name: placed[name] for name in moved}
     np.testing.assert_allclose(await face.run(end, {"x:0": X}), two_chains_of(X), rtol=1e-6)
 

@@ -43,10 +43,10 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
+from actorsession.plan.placement_log import log_devices
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
-from actorsession.session.placement_log import log_devices
 from actorsession.session.remote.settings import refuse_local_settings
 
 __all__ = ["Master"]

@@ -18,61 +18,23 @@ from itertools import islice
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
+from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.cluster.master.partial_step import MasterPartialStep
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import ConfigProto
-from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.errors import CancelledError, DeadlineExceededError, OpError
 from actorsession.messages.session import PartialRun, StepDone
-from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partial import PartialParts, check_signature, make_partial
-from actorsession.plan.partition import Partition
-from actorsession.plan.prune import GraphView, StepGraph
+from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.partial.run_state import Call, RunState, no_such_run
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import PartialWaits
 
-__all__ = ["MasterPartialRuns", "build_partial"]
+__all__ = ["MasterPartialRuns"]
 
 _log = logging.getLogger("actorsession.cluster")
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
-
-
-def build_partial(
-    signature: RunSignature,
-    view: GraphView,
-    devices: DeviceSet,
-    cut: Callable[[RunSignature], tuple[StepGraph, tuple[Partition, ...]]],
-) -> ClientGraph:
-    """Return the client graph of a signature of partial runs.
-
-    Args:
-        signature: all that such a run feeds, fetches and targets.
-        view: the session's graph.
-        devices: of the session.
-        cut: prunes, places and cuts, and moves or merges no node.
-
-    Raises:
-        InvalidArgumentError: if the signature is none of a partial run, or does not fit the graph.
-    """
-    check_signature(signature)
-    try:
-        graph, parts = cut(signature)
-    except InvalidArgumentError as error:
-        # As in TensorFlow, where the placeholder fails the step: the first call is told.
-        name = error.node
-        known = name is not None and name in view and view[name].op in _PLACEHOLDERS
-        if not known or f"{name}:0" in signature.feeds:
-            raise
-        return ClientGraph(signature, [], partial=PartialParts(signature), failure=error)
-    made = make_partial(graph, parts, signature, devices)
-    task = devices.client_device.rpartition("/device:")[0]
-    client_graph = split_by_task(signature, made.parts, task)
-    client_graph.partial = made
-    return client_graph
 
 
 class MasterPartialRuns:

@@ -11,20 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
-from actorsession.cluster.master.partial_runs import build_partial
 from actorsession.cluster.master.restart_losses import VARIABLE, holds_state
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.node import GraphDef, NodeDef
-from actorsession.plan.partition import Partition, partition
-from actorsession.plan.passes.optimise import optimiser_settings
-from actorsession.plan.passes.registry import PassRunner
-from actorsession.plan.place import Placer
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.signature import RunSignature
-from actorsession.session.placement_log import log_placement
 
 __all__ = ["SessionGraph"]
 
@@ -44,14 +38,10 @@ class SessionGraph:
     def __init__(
         self, config: ConfigProto, members: SessionMembers, check: Callable[[], None]
     ) -> None:
-        self._check = check
-        self._config = config
         self._members = members
         # Of one moment: what is planned in a thread must not see them change.
-        self._devices, self._absent = members.devices, frozenset(members.missing)
-        self._view = GraphView()
-        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
-        self._placer = Placer(self._devices, allow_soft_placement=config.allow_soft_placement)
+        self._state = GraphExecutionState(config, members.devices, check)
+        self._absent = frozenset(members.missing)
         self.version = 0
 
     def extend(self, graph: GraphDef) -> int:
@@ -61,16 +51,11 @@ class SessionGraph:
             InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
                 device that is not there.
         """
-        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, self._devices))
-        self._check()
         try:
-            placed = self._placer.place(self._view.new_in(checked))
+            self._state.extend(graph.nodes)
         except InvalidArgumentError as error:
             raise self._members.explained(error) from error
-        self._view.add(checked)
         self.version += 1
-        if self._config.log_device_placement:
-            log_placement(graph.nodes, placed)
         return self.version
 
     def following(self) -> Callable[[], None]:
@@ -78,8 +63,8 @@ class SessionGraph:
         devices, absent = self._members.devices, frozenset(self._members.missing)
 
         def follow() -> None:
-            self._devices, self._absent = devices, absent
-            self._placer.use(devices)
+            self._absent = absent
+            self._state.use_devices(devices)
 
         return follow
 
@@ -90,24 +75,24 @@ class SessionGraph:
     def variables(self) -> list[tuple[NodeDef, str]]:
         """Return the variables of the graph, each with its device."""
         return [
-            (self._view[name], where.device)
+            (self._state.view[name], where.device)
             # A list: other nodes may be placed meanwhile, before the view has them.
-            for name, where in list(self._placer.placed.items())
-            if name in self._view and self._view[name].op == VARIABLE
+            for name, where in list(self._state.placed.items())
+            if name in self._state.view and self._state.view[name].op == VARIABLE
         ]
 
     def tasks(self) -> set[str]:
         """Return the tasks that the graph has nodes on."""
-        devices = {where.device for where in list(self._placer.placed.values())}
+        devices = {where.device for where in list(self._state.placed.values())}
         return {device.rpartition("/device:")[0] for device in devices}
 
     def keeps_state(self, task: str) -> bool:
         """Return whether the graph has a node on a task of which something is kept there between steps."""
         return any(
             where.device.startswith(f"{task}/")
-            and name in self._view
-            and holds_state(self._view[name])
-            for name, where in list(self._placer.placed.items())
+            and name in self._state.view
+            and holds_state(self._state.view[name])
+            for name, where in list(self._state.placed.items())
         )
 
     def unknown(self, graph: GraphDef) -> set[str]:
@@ -130,7 +115,7 @@ class SessionGraph:
     @property
     def size(self) -> int:
         """How many nodes there are."""
-        return len(self._view)
+        return len(self._state)
 
     def build(self, signature: RunSignature) -> ClientGraph:
         """Return the client graph of a signature.
@@ -140,33 +125,21 @@ class SessionGraph:
         """
         if not (signature.fetches or signature.targets):
             raise InvalidArgumentError("a step needs a fetch or a target, got neither")
-        _, parts = self._cut(signature, optimised=True)
+        _, parts = self._state.partitions(signature)
         return self._marked(split_by_task(signature, parts, self._members.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
-        """Return the client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
-        return self._marked(build_partial(signature, self._view, self._devices, self._cut))
+        """Return the client graph of a signature of partial runs.
+
+        Raises:
+            InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this graph
+                and these devices.
+        """
+        made, failure = self._state.partial_partitions(signature)
+        graph = split_by_task(signature, made.parts, self._members.task)
+        graph.partial, graph.failure = made, failure
+        return self._marked(graph)
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:
         graph.absent = self._absent.intersection(part.task for part in graph.parts)
         return graph
-
-    def _cut(
-        self, signature: RunSignature, *, optimised: bool = False
-    ) -> tuple[StepGraph, tuple[Partition, ...]]:
-        graph = prune(self._view, signature)
-        self._check()
-        self._placer.check_there(graph.nodes.values())
-        devices = self._devices
-        placed, client = self._placer.placed, devices.client_device
-        device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
-        options = self._config.graph_options
-        graph, device_of = self._passes.placed(
-            graph, device_of, self._view, devices, optimised=optimised
-        )
-        self._check()
-        narrow = options.enable_bfloat16_sendrecv
-        parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
-        parts = self._passes.partitions(parts, self._view, devices)
-        self._check()
-        return graph, parts

@@ -35,7 +35,7 @@ from actorsession.plan.passes.constant_folding import (
     evaluated,
     held_bytes,
 )
-from actorsession.plan.prune import ARG, StepGraph
+from actorsession.plan.prune import ARG, PLACEHOLDERS, StepGraph
 from actorsession.records import dataclass
 
 __all__ = ["OptimiserSettings", "optimise", "optimiser_settings"]
@@ -51,7 +51,7 @@ Ref = tuple[str, int]
 _PASSING = frozenset({"Identity", "StopGradient"})
 # Stands for a value that is fed. Pruning leaves only the one with a default in a graph, and that
 # keeps its node because programs look for it by name.
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+_FED = PLACEHOLDERS | {"PlaceholderWithDefault"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,7 +328,7 @@ class _Walk:
 
 def _pure_definition(op: str) -> OpDef | None:
     """Return the definition of a type whose nodes may be folded and merged; ``None`` for any other."""
-    if op in _PLACEHOLDERS or not is_registered(op):
+    if op in _FED or not is_registered(op):
         return None
     definition = lookup(op)
     return None if definition.stateful or definition.blocks else definition

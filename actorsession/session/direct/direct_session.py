@@ -22,6 +22,7 @@ from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
+from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission
@@ -43,7 +44,6 @@ from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.partial.plans import PartialPlan
-from actorsession.session.placement_log import log_devices
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 

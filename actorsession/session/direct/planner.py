@@ -1,6 +1,6 @@
 """From a run signature to a loaded plan: extend, prune, place, optimise, partition, compile, remember.
 
-Owns the graph as planners see it, the placement of its nodes and the plan cache of a direct session. A
+Owns the ``GraphExecutionState`` and the plan cache of a direct session. A
 signature that was planned before costs one look-up; a graph that grew costs only its new nodes. An error
 leaves everything as it was.
 """
@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from actorsession.config import ConfigProto, DebugOptions
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partition import Partition, partition
-from actorsession.plan.passes.optimise import optimiser_settings
-from actorsession.plan.passes.registry import PassRunner, PassStatistics
-from actorsession.plan.place import Placed, Placer
+from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.partial import PartialParts
+from actorsession.plan.partition import Partition
+from actorsession.plan.passes.registry import PassStatistics
+from actorsession.plan.place import Placed
 from actorsession.plan.plan_cache import CacheStatistics, PlanCache
-from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.prune import StepGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import DebugPlan
 from actorsession.runtime.debug.graph import DebugGraphDecorator
 from actorsession.runtime.engine.executor import Executor, InlineRun, LoadedGraph
-from actorsession.session.direct.pruned_placement import PrunedPlacement
-from actorsession.session.placement_log import log_placement
 
 __all__ = ["DirectPlan", "Planner"]
 
@@ -82,16 +81,9 @@ class Planner:
     ) -> None:
         self._check = check
         self._graph = graph
-        self._config = config
-        self._devices = devices
         self._executors = executors
-        self._placer = Placer(devices, allow_soft_placement=config.allow_soft_placement)
-        self._places_all = not config.graph_options.place_pruned_graph
-        self._pruned = PrunedPlacement(devices, allow_soft_placement=config.allow_soft_placement)
-        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
-        self._view = GraphView()
+        self._state = GraphExecutionState(config, devices, check)
         self.costs: CostModel | None = None
-        self._moved: dict[str, Placed] = {}  # nodes that were placed anew
         self._extensions = 0  # of the graph's nodes, seen so far
         self._taken = 0  # how many of the graph's operations; passes may add nodes to them
         self._on_evict = on_evict
@@ -130,7 +122,7 @@ class Planner:
     @property
     def size(self) -> int:
         """How many nodes planning has to do with: those known, and those added to the graph since."""
-        return len(self._view) + len(self._graph.operations_since(self._taken))
+        return len(self._state) + len(self._graph.operations_since(self._taken))
 
     def touch(self, plan: DirectPlan) -> None:
         """Note that a plan was used, for the choice of which to keep."""
@@ -141,27 +133,15 @@ class Planner:
         self._graph.describe(self._taken, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
-            changed = [op for op in dict.fromkeys(extended) if op.name in self._view]
+            changed = [op for op in dict.fromkeys(extended) if op.name in self._state.view]
             added = self._graph.operations_since(self._taken)
             nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return
         self._check()
-        checked = self._view.checked(self._passes.new_nodes(nodes, self._view, self._devices))
-        self._check()
-        new = self._view.new_in(checked)
-        if self._places_all:
-            self._place(new)
-        self._settle_ties(new)
-        self._view.add(checked)
+        self._state.extend(nodes)
         self._extensions += len(extended)
         self._taken += len(added)
-
-    def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
-        """Send nodes back that were placed anew, if new ones are tied to where they were."""
-        if self._moved:
-            for text in [text for node in nodes for text in node.attrs.get("_class", ())]:
-                self._moved.pop(text.removeprefix("loc:@"), None)
 
     def place_anew(self, moved: Mapping[str, Placed]) -> None:
         """Give nodes other devices in plans made from now on; every plan kept is dropped.
@@ -170,18 +150,10 @@ class Planner:
             moved: nodes without state that nothing ties to a device, with where they go.
         """
         with self._lock:
-            self._moved.update(moved)
-            if self._config.log_device_placement:
-                log_placement([self._view[name] for name in moved], moved)
+            self._state.place_anew(moved)
             dropped = self._cache.clear()
         for plan in dropped:
             self._on_evict(plan)
-
-    def _place(self, nodes: Collection[NodeDef]) -> None:
-        place = self._placer.place if self._places_all else self._pruned.place
-        placed = place(nodes)
-        if self._config.log_device_placement:
-            log_placement(nodes, placed)
 
     def _build(self, signature: RunSignature) -> DirectPlan:
         # Built with sorted names, so that every order of the same names runs this very plan.
@@ -198,30 +170,13 @@ class Planner:
             signature: what the run feeds, fetches and targets.
             optimised: whether nodes may be folded and merged; not for those who look at every node.
         """
-        step_graph = prune(self._view, signature)
-        self._check()
-        if not self._places_all:
-            position = self._view.position
-            names = sorted((n for n in step_graph.nodes if n in position), key=position.__getitem__)
-            self._place([self._view[name] for name in names])
-        placed = self._placed
-        client = self._devices.client_device
-        device_of = {n: placed[n].device if n in placed else client for n in step_graph.nodes}
-        step_graph, device_of = self._passes.placed(
-            step_graph, device_of, self._view, self._devices, optimised=optimised
-        )
-        self._check()
-        # Between tasks alone: a direct session has one, so nothing is narrowed unless it gets more.
-        narrow = self._config.graph_options.enable_bfloat16_sendrecv
-        parts = partition(step_graph, device_of, self._devices, bfloat16_transfers=narrow)
-        parts = self._passes.partitions(parts, self._view, self._devices)
-        self._check()
-        return step_graph, parts
+        return self._state.partitions(signature, optimised=optimised)
 
-    @property
-    def _placed(self) -> Mapping[str, Placed]:
-        placed = self._placer.placed if self._places_all else self._pruned.placed
-        return ChainMap(self._moved, dict(placed)) if self._moved else placed
+    def partial_partitions(
+        self, signature: RunSignature
+    ) -> tuple[PartialParts, InvalidArgumentError | None]:
+        """Return the partitions of partial runs; see ``GraphExecutionState.partial_partitions``."""
+        return self._state.partial_partitions(signature)
 
     def load(self, parts: tuple[Partition, ...]) -> LoadedGraph:
         """Parts compiled and bound to the devices of the session."""
@@ -238,7 +193,7 @@ class Planner:
         """
         with self._lock:
             self.extend()
-            decorator = DebugGraphDecorator(options, signature, self._view)
+            decorator = DebugGraphDecorator(options, signature, self._state.view)
             _, parts = self.parts(signature, optimised=False)
             return DebugPlan(decorator, self.load(decorator.decorate_graph(parts)))
 
@@ -250,12 +205,12 @@ class Planner:
         """Return the device of every node that is placed, with the reason."""
         with self._lock:
             self.extend()
-            return dict(self._placed)
+            return dict(self._state.placed)
 
     @property
     def known(self) -> Mapping[str, NodeDef]:
         """The nodes that the session has taken in."""
-        return self._view
+        return self._state.view
 
     def clear(self) -> None:
         """Forget every plan."""
@@ -263,7 +218,7 @@ class Planner:
 
     def pass_statistics(self) -> tuple[PassStatistics, ...]:
         """Return what each graph pass did so far."""
-        return self._passes.statistics()
+        return self._state.pass_statistics()
 
     def statistics(self) -> CacheStatistics:
         """Counters of the plan cache; runs whose request keeps its plan count as hits as well."""

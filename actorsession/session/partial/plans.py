@@ -9,17 +9,15 @@ import copy
 from collections.abc import Callable
 
 from actorsession.config import ConfigProto
-from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.errors import OpError
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partial import PartialParts, check_signature, make_partial
+from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.engine.executor import LoadedGraph
 from actorsession.session.direct.planner import Planner
 
 __all__ = ["PartialPlan", "PartialPlans"]
-
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 
 
 class PartialPlan:
@@ -92,20 +90,8 @@ class PartialPlans:
         return found
 
     def _build(self, signature: RunSignature) -> PartialPlan:
-        planner = self._planner
-        try:
-            graph, parts = planner.parts(signature, optimised=False)
-        except InvalidArgumentError as error:
-            # As in TensorFlow, where the placeholder fails the step: the first call is told.
-            if not self._is_unfed(error.node, signature):
-                raise
-            return PartialPlan(signature, PartialParts(signature), planner.load(()), error)
-        made = make_partial(graph, parts, signature, self._devices)
-        return PartialPlan(signature, made, planner.load(made.parts))
-
-    def _is_unfed(self, name: str | None, signature: RunSignature) -> bool:
-        node = None if name is None else self._planner.known.get(name)
-        return node is not None and node.op in _PLACEHOLDERS and f"{name}:0" not in signature.feeds
+        made, failure = self._planner.partial_partitions(signature)
+        return PartialPlan(signature, made, self._planner.load(made.parts), failure)
 
     def clear(self) -> None:
         """Forget every plan."""

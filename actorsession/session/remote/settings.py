@@ -6,14 +6,10 @@ servers for their own settings.
 
 from __future__ import annotations
 
-import logging
-
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 
 __all__ = ["refuse_local_settings"]
-
-_log = logging.getLogger("actorsession.session")
 
 _ONE_POOL = (
     "kernels run in the pool of each server, which all sessions share; size it by "
@@ -57,9 +53,4 @@ def refuse_local_settings(config: ConfigProto) -> None:
         reasons = dict.fromkeys(asked.values())
         raise InvalidArgumentError(
             f"{' and '.join(asked)} cannot be had in a remote session: {'; '.join(reasons)}"
-        )
-    if options.place_pruned_graph:
-        _log.warning(
-            "graph_options.place_pruned_graph has no effect in a remote session: a master places the "
-            "whole graph"
         )

@@ -35,6 +35,21 @@ class PrunedPlacement:
         self._stateful: dict[str, tuple[NodeDef, Placed]] = {}
         self.placed: dict[str, Placed] = {}
 
+    def use(self, devices: DeviceSet) -> None:
+        """Continue with other devices; nodes with state keep theirs, even if those are gone."""
+        self._devices = devices
+
+    def check_there(self, nodes: Iterable[NodeDef]) -> None:
+        """Check that the devices of nodes with state still exist.
+
+        Raises:
+            InvalidArgumentError: for the first node whose device is gone.
+        """
+        for node in nodes:
+            if node.name in self._stateful:
+                where = self._stateful[node.name][1]
+                self._devices.spec_of_placed(where.device, node, node.name)
+
     def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
         """Place the nodes of a pruned graph; an error changes nothing.
 

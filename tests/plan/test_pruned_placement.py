@@ -12,8 +12,8 @@ from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.pruned_placement import PrunedPlacement
 from actorsession.runtime.devices import make_devices
-from actorsession.session.direct.pruned_placement import PrunedPlacement
 
 CPU0, CPU1 = (f"{LOCAL_TASK}/device:CPU:{i}" for i in range(2))
 HANDLE = (TensorSpec(dtypes.resource, TensorShape(())),)
