@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from actorsession import ops
+from actorsession.graph import extension
 from actorsession.lazy_names import lazy_names
 
 __version__ = "0.1.0"
@@ -63,6 +64,16 @@ _NAMES = {
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES, ops)
+
+# What ``interop`` adds to rooms below it, which is imported when it is asked for.
+extension.defer("TensorFlow's messages", {"forms": "actorsession.interop.operations"})
+extension.defer(
+    "objects as messages",
+    {
+        "Variable": "actorsession.interop.collections",
+        "QueueRunner": "actorsession.interop.training_protos",
+    },
+)
 
 # A library is silent unless the program asks for its log; ACTORSESSION_LOG does on the command line.
 for _name in ("actorsession", "transports"):

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from actorsession.graph.extension import ExtensionPoint
+
 if TYPE_CHECKING:
     from actorsession.graph.operation import Operation
     from actorsession.graph.registry import OpDef
     from actorsession.graph.shape import TensorShape
 
-__all__ = ["Forms", "forms", "register_forms"]
+__all__ = ["PROTO_VIEWS", "Forms", "forms"]
 
 
 class Forms(Protocol):
@@ -42,20 +44,14 @@ class Forms(Protocol):
         """A shape as ``TensorShapeProto``."""
 
 
-_REGISTERED: list[Forms] = []
-
-
-def register_forms(made: Forms) -> None:
-    """Say how messages are made; called by ``interop`` once, when it is imported."""
-    _REGISTERED[:] = [made]
+PROTO_VIEWS: ExtensionPoint[Forms] = ExtensionPoint("TensorFlow's messages", "actorsession.interop")
+"""Filled under ``forms``."""
 
 
 def forms() -> Forms:
-    """Who makes messages.
+    """Return what makes messages.
 
     Raises:
-        RuntimeError: before ``actorsession.interop`` is imported, which ``import actorsession`` does.
+        RuntimeError: if nothing does, because no front of the package has said where that is.
     """
-    if not _REGISTERED:
-        raise RuntimeError("TensorFlow's messages are made by actorsession.interop: import it")
-    return _REGISTERED[0]
+    return PROTO_VIEWS.get("forms")

@@ -7,44 +7,52 @@ It registers its functions here, by class, when it is imported, which importing 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["read", "register_message_form", "written"]
+from actorsession.graph.extension import ExtensionPoint
 
-_FORMS: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+__all__ = ["MESSAGE_FORMS", "MessageForm", "read", "written"]
 
 
-def register_message_form(kind: type, write: Callable[..., Any], read: Callable[..., Any]) -> None:
-    """Say how the objects of a class are written and read.
+class MessageForm(NamedTuple):
+    """How the objects of a class are written and read.
 
-    Args:
-        kind: the class.
+    Attributes:
         write: from an object and the scope to leave off its names, or ``None``, to a message.
         read: from a message and the scope to put before the names in it, or ``None``, to an object.
     """
-    _FORMS[kind] = (write, read)
+
+    write: Callable[..., Any]
+    read: Callable[..., Any]
+
+
+MESSAGE_FORMS: ExtensionPoint[MessageForm] = ExtensionPoint(
+    "objects as messages", "actorsession.interop"
+)
+"""By the name of the class, without its module."""
 
 
 def written(value: Any, export_scope: str | None) -> Any:
-    """An object as a message; nothing if it is outside of the scope.
+    """Return an object as a message; nothing if it is outside of the scope.
 
     Raises:
-        TypeError: if nobody says how.
+        TypeError: if there is no message for its class.
     """
-    return _form_of(type(value))[0](value, export_scope)
+    return _form_of(type(value)).write(value, export_scope)
 
 
 def read(kind: type, message: Any, import_scope: str | None) -> Any:
     """Return the object of a class that a message describes, in the default graph.
 
     Raises:
-        TypeError: if nobody says how.
+        TypeError: if there is no message for the class.
     """
-    return _form_of(kind)[1](message, import_scope)
+    return _form_of(kind).read(message, import_scope)
 
 
-def _form_of(kind: type) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _form_of(kind: type) -> MessageForm:
     for base in kind.__mro__:
-        if base in _FORMS:
-            return _FORMS[base]
-    raise TypeError(f"nobody has said how a {kind.__name__} is written as a message")
+        form = MESSAGE_FORMS.find(base.__name__)
+        if form is not None:
+            return form
+    raise TypeError(f"there is no message for a {kind.__name__}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.graph.message_forms import register_message_form
+from actorsession.graph.message_forms import MESSAGE_FORMS, MessageForm
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.ops import GraphKeys, Variable
@@ -193,7 +193,7 @@ def _write_variable(variable: Variable, scope: str | None) -> protos.VariableDef
     return None if outside else variable_to_proto(variable, scope)
 
 
-register_message_form(Variable, _write_variable, _read_variable)
+MESSAGE_FORMS.fill("Variable", MessageForm(_write_variable, _read_variable))
 
 
 def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.CollectionDef:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.forms import register_forms
+from actorsession.graph.forms import PROTO_VIEWS
 from actorsession.graph.operation import Operation
 from actorsession.graph.registry import OpDef
 from actorsession.graph.shape import TensorShape
@@ -112,4 +112,4 @@ def _shown(value: Any, kind: str | None) -> Any:
     return value
 
 
-register_forms(_Forms())
+PROTO_VIEWS.fill("forms", _Forms())

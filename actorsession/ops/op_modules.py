@@ -278,6 +278,10 @@ EXTENSION_MODULES: dict[str, dict[str, str]] = {
     "classes that travel": {
         "variants": "actorsession.ops.lists.values",
     },
+    "gradients of functional control flow": {
+        "If": "actorsession.ops.flow.control_flow",
+        "While": "actorsession.ops.flow.control_flow",
+    },
     "names in generated code": {
         "Blockwise": "actorsession.ops.blockwise",
         "NO_ITEMS": "actorsession.ops.lists.values",

@@ -61,5 +61,5 @@ def test_a_queue_runner_is_written_and_read() -> None:
 
 
 def test_an_object_that_nobody_writes_is_refused() -> None:
-    with pytest.raises(TypeError, match="nobody has said how a int is written"):
+    with pytest.raises(TypeError, match="there is no message for a int"):
         message_forms.written(3, None)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from actorsession import ops
+from actorsession.graph import extension
 from actorsession.graph import forms as graph_forms
 from actorsession.graph.dtypes import float32, int32, string
 from actorsession.graph.forms import forms
@@ -71,7 +72,8 @@ def test_shapes_are_messages_and_are_made_of_them(shape: Any) -> None:
 
 
 def test_messages_need_somebody_who_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_forms, "_REGISTERED", [])
+    monkeypatch.setattr(graph_forms.PROTO_VIEWS, "_values", {})
+    monkeypatch.setattr(extension, "_deferred", {})
     with pytest.raises(RuntimeError, match=r"actorsession\.interop"):
         forms()
     with pytest.raises(RuntimeError):

@@ -311,7 +311,8 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
 
 def _environment(security: SecurityConfig | None, processes: int) -> dict[str, str]:
     """Return the child's environment: ours, with the package importable however we imported it."""
-    root = str(Path(__file__).resolve().parents[2])
+    package = sys.modules[__name__.partition(".")[0]]
+    root = str(Path(str(package.__file__)).resolve().parents[1])
     path = os.environ.get("PYTHONPATH", "")
     out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
     if security is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from actorsession.errors import InternalError
 from actorsession.graph.dtypes import bool_, resource
+from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.function import IF, MAX_LOOPS, MAX_NESTING, WHILE, FunctionBody, FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
@@ -49,11 +50,13 @@ def _compiled(ctx: KernelContext) -> Kernel:
 
 
 # By operation type; put here by ``control_flow``, because they build such nodes themselves.
-GRADIENTS: dict[str, Callable[..., Sequence[Any]]] = {}
+GRADIENTS: ExtensionPoint[Callable[..., Sequence[Any]]] = ExtensionPoint(
+    "gradients of functional control flow", "actorsession.ops"
+)
 
 
 def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
-    return GRADIENTS[op.type](op, *grads)
+    return GRADIENTS.get(op.type)(op, *grads)
 
 
 def _register(name: str, infer: Callable[[InferContext], list[TensorSpec]], *keys: str) -> None:

@@ -44,7 +44,8 @@ from actorsession.ops.structures import (
 
 __all__ = ["cond", "while_loop"]
 
-GRADIENTS.update({IF: if_gradient, WHILE: while_gradient})
+GRADIENTS.fill(IF, if_gradient)
+GRADIENTS.fill(WHILE, while_gradient)
 
 
 # -- cond ----------------------------------------------------------------------------------------
