@@ -21,7 +21,10 @@ from transports import Connection, ConnectionClosed
 __all__ = ["BACKLOG", "Backpressure"]
 
 BACKLOG = 64 * 2**20
-"""Unsent bytes above which their producers pause: steps that send to the peer, and calls of the peer whose answers would add to them. This amount keeps a 10 Gbit link busy for 50 ms while the next step computes.
+"""Unsent bytes above which their producers pause.
+
+Producers are steps that send to the peer, and calls of the peer whose answers would add to the bytes. This
+amount keeps a 10 Gbit link busy for 50 ms while the next step computes.
 """
 
 # Bytes ahead of an urgent frame above which even asks without arrays wait: those that the bulk lane may
@@ -48,7 +51,7 @@ class Backpressure:
 
     @property
     def backlogged(self) -> bool:
-        """Whether so much waits to be sent that those who cause it should hold back."""
+        """Whether so many bytes are unsent that their producers should pause."""
         return self._connection.unsent > BACKLOG
 
     async def drain(self) -> None:

@@ -155,7 +155,7 @@ class Link:
 
     @property
     def closed(self) -> bool:
-        """Whether it is over."""
+        """Whether the link has ended."""
         return self._over is not None
 
     @property

@@ -44,7 +44,7 @@ MAX_PENDING = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    """One ask: its target, its message class, the class of its reply, and the future that its caller awaits."""
+    """One ask: its target, message class and reply class, and the future that its caller awaits."""
 
     target: str
     message: str

@@ -52,7 +52,10 @@ from actorsession.messages import (
 __all__ = ["MAX_SERVING", "Service"]
 
 MAX_SERVING = 20_000
-"""Calls of one peer that may be in progress. A correct peer stays far below it (a master asks for 10,000 steps at once, see ``Server``). The limit bounds the memory that an incorrect peer can occupy, to some 60 MB.
+"""Calls of one peer that may be in progress.
+
+A correct peer stays far below it (a master asks for 10,000 steps at once, see ``Server``). The limit bounds
+the memory that an incorrect peer can occupy, to some 60 MB.
 """
 
 # Cancellations kept because they arrived before their calls, which large arrays can delay.
@@ -109,7 +112,7 @@ class Service:
 
     @property
     def held(self) -> int:
-        """How many calls are held back."""
+        """How many calls are held."""
         return len(self._held)
 
     def call(self, call: Call) -> None:

@@ -19,7 +19,10 @@ from actorsession.rpc.liveness.sidecar import Sighting
 __all__ = ["PATIENCE", "LivenessVerdict"]
 
 PATIENCE = 3
-"""Leases after which a process that neither answers nor uses the processor is lost: long enough for a call that sleeps with the interpreter lock for twice the time allowed to a stopped peer.
+"""Leases after which a process that neither answers nor uses the processor is lost.
+
+It is long enough for a call that sleeps with the interpreter lock for twice the time allowed to a stopped
+peer.
 """
 
 # Iterations that prove that the event loop runs. The peer counts twice a beat, so an event loop that is
