@@ -180,9 +180,7 @@ class FrameDecoder:
                 return at + PREFIX.size
             make = Frame
             if start != self._start or length > self.max_header or count > self.max_segments:
-                self._parse_prefix(
-                    data, at
-                )  # raises a specific error unless the frame is a shared one
+                self._parse_prefix(data, at)  # raises unless the frame is a shared one
                 make = SharedFrame
             body = at + PREFIX.size + 8 * count
             stop: int = body + length

@@ -104,7 +104,7 @@ def _wait_until(deadline: Deadline, awaitable: Awaitable[T], what: str) -> Gener
         awaited = next(steps)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
-    # Only here the wait is known to suspend, so only here a timer is needed.
+    # The awaitable suspends, so from here on a timer is needed.
     alarm = _Alarm(deadline)
     try:
         return (yield from _continue(steps, awaited))

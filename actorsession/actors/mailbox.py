@@ -43,9 +43,7 @@ class Mailbox(Generic[E]):
         self.limit = limit
         self.in_flight = 0
         self.queue: deque[E] = deque()
-        self._lobby: dict[
-            E, None
-        ] = {}  # an ordered set: abandoned entries are removed from the middle
+        self._lobby: dict[E, None] = {}  # an ordered set: abandoned entries leave from the middle
         self._posted = 0
         self._lock = threading.Lock()
 

@@ -2,7 +2,7 @@
 
 The module holds the vocabulary of the target ``WORKER``. ``PushTensors`` goes from worker to worker and is
 told, never asked: a value needs no answer, and its loss shows as the loss of the link. ``AskOwed`` and
-``ValuesLost`` also go between workers. The other messages come from a master.
+``ValuesLost`` also go between workers. Most other messages come from a master.
 
 Arrays inside a message are borrowed: they must not be changed after sending, and in one process the
 receiver gets the same array.

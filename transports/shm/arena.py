@@ -76,9 +76,7 @@ class Arena:
         with suppress(OSError):  # pages that stay only cost memory
             self.give_up_pages()
         if self._memory is not None:
-            with suppress(
-                BufferError
-            ):  # a copy was interrupted; the mapping is closed with its end
+            with suppress(BufferError):  # a copy was interrupted; its end closes the mapping
                 self._memory.close()
         os.close(self.descriptor)
 

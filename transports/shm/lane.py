@@ -313,9 +313,7 @@ class SharedLane:
         def over(_: object) -> None:
             self_ = lane()
             if self_ is not None and not self_._closed:
-                with suppress(
-                    RuntimeError
-                ):  # the event loop is closed, and all connections with it
+                with suppress(RuntimeError):  # the loop is closed, and all connections with it
                     self_._loop.call_soon_threadsafe(self_._give_back, number)
 
         self._lent[number] = weakref.ref(part, over)

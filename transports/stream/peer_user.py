@@ -68,9 +68,7 @@ def check_user(sock: socket.socket, address: str, who: str) -> None:
         )
     elif uid == _nobody():
         found = f"it is of a user whom this user namespace does not know (shown as {uid})"
-    elif uid == own or (
-        uid == 0 and sock.family == socket.AF_UNIX
-    ):  # file modes do not exclude root
+    elif uid == own or (uid == 0 and sock.family == socket.AF_UNIX):  # root opens any file
         return
     else:
         found = f"it is user {uid}'s"
