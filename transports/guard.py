@@ -52,7 +52,7 @@ async def check_place(
         BindError: The address must not be listened on; the message states what would be valid.
     """
     name = sock.getsockname() if sock is not None else None
-    if isinstance(name, tuple) and name[1]:  # a port of 0: not bound yet
+    if isinstance(name, tuple) and name[1]:  # a port of 0 means not bound yet
         hosts = [str(name[0])]
     else:
         hosts = await _resolved(address) or ([address.host] if bound and address.host else [])

@@ -45,7 +45,7 @@ async def dial(
     Args:
         address: the address of the listener.
         hello: the identity of this side.
-        deadline: the end of the last attempt.
+        deadline: when to stop trying; the last attempt ends then.
         expect_task: the task that must answer; any if left out.
         expect_cluster: the cluster that the listener must belong to; any if left out.
         token: the secret that both sides must have, if the listener demands one.

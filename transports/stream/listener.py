@@ -261,9 +261,7 @@ async def become_connection(
     """
     try:
         established = await shake_hands(reader, writer, core, check)
-    except (
-        ssl.SSLError
-    ) as error:  # the peer's alert about our certificate, sent with its first data
+    except ssl.SSLError as error:  # the peer's alert about our certificate, in its first data
         writer.transport.abort()
         raise tls_error(error, peer_address) from error
     except TransportError as error:

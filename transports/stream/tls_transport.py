@@ -81,9 +81,7 @@ async def _shake_hands(
     try:
         await stream.handshake(begin)
     except ssl.SSLError as error:
-        await hang_up(
-            reader, writer
-        )  # of the plain stream: the alert is sent, and no close_notify is due
+        await hang_up(reader, writer)  # of the plain stream: the alert is sent
         raise tls_error(error, peer) from error
     except ProtocolError as error:
         writer.transport.abort()
