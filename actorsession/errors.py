@@ -1,13 +1,13 @@
 """The canonical error codes as exception classes, and their wire form.
 
-Owns every exception that the runtime raises on purpose. All rooms above import it; it imports
-nothing of ours.
+The module holds every exception that the runtime raises on purpose. All other packages import it; it
+imports nothing of this project.
 
-Each class stands for one of the sixteen canonical codes that TensorFlow's ``tf.errors`` (and gRPC)
-use, with the same names and numbers. An error knows whose it was: node, device, task and the user's
-source line travel with it, also over the wire, and stand behind the message. One marker orders the
-errors of a step: a *derived* error is a consequence (a cancellation after a failure elsewhere) and
-never replaces a real one.
+Each class stands for one of the sixteen canonical codes that TensorFlow's ``tf.errors`` (and gRPC) use,
+with the same names and numbers. An error carries its origin: node, device, task and the user's source line
+travel with it, also over the wire, and are appended to the message. One flag orders the errors of a step: a
+*derived* error is a consequence (a cancellation after a failure elsewhere) and never replaces an original
+one.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ __all__ = [
 
 
 class OpError(Exception):
-    """Root of all errors of the runtime: a canonical code, a message and where it happened.
+    """The base class of all errors of the runtime: a canonical code, a message and the origin.
 
-    ``OpError(message)`` is the usual form; ``OpError(node_def, op, message)``, TensorFlow's, is taken too.
+    ``OpError(message)`` is the usual form; TensorFlow's ``OpError(node_def, op, message)`` is accepted too.
 
     Args:
-        said: the message, what was asked, what was found and what would have been valid; or TensorFlow's
-            three arguments, and the code for an error of no class of its own.
-        message: the message by name.
+        said: the message: what was requested, what was found and what would have been valid. Or
+            TensorFlow's three arguments, and optionally the code for an error without a class of its own.
+        message: the message as a keyword.
         op: the operation that failed, as an object of the user's graph; sessions fill it in.
-        node_def: its description.
+        node_def: the description of the operation.
         error_code: the number of the code, if it is not that of the class.
         node: name of the operation that failed, if one did.
-        device: full device name where it ran.
+        device: full name of the device on which it ran.
         task: cluster task that raised it, ``/job:worker/replica:0/task:0``.
         source: the user's line that built the node, ``file:line``.
         derived: whether this is only the consequence of another error of the same step.
@@ -111,7 +111,7 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The description of the operation that failed, if that is known."""
+        """The description of the operation that failed, if available."""
         return self._node_def if self.op is None else self.op.node_def
 
     def locate(
@@ -122,7 +122,7 @@ class OpError(Exception):
         task: str | None = None,
         source: str | None = None,
     ) -> OpError:
-        """Fill in what is not yet known about where it happened, and returns the error itself."""
+        """Fill in the missing parts of the origin, and return the error itself."""
         self.node = self.node or node
         self.device = self.device or device
         self.task = self.task or task
@@ -137,37 +137,37 @@ class CancelledError(OpError):
 
 
 class UnknownError(OpError):
-    """A foreign exception that fits no other code."""
+    """A foreign exception that no other code describes."""
 
     error_code = 2
 
 
 class InvalidArgumentError(OpError):
-    """A value, name or graph that could never be right, whatever the state of the system."""
+    """A value, name or graph that is invalid in any state of the system."""
 
     error_code = 3
 
 
 class DeadlineExceededError(OpError):
-    """A wait came to its deadline."""
+    """A wait has exceeded its deadline."""
 
     error_code = 4
 
 
 class NotFoundError(OpError):
-    """A named thing does not exist."""
+    """A named object does not exist."""
 
     error_code = 5
 
 
 class AlreadyExistsError(OpError):
-    """A thing to be created exists."""
+    """An object to be created exists already."""
 
     error_code = 6
 
 
 class PermissionDeniedError(OpError):
-    """The caller is known and may not do this."""
+    """The caller is identified but lacks the permission."""
 
     error_code = 7
 
@@ -179,31 +179,31 @@ class ResourceExhaustedError(OpError):
 
 
 class FailedPreconditionError(OpError):
-    """The system is not in the state that the call needs: a variable not initialised, say."""
+    """The system is not in the required state; for example, a variable is not initialised."""
 
     error_code = 9
 
 
 class AbortedError(OpError):
-    """The call met a concurrent change, such as a restarted worker or a stale graph version."""
+    """The call conflicted with a concurrent change, such as a restarted worker or a stale graph version."""
 
     error_code = 10
 
 
 class OutOfRangeError(OpError):
-    """Past the end of what there is."""
+    """A position past the end of a range."""
 
     error_code = 11
 
 
 class UnimplementedError(OpError):
-    """A known thing that is not supported here."""
+    """A known operation that is not supported here."""
 
     error_code = 12
 
 
 class InternalError(OpError):
-    """An invariant of ours is broken: our fault, please report it."""
+    """An invariant of the runtime is violated; please report it."""
 
     error_code = 13
 
@@ -221,7 +221,7 @@ class DataLossError(OpError):
 
 
 class UnauthenticatedError(OpError):
-    """The caller did not prove who it is."""
+    """The caller did not prove its identity."""
 
     error_code = 16
 
@@ -235,13 +235,14 @@ class ProtocolError(InternalError):
 
 
 class InaccessibleTensorError(ValueError):
-    """A tensor that cannot be fetched: marked so, or inside a branch or loop body."""
+    """A tensor that cannot be fetched, because it is marked so or is inside a branch or loop body."""
 
 
 class WrongDtypeError(TypeError, ValueError):
-    """A tensor has another element type than is wanted where it is given.
+    """A tensor has another element type than its use requires.
 
-    TensorFlow raises a TypeError or a ValueError, by where it finds out; this is both everywhere.
+    TensorFlow raises a TypeError or a ValueError, depending on where it detects the error; this is both
+    everywhere.
     """
 
 
@@ -259,9 +260,9 @@ _WIRE_CLASSES: dict[str, type[OpError]] = {
     )
 }  # fmt: skip
 
-# How foreign exceptions of kernels map to codes: TensorFlow's table for py_func
-# (tensorflow/python/lib/core/py_func.cc), which users of the graph API know, and after it what
-# numpy and Python raise for bad operands.
+# How foreign exceptions of kernels map to codes. First TensorFlow's table for py_func
+# (tensorflow/python/lib/core/py_func.cc), which users of the graph API are used to; then the exceptions
+# that numpy and Python raise for bad operands.
 _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
     (StopIteration, OutOfRangeError),
     (MemoryError, ResourceExhaustedError),
@@ -275,10 +276,10 @@ _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
 
 
 def from_exception(exc: BaseException) -> OpError:
-    """Turn any exception into one of ours, keeping ours as they are.
+    """Convert any exception to an ``OpError``, keeping an ``OpError`` as it is.
 
     Args:
-        exc: what a kernel or a peer raised.
+        exc: the exception that a kernel or a peer raised.
 
     Returns:
         ``exc`` itself when it is an ``OpError``, else a new error with ``exc`` as its cause.
@@ -294,7 +295,7 @@ def from_exception(exc: BaseException) -> OpError:
 def error_to_wire(error: OpError) -> list[Any]:
     """Encode an error as plain values: class name, message, node, device, task, source, derived.
 
-    A class that peers do not know travels as the nearest of its bases that they do.
+    A class without a wire form travels as the nearest of its base classes that has one.
     """
     names = (cls.__name__ for cls in type(error).__mro__ if _WIRE_CLASSES.get(cls.__name__) is cls)
     return [
@@ -304,10 +305,10 @@ def error_to_wire(error: OpError) -> list[Any]:
 
 
 def error_from_wire(value: Any) -> OpError:
-    """Decode what ``error_to_wire`` made; a class name from a newer peer becomes ``UnknownError``.
+    """Decode the result of ``error_to_wire``; a class name from a newer peer becomes ``UnknownError``.
 
     Raises:
-        ProtocolError: if the value has another form.
+        ProtocolError: the value has another form.
     """
     if not (isinstance(value, (list, tuple)) and len(value) == 7 and isinstance(value[6], bool)):
         raise ProtocolError(
@@ -323,9 +324,9 @@ def error_from_wire(value: Any) -> OpError:
 
 
 def first_error(errors: list[OpError]) -> OpError | None:
-    """Pick the root cause among the errors of one step, in order of arrival.
+    """Return the root cause among the errors of one step, which are in order of arrival.
 
     Returns:
-        The first that is not derived; the first of all when every one is; nothing for no errors.
+        The first error that is not derived; the first of all if every one is; None for no errors.
     """
     return next((e for e in errors if not e.derived), errors[0] if errors else None)

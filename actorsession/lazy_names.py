@@ -1,7 +1,7 @@
 """Names of a package that are imported when they are first used (PEP 562).
 
-A package says in a compact table where its names are, and beside it stands a stub with the imports as type
-checkers read them, which ``scripts/generate`` writes from the table.
+A package lists its names and their modules in a compact table. Beside the package is a stub with the same
+imports for type checkers, which ``scripts/generated.py`` writes from the table.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["LazyName", "lazy_names", "read_table"]
 
 
 class LazyName(NamedTuple):
-    """Where a name of a package is.
+    """The location of a name of a package.
 
     Attributes:
         module: full name of the module.
-        attribute: what it is called there; "" for the module itself.
+        attribute: the name in that module; "" for the module itself.
     """
 
     module: str
@@ -32,11 +32,11 @@ def read_table(package: str, table: Mapping[str, str]) -> Iterator[tuple[str, La
 
     Args:
         package: full name of the package.
-        table: from a module, relative to the package if it begins with a dot, to its names, separated by
-            spaces. ``theirs=ours`` gives one another name, ``*=ours`` is the module itself.
+        table: maps a module, relative to the package if it begins with a dot, to its names, separated by
+            spaces. ``theirs=ours`` renames one, ``*=ours`` is the module itself.
 
     Yields:
-        Each name of the package, and where it is.
+        Each name of the package, and its location.
     """
     for where, names in table.items():
         module = package + where if where.startswith(".") else where
@@ -56,7 +56,7 @@ def lazy_names(
         more: packages all of whose names are names of this one as well.
 
     Returns:
-        The three, to be assigned in the package.
+        The three objects, to be assigned in the package.
     """
     names = {name: LazyName(m.__name__, name) for m in more for name in m.__all__}
     names.update(read_table(package, table))

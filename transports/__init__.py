@@ -1,14 +1,14 @@
-"""Moves frames between processes and knows nothing of sessions.
+"""Transports that carry frames between processes. The package is independent of sessions.
 
-`connect` and `listen` are the two doors; an address (`tcp://host:port`, `tls://host:port`,
-`unix:///path`, `inproc://name`) chooses the transport. What goes through is a `Frame`: a header and
-the arrays beside it. Both sides say who they are first, prove a token if there is one, and refuse
-each other with a reason.
+The entry points are ``connect`` and ``listen``. The scheme of an address (``tcp://host:port``,
+``tls://host:port``, ``unix:///path``, ``inproc://name``) selects the transport. The unit of transfer is a
+``Frame``: a header and the arrays that belong to it. Before any frame is exchanged, a handshake identifies
+both sides and verifies a token if one is configured. Either side can refuse the other with a reason.
 
-What every transport shares stands here: `errors`, `address`, `frame`, `decoder`, `hello`, `handshake` (no
-input or output in any of them), `security`, `connection`, `listener`, `guard`, and `registry`, which chooses
-by scheme. `stream` and `shm` are rooms of their own; `inproc` encodes nothing. Nothing here imports
-`actorsession`.
+The modules in this package serve every transport: ``errors``, ``address``, ``frame``, ``decoder``,
+``hello`` and ``handshake`` (which do no input or output), ``security``, ``connection``, ``listener``,
+``guard``, and ``registry``, which selects a transport by scheme. ``stream`` and ``shm`` are sub-packages;
+``inproc`` encodes nothing. Nothing here imports ``actorsession``.
 """
 
 from __future__ import annotations

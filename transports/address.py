@@ -1,11 +1,11 @@
-"""Addresses: the text form of where a peer can be reached, and its parts.
+"""Addresses: the text form of where a peer can be reached, and its parsed form.
 
-Everybody who dials or listens comes through here; imports nothing of ours. An address is
-`scheme://` and one of three shapes: `host:port`, an absolute path, or a name. The shape of the
-built-in schemes is fixed; a scheme that somebody registers takes whichever shape its text has, and
-its transport checks that this is the shape it wants.
+Every call that dials or listens parses its address here. The module imports nothing of this project. An
+address is ``scheme://`` followed by one of three shapes: ``host:port``, an absolute path, or a name. The
+shape of the built-in schemes is fixed. A registered scheme accepts any shape, and its transport checks that
+the shape is suitable.
 
-`parse_address(str(address)) == address` holds for every address that can be built.
+``parse_address(str(address)) == address`` holds for every address that can be constructed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
-# host:port with the host in brackets where it is an IPv6 address. The port is matched loosely: what
-# is wrong with it is better said by _parse_port than by "does not match".
+# host:port with the host in brackets if it is an IPv6 address. The port is matched loosely, because
+# _parse_port gives a better error message than "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
 _FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "inproc": "name"}
 _EXAMPLES = "valid are tcp://host:port, tls://host:port, unix:///absolute/path and inproc://name"
@@ -27,7 +27,7 @@ class Address:
     """One parsed address: a scheme and exactly one of host and port, path, name.
 
     Attributes:
-        scheme: Which transport carries it, lower case.
+        scheme: The scheme of its transport, lower case.
         host: Host name or numeric address without brackets; empty in the other shapes.
         port: 0 (any free one, for listening) to 65535; None in the other shapes.
         path: Absolute path of a socket file; empty in the other shapes.
@@ -41,10 +41,10 @@ class Address:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse parts that are malformed or contradict each other.
+        """Check that the parts are well-formed and consistent.
 
         Raises:
-            ValueError: The parts are not those of one address that its own text would parse to.
+            ValueError: The text made of the parts would not parse to this address.
         """
         check_scheme(self.scheme)
         _check_one_shape(self)
@@ -59,14 +59,14 @@ class Address:
 
     @property
     def shape(self) -> str:
-        """Return which shape it has: "host:port", "path" or "name"."""
+        """The shape of the address: "host:port", "path" or "name"."""
         if self.port is not None:
             return "host:port"
         return "path" if self.path else "name"
 
     @property
     def _rest(self) -> str:
-        """Return the text after `scheme://`."""
+        """The text after ``scheme://``."""
         if self.port is None:
             return self.path or self.name
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -78,17 +78,17 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Take an address apart.
+    """Parse an address.
 
     Args:
-        text: For example `tcp://127.0.0.1:7000`, `tcp://[::1]:0`, `unix:///run/ps0.sock`,
-            `inproc://ps0`.
+        text: For example ``tcp://127.0.0.1:7000``, ``tcp://[::1]:0``, ``unix:///run/ps0.sock``,
+            ``inproc://ps0``.
 
     Returns:
-        The parts; whether a transport is registered for the scheme is not looked at here.
+        The parsed address. Whether a transport is registered for its scheme is not checked here.
 
     Raises:
-        ValueError: Not an address; the message says what is wrong and what would be valid.
+        ValueError: The text is not an address; the message states the fault and what would be valid.
     """
     scheme, separator, rest = text.partition("://")
     if not separator:
@@ -101,13 +101,13 @@ def parse_address(text: str) -> Address:
 
 
 def check_scheme(scheme: str) -> None:
-    """Check that a scheme can stand before "://".
+    """Check that a scheme is well-formed.
 
     Args:
-        scheme: The scheme alone.
+        scheme: The scheme, without "://".
 
     Raises:
-        ValueError: It is malformed.
+        ValueError: The scheme is malformed.
     """
     if not _SCHEME.fullmatch(scheme):
         raise ValueError(
@@ -116,7 +116,7 @@ def check_scheme(scheme: str) -> None:
 
 
 def _parse_rest(scheme: str, rest: str) -> Address:
-    """Parse what follows `scheme://` in the shape which that scheme has."""
+    """Parse the text after ``scheme://`` in the shape of that scheme."""
     if not rest:
         raise ValueError(f"nothing follows the scheme; {_EXAMPLES}")
     match _shape(scheme, rest):
@@ -134,7 +134,7 @@ def _parse_rest(scheme: str, rest: str) -> Address:
 
 
 def _shape(scheme: str, rest: str) -> str:
-    """Say which shape the text after `scheme://` has: the scheme's own, or what it looks like."""
+    """Return the shape of the text after ``scheme://``: the scheme's fixed one, or the one it looks like."""
     if scheme in _FIXED_SHAPES:
         return _FIXED_SHAPES[scheme]
     if rest.startswith("/"):
@@ -143,7 +143,7 @@ def _shape(scheme: str, rest: str) -> str:
 
 
 def _parse_port(text: str) -> int:
-    """Parse a decimal port; int() alone would take ' 7', '+7' and '7_0'."""
+    """Parse a decimal port; int() alone would accept ' 7', '+7' and '7_0'."""
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"port {text!r} is not a number from 0 to {_MAX_PORT}")
     return int(text)
@@ -171,6 +171,6 @@ def _check_host_port(host: str, port: int) -> None:
 
 
 def _check_characters(text: str) -> None:
-    """Refuse control characters, which would survive neither a log line nor the kernel."""
+    """Refuse control characters, which neither log lines nor the kernel handle correctly."""
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise ValueError(f"{text!r} holds control characters")

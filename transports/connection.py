@@ -1,13 +1,13 @@
-"""What a connection is, whatever carries it.
+"""The interface of a connection, independent of the transport that carries it.
 
-Callers hold a `Connection` and need to know no more than this file; `stream` and `inproc` implement
-it, and one conformance suite holds them to it. It imports `errors`, `frame` and `hello`.
+Callers hold a ``Connection`` and need only this file. ``stream`` and ``inproc`` implement the interface,
+and one conformance suite tests both. The module imports ``errors``, ``frame`` and ``hello``.
 
-Invariants. Frames arrive whole and once; those written as urgent in their order, those written as bulk in
-theirs. An urgent frame may pass bulk ones, and never waits for more than the high-water mark. `write` never
-waits; who writes faster than the peer reads is asked to `drain`. A connection ends once, by us or by the
-peer, and every later call says which. Cancelling a `recv` or a `drain` loses nothing: the next call goes on
-where it stood.
+Invariants. Each frame arrives whole and exactly once. Urgent frames arrive in the order in which they were
+written, and so do bulk frames. An urgent frame may overtake bulk frames, and never waits for more than the
+high-water mark. ``write`` never blocks; a caller that writes faster than the peer reads should await
+``drain``. A connection ends once, closed by this end or by the peer, and every later call reports which.
+Cancelling a ``recv`` or a ``drain`` loses nothing: the next call continues from the same state.
 """
 
 from __future__ import annotations
@@ -21,33 +21,32 @@ from transports.errors import ConnectionClosed
 from transports.frame import Frame
 from transports.hello import Hello
 
-# Above this many unsent bytes drain() waits, and until a quarter is left: one frame of a large
-# array always passes, and a peer that stands still costs its sender no more than a mebibyte beyond
-# it.
+# drain() waits above this many unsent bytes, until a quarter is left. A single frame with a large array
+# therefore always passes, and a stalled peer costs its sender at most one MiB beyond that frame.
 HIGH_WATER = 2**20
 LOW_WATER = HIGH_WATER // 4
 
-# After so many frames without a pause recv() lets the loop turn: at 10 us of work each they hold it
-# for 5 ms, and a peer that floods us must not stop our heartbeats.
+# recv() yields to the event loop after this many frames without a pause. At 10 us of work each they occupy
+# the loop for 5 ms, and a flood from a peer must not stop our heartbeats.
 MAX_BURST = 512
 
-# How long aclose() waits for queued bytes to go out: the kernel takes megabytes at once, so who is
-# not through by then has a peer that does not read.
+# How long aclose() waits for queued bytes to be sent, in seconds. The kernel takes megabytes at once, so
+# bytes that are still queued after this time belong to a peer that does not read.
 CLOSE_GRACE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionStatistics:
-    """What went over a connection since its handshake, counted at this end.
+    """Counters of a connection since its handshake, as counted at this end.
 
     Attributes:
-        frames_sent: Frames accepted by `write`.
-        frames_received: Frames that came whole, whether `recv` has returned them or not.
-        bytes_sent: Size in bytes of the frames sent, as they are on the wire; those that go through shared
-            memory count as if they were.
-        bytes_received: Bytes that came, likewise; those of an incomplete frame included.
-        send_buffer: Bytes written that have not left this process, or for inproc are not taken by
-            the peer.
+        frames_sent: Frames accepted by ``write``.
+        frames_received: Frames received whole, whether ``recv`` has returned them or not.
+        bytes_sent: Size in bytes of the frames sent, as on the wire. Frames that go through shared memory
+            count as if they went over the wire.
+        bytes_received: Bytes received, counted likewise, including those of an incomplete frame.
+        send_buffer: Bytes written that have not left this process, or, for inproc, that the peer has not
+            received.
     """
 
     frames_sent: int
@@ -58,17 +57,17 @@ class ConnectionStatistics:
 
 
 class Connection(ABC):
-    """Two-way, ordered and reliable passage of frames to one peer that has said who it is.
+    """A bidirectional, ordered and reliable channel for frames to one identified peer.
 
-    Not safe for threads: all calls are made on the loop that the connection was made on. One child
-    at a time may be in `recv`; any number may write and drain. As an async context manager it is
-    closed at the end.
+    A connection is not thread-safe: all calls must be made on the event loop on which the connection was
+    made. At most one child at a time may be in ``recv``; any number may write and drain. A connection is an
+    async context manager that closes it on exit.
 
     Attributes:
-        local_address: Our end.
-        peer_address: The other end: as dialled where we dialled.
-        peer: Who is there.
-        wire_version: The frame layout agreed upon.
+        local_address: The address of this end.
+        peer_address: The address of the other end; on the dialling side, the address as dialled.
+        peer: The identity of the peer.
+        wire_version: The frame layout that both sides agreed upon.
     """
 
     local_address: str
@@ -79,47 +78,47 @@ class Connection(ABC):
     @property
     @abstractmethod
     def closed(self) -> bool:
-        """Whether it has ended, as far as this end has noticed."""
+        """Whether the connection has ended, as far as this end has noticed."""
 
     @abstractmethod
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
-        """Queue a frame to be sent after those written before; never blocks.
+        """Queue a frame behind those written before, without blocking.
 
         Args:
-            frame: Borrowed until it is sent: its buffers must not change before `drain` or the
-                peer's answer says so. Over inproc the peer receives this very object.
-            bulk: Whether frames that are not may pass it, because it is large and nothing in it is
-                urgent.
+            frame: Borrowed until it is sent: its buffers must not change until ``drain`` or the peer's
+                answer shows that it was sent. Over inproc the peer receives this very object.
+            bulk: Whether frames that are not bulk may overtake this one, because it is large and nothing in
+                it is urgent.
 
         Raises:
             ConnectionClosed: The connection has ended.
-            ValueError: The frame is larger than any receiver takes, or not C-contiguous.
+            ValueError: The frame is larger than any receiver accepts, or a buffer is not C-contiguous.
         """
 
     @property
     @abstractmethod
     def unsent(self) -> int:
-        """How many bytes were written that have not left this process, or for inproc are not taken."""
+        """The number of bytes written that have not left this process (inproc: that were not received)."""
 
     @property
     @abstractmethod
     def ahead(self) -> int:
-        """How many of the unsent bytes an urgent frame that is written now has to wait for."""
+        """The number of unsent bytes that are sent before an urgent frame that is written now."""
 
     @property
     def congested(self) -> bool:
-        """Whether more is unsent than the high-water mark: `drain` may wait."""
+        """Whether the unsent bytes exceed the high-water mark, so that ``drain`` may wait."""
         return self.unsent > HIGH_WATER
 
     @abstractmethod
     async def drain(self, above: int = HIGH_WATER) -> None:
-        """Wait while more is unsent than the high-water mark; return at once otherwise.
+        """Wait while the unsent bytes exceed the high-water mark; return at once otherwise.
+
+        The call has no deadline: it ends when the peer reads on or the connection ends. Cancelling it does
+        not withdraw any frame.
 
         Args:
-            above: Wait only while more than this is unsent, in bytes; not less than the mark.
-
-        There is no deadline in it: it ends when the peer reads on or the connection ends.
-        Cancelling it unsends nothing.
+            above: Wait only while more than this many bytes are unsent; not less than the high-water mark.
 
         Raises:
             ConnectionClosed: The connection has ended.
@@ -127,43 +126,43 @@ class Connection(ABC):
 
     @abstractmethod
     async def recv(self) -> Frame:
-        """Return the next frame; suspends only if none has come.
+        """Return the next frame, suspending only if none has arrived.
 
-        There is no deadline in it: liveness is for the caller's heartbeats. Cancelling it loses no
+        The call has no deadline: liveness is checked by the caller's heartbeats. Cancelling it loses no
         frame.
 
         Returns:
-            The frame, the caller's own; over inproc its buffers are still the sender's and are not
-            to be written to.
+            The frame, which belongs to the caller. Over inproc its buffers still belong to the sender and
+            must not be written to.
 
         Raises:
-            ConnectionClosed: The connection has ended; frames that came before the peer's end were
-                returned first, after our own `aclose` or `abort` none is.
-            ProtocolError: The peer sent what is no frame; the connection is closed.
-            RuntimeError: Another child is in `recv`.
+            ConnectionClosed: The connection has ended. Frames that arrived before the peer closed are
+                returned first; after a local ``aclose`` or ``abort`` no frame is.
+            ProtocolError: The peer sent something that is not a frame; the connection is closed.
+            RuntimeError: Another child is in ``recv``.
         """
 
     @abstractmethod
     async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
-        """Close the connection; queued frames are let out first.
+        """Close the connection after sending the queued frames.
 
-        A pending `recv` raises at once, a pending `drain` when the queue is empty or dropped. May
-        be called again, and from several children. Cancelling it aborts the connection.
+        A pending ``recv`` raises at once, a pending ``drain`` when the queue is empty or dropped. The
+        method may be called repeatedly and from several children. Cancelling it aborts the connection.
 
         Args:
-            grace: Seconds after which what is still queued is dropped; the call takes no longer.
+            grace: Seconds after which frames that are still queued are dropped; the call takes no longer.
         """
 
     @abstractmethod
     def abort(self) -> None:
-        """Close the connection at once, dropping what is queued; nothing if it has ended."""
+        """Close the connection at once and drop queued frames; do nothing if it has ended."""
 
     @abstractmethod
     def statistics(self) -> ConnectionStatistics:
-        """Return the counters as they are now."""
+        """Return the current counters."""
 
     def _end(self, *, by_us: bool, detail: str = "") -> ConnectionClosed:
-        """Make the error that calls raise after the end; fresh each time, for its traceback."""
+        """Return the error that calls raise after the end, a new one each time because of its traceback."""
         how = "closed by us" if by_us else "closed by the peer"
         return ConnectionClosed(
             f"the connection to {self.peer.task} at {self.peer_address} was {how}"
@@ -182,11 +181,11 @@ class Connection(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """Close the connection."""
         await self.aclose()
 
     def __repr__(self) -> str:
-        """Return who is there, where, and how far it is."""
+        """Return the peer, both addresses, the state and the frame counts."""
         state = "closed" if self.closed else "open"
         seen = self.statistics()
         return (

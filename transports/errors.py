@@ -1,12 +1,12 @@
-"""The errors of a transport: whose fault it was, and at which address.
+"""The errors of a transport: each reports the cause and the address.
 
-Every other room of `transports` raises these; callers catch `TransportError` or one of its
-children. This file imports nothing of ours, so that everything may import it.
+All other modules of ``transports`` raise these errors; callers catch ``TransportError`` or one of its
+subclasses. The module imports nothing of this project, so that every module may import it.
 
-The distinctions that matter to a caller each have a class: could not get there (`ConnectError`),
-could not offer a place (`BindError`), the link ended (`ConnectionClosed`, by us or not), the peer
-broke the rules (`ProtocolError`), the peer is somebody else (`WrongPeer`), the peer could not prove
-the token or that its certificate is good (`AuthenticationError`).
+Each distinction that matters to a caller has a class: the listener could not be reached (``ConnectError``),
+the address could not be listened on (``BindError``), the connection ended, closed by either side
+(``ConnectionClosed``), the peer violated the protocol (``ProtocolError``), another cluster, task or version
+answered (``WrongPeer``), a token or certificate was not accepted (``AuthenticationError``).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from errno import errorcode
 
 
 class TransportError(Exception):
-    """The root of everything that a transport raises.
+    """The base class of all errors that a transport raises.
 
     Attributes:
-        address: Where it happened, as text; empty where no address is known yet.
+        address: Where the error happened, as text; empty where no address is available yet.
     """
 
     def __init__(self, message: str, *, address: str = "") -> None:
         """Make the error.
 
         Args:
-            message: What was asked, what was found, what would have been valid.
+            message: What was requested, what was found, and what would have been valid.
             address: The address concerned.
         """
         super().__init__(message)
@@ -36,11 +36,11 @@ class ConnectError(TransportError):
     """No connection could be made.
 
     Attributes:
+        reason: The cause, as text.
         errno: The operating system's error number, or None where it was not an OSError.
-        attempts: How many attempts the message speaks of; a transport makes one, a caller that
-            retries says so here.
-        phase: "security" if our own TLS files did not do; "connect" until the byte stream stands, "tls"
-            until it is encrypted, "hello" until both sides accepted each other.
+        attempts: How many attempts were made; a transport makes one, a caller that retries sets this.
+        phase: "security" if our own TLS files are unusable; "connect" until the byte stream is open, "tls"
+            until it is encrypted, "hello" until both sides have accepted each other.
     """
 
     def __init__(
@@ -66,11 +66,12 @@ class ConnectError(TransportError):
 
 
 class BindError(TransportError):
-    """A listener could not take its address, or must not.
+    """A listener could not bind its address, or must not.
 
     Attributes:
-        errno: The operating system's error number, or None where we refused by ourselves.
-        owner_pid: The process that listens there already, where the operating system tells.
+        reason: The cause, as text.
+        errno: The operating system's error number, or None where this package refused.
+        owner_pid: The process that listens there already, where the operating system reports it.
     """
 
     def __init__(
@@ -94,8 +95,7 @@ class ConnectionClosed(TransportError):
     """The connection has ended; nothing more can be written to it or received from it.
 
     Attributes:
-        by_us: True after our own `aclose` or `abort`, False when the peer closed, died or was cut
-            off.
+        by_us: True after a local ``aclose`` or ``abort``, False when the peer closed or the link broke.
     """
 
     def __init__(self, message: str, *, address: str, by_us: bool) -> None:
@@ -109,13 +109,13 @@ class ProtocolError(TransportError):
 
 
 class WrongPeer(TransportError):
-    """Somebody answers, but not the one who was asked for: cluster, task or wire version differ."""
+    """A peer answered, but its cluster, task or wire version is not the expected one."""
 
 
 class AuthenticationError(TransportError):
-    """One side has no token or not the same one, or a certificate that the other does not accept."""
+    """The tokens of both sides differ, or one side does not accept the other's certificate."""
 
 
 def _errno_words(errno: int | None) -> str:
-    """Say an error number the way people look it up."""
+    """Return an error number with its symbolic name."""
     return "no errno" if errno is None else f"errno {errno} {errorcode.get(errno, 'unknown')}"

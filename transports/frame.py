@@ -1,22 +1,22 @@
-"""Frames, and the bytes they become: one header and any number of segments.
+"""Frames and their encoding: one header and any number of segments.
 
-`decoder` cuts frames from a byte stream, `encode_frame` makes the pieces that are written to one;
-`inproc` passes `Frame` objects and needs no bytes. No input or output happens here, and it imports
-only `errors`.
+``decoder`` cuts frames from a byte stream, and ``encode_frame`` makes the pieces that are written to one.
+``inproc`` passes ``Frame`` objects and needs no bytes. The module does no input or output and imports only
+``errors``.
 
 A frame on the wire, integers in network order:
 
     magic 2 bytes | wire version u8 | flags u8 (0) | header length u32 | number of segments u32
     segment lengths, u64 each | header | segments
 
-Large frames may travel in chunks, between which small ones pass, so that nothing urgent waits behind an
-array. A chunk has flags 1, its length in place of the header's, and 0 segments; the bytes of all chunks,
-put together, are a second stream of frames like the first, without chunks in it. Flags 2 mark a frame
-that is between the shared-memory lanes of both ends (`shm`), and is otherwise like any other.
+Large frames may be sent in chunks, between which small frames are sent, so that urgent frames do not wait
+behind an array. A chunk has flags 1, its length in place of the header's, and 0 segments. The concatenated
+bytes of all chunks form a second stream of frames like the first, without chunks in it. Flags 2 mark a
+frame between the shared-memory lanes of both ends (``shm``), which is otherwise like any other.
 
-Invariants. A large segment is never copied on its way out. A frame that no receiver would take is
-refused where it is made. Wire version 0 is reserved for handshake frames, whose layout never
-changes, so that peers of any version can tell each other why not.
+Invariants. A large segment is never copied when it is sent. A frame that no receiver would accept is
+refused by its sender. Wire version 0 is reserved for handshake frames. Their layout never changes, so that
+peers of any version can report to each other why they are incompatible.
 """
 
 from __future__ import annotations
@@ -30,32 +30,31 @@ from transports.errors import ProtocolError
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-# The first byte is not ASCII: text protocols and TLS (0x16) are told apart by one byte.
+# The first byte is not ASCII, so that text protocols and TLS (0x16) are distinguished by one byte.
 MAGIC = b"\xabF"
 WIRE_VERSION = 1
 HANDSHAKE_VERSION = 0
 PREFIX = Struct("!2sBBII")
 
-# A header holds a message without its arrays. The largest is a graph: 20,000 nodes of 200 bytes are
-# 4 MB, so this is sixteen times the largest seen, and small enough to be held by anybody.
+# A header holds a message without its arrays. The largest is a graph: 20,000 nodes of 200 bytes are 4 MB.
+# The limit is sixteen times the largest seen, and small enough for any process to hold.
 MAX_HEADER = 64 * 2**20
-# The arrays of one message: 65,536 need a table of half a MiB, and no step has so many feeds.
+# The most arrays of one message: 65,536 need a table of half a MiB, and no step has so many feeds.
 MAX_SEGMENTS = 2**16
-# One array. Above 2 GiB because embedding tables are; a random 64-bit length fails this with 1 -
-# 2^-31 probability.
+# The size of one array. It is above 2 GiB because embedding tables are; a random 64-bit length exceeds it
+# with probability 1 - 2^-31.
 MAX_SEGMENT = 8 * 2**30
-# Everything that one frame makes the receiver hold.
+# The most bytes that one frame makes the receiver hold.
 MAX_FRAME = 16 * 2**30
 
-# The flags of a chunk. Its size is what one read takes: smaller ones cost more calls, and larger ones make
-# what is urgent wait longer. The limit is for peers that choose another size.
+# The flags of a chunk. A chunk is as large as one read: smaller ones cost more calls, and larger ones delay
+# urgent frames for longer. MAX_CHUNK is for peers that choose another size.
 CHUNK_FLAG = 1
 CHUNK_SIZE = 2**18
 MAX_CHUNK = 2**20
 SHARED_FLAG = 2
 
-# Pieces below this are joined: copying 8 KiB takes under a microsecond, another system call takes
-# several.
+# Smaller pieces are joined: copying 8 KiB takes under a microsecond, another system call takes several.
 JOIN_BELOW = 8 * 2**10
 
 
@@ -64,10 +63,10 @@ class Frame:
     """One unit of transfer: a header and the arrays that belong to it.
 
     Attributes:
-        header: The message; `bytes` in frames that were decoded.
-        segments: Bytes beside the header, C-contiguous; writable bytearrays of the receiver's own
-            in frames that were decoded. A frame given to `Connection.write` is borrowed until sent:
-            its buffers must not change.
+        header: The message; ``bytes`` in decoded frames.
+        segments: C-contiguous buffers beside the header. In decoded frames they are writable bytearrays
+            that belong to the receiver. A frame passed to ``Connection.write`` is borrowed until it is
+            sent: its buffers must not change.
     """
 
     header: Buffer
@@ -95,7 +94,7 @@ class Prefix(NamedTuple):
 
 
 def flat(buffer: Buffer) -> Buffer:
-    """Return a buffer so that len() counts its bytes, without copying.
+    """Return a buffer whose len() counts its bytes, without copying.
 
     Args:
         buffer: Bytes of any item size and shape.
@@ -104,7 +103,7 @@ def flat(buffer: Buffer) -> Buffer:
         The buffer itself, or a view of it.
 
     Raises:
-        ValueError: It is not C-contiguous.
+        ValueError: The buffer is not C-contiguous.
     """
     if not isinstance(buffer, memoryview):
         return buffer
@@ -118,7 +117,7 @@ def flat(buffer: Buffer) -> Buffer:
 
 
 def measure_frame(frame: Frame) -> int:
-    """Return how many bytes a frame takes on the wire, having checked that it may be sent.
+    """Return how many bytes a frame takes on the wire, after checking that it may be sent.
 
     Args:
         frame: Any frame.
@@ -127,8 +126,7 @@ def measure_frame(frame: Frame) -> int:
         The size in bytes of prefix, lengths, header and segments together.
 
     Raises:
-        ValueError: The frame is over the limits that the receiver has, or a buffer is not
-            C-contiguous.
+        ValueError: The frame exceeds the limits of the receiver, or a buffer is not C-contiguous.
     """
     header = len(flat(frame.header))
     segments = [len(flat(segment)) for segment in frame.segments]
@@ -142,15 +140,14 @@ def encode_frame(frame: Frame, version: int = WIRE_VERSION, flags: int = 0) -> l
     Args:
         frame: The frame; its buffers are borrowed by the result.
         version: The wire version that both sides agreed upon.
-        flags: `SHARED_FLAG` for a frame of the shared-memory lane.
+        flags: ``SHARED_FLAG`` for a frame of the shared-memory lane.
 
     Returns:
-        Pieces of one byte per item. Neighbours that are small together are joined, a large piece
-        never is, and an empty one never appears.
+        Pieces of one byte per item. Small neighbours are joined, a large piece never is, and there are no
+        empty pieces.
 
     Raises:
-        ValueError: The frame is over the limits that the receiver has, or a buffer is not
-            C-contiguous.
+        ValueError: The frame exceeds the limits of the receiver, or a buffer is not C-contiguous.
     """
     header = flat(frame.header)
     if not frame.segments and len(header) < JOIN_BELOW:  # most frames: worth a path of its own
@@ -163,10 +160,10 @@ def encode_frame(frame: Frame, version: int = WIRE_VERSION, flags: int = 0) -> l
 
 
 def encode_chunk_prefix(length: int, version: int = WIRE_VERSION) -> bytes:
-    """Return what goes in front of a chunk.
+    """Return the prefix of a chunk.
 
     Args:
-        length: How many bytes of the second stream follow, up to `MAX_CHUNK`.
+        length: How many bytes of the second stream follow, up to ``MAX_CHUNK``.
         version: The wire version that both sides agreed upon.
     """
     return PREFIX.pack(MAGIC, version, CHUNK_FLAG, length, 0)
@@ -181,10 +178,10 @@ def parse_prefix(
     max_segments: int = MAX_SEGMENTS,
     shared: bool = False,
 ) -> Prefix:
-    """Parse and check the twelve bytes that a frame starts with.
+    """Parse and check the twelve bytes at the start of a frame.
 
     Args:
-        data: At least `PREFIX.size` bytes from `at`.
+        data: At least ``PREFIX.size`` bytes from ``at``.
         at: Where the frame starts.
         version: The only wire version accepted.
         max_header: The longest header accepted, in bytes.
@@ -214,7 +211,7 @@ def parse_prefix(
 
 
 def _check_limits(header: int, segments: Sequence[int]) -> None:
-    """Refuse to send what every receiver would refuse, with an error where the frame was made.
+    """Refuse a frame that every receiver would refuse, so that the error is raised at its sender.
 
     Raises:
         ValueError: A number is over its limit.
@@ -233,7 +230,7 @@ def _check_limits(header: int, segments: Sequence[int]) -> None:
 
 
 def _join_small(pieces: Sequence[Buffer]) -> list[Buffer]:
-    """Join neighbours that are small together; leave large pieces as they are, drop empty ones."""
+    """Join neighbouring small pieces, keep large pieces as they are, and drop empty ones."""
     joined: list[Buffer] = []
     run: list[Buffer] = []
     size = 0

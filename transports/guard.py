@@ -1,13 +1,14 @@
-"""Where a server may listen, given how it knows who dials: the rule for all transports, from outside too.
+"""The rule for where a server may listen, given how its transport identifies diallers.
 
-`registry` asks here before a transport binds, and again when it is known where it has bound. Imports
-`address`, `errors` and `sockets`.
+``registry`` calls this module before a transport binds, and again when the bound address is available. The
+rule applies to all transports, including those registered from outside. The module imports ``address``,
+``errors`` and ``sockets``.
 
-Whoever is let in may run graphs, so that nobody is let in unknown. A transport either knows its
-peers by itself (`authenticates`, as TLS does), or there is a token, or it listens on this machine
-alone and refuses its other users (`checks_user`). A token that other machines can try, or whose
-proofs they can record and try at home, has to be too long to be guessed. Names and paths are this
-machine's.
+Any accepted peer may run graphs, so no peer is accepted unidentified. Either the transport identifies its
+peers itself (``authenticates``, as TLS does), or there is a token, or the server listens on this machine
+alone and refuses its other users (``checks_user``). A token must be too long to be guessed if other
+machines can try it, or can record its proofs and test guesses offline. Names and paths are local to this
+machine.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from transports.stream import peer_user as users
 from transports.stream import sockets
 
 MIN_TOKEN = 16
-"""Characters of a token beyond loopback: 64 bits if they are random hexadecimal digits, more if not."""
+"""Minimum length of a token beyond loopback: 64 bits for random hexadecimal digits, more for other text."""
 
 
 async def check_place(
@@ -34,24 +35,24 @@ async def check_place(
     *,
     bound: bool,
 ) -> bool:
-    """Refuse a place where peers would be served without anybody knowing who they are.
+    """Refuse an address where unidentified peers would be served.
 
     Args:
-        address: Where it listens, or is to.
-        transport: What carries it.
+        address: Where the server listens, or is about to.
+        transport: The transport that carries the address.
         token: The secret that diallers must have, or None.
-        sock: A bound socket that is to be listened at in place of the address, or None.
-        bound: Whether it listens there by now. Before, a host that does not resolve is left to the
-            transport, which says so.
+        sock: A bound socket to listen on instead of the address, or None.
+        bound: Whether the address is bound already. Before that, a host that does not resolve is left to
+            the transport, which reports it.
 
     Returns:
-        Whether only this machine can reach it.
+        Whether only this machine can reach the address.
 
     Raises:
-        BindError: It must not be listened on; the message says what would be valid.
+        BindError: The address must not be listened on; the message states what would be valid.
     """
     name = sock.getsockname() if sock is not None else None
-    if isinstance(name, tuple) and name[1]:  # one without a port is not bound yet
+    if isinstance(name, tuple) and name[1]:  # a port of 0 means not bound yet
         hosts = [str(name[0])]
     else:
         hosts = await _resolved(address) or ([address.host] if bound and address.host else [])
@@ -83,7 +84,7 @@ async def check_place(
 
 
 async def _resolved(address: Address) -> list[str]:
-    """Return the numeric hosts of an address; none if it has no host, or one that does not resolve."""
+    """Return the numeric hosts of an address; none if it has no host or the host does not resolve."""
     if address.port is None:
         return []
     with suppress(ValueError):
@@ -97,7 +98,7 @@ async def _resolved(address: Address) -> list[str]:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address; a name that does not resolve is none."""
+    """Return whether a host is a loopback address; a name that is not numeric is not."""
     try:
         return sockets.is_loopback(host)
     except ValueError:

@@ -1,26 +1,25 @@
-"""The handshake: how two strangers on a byte stream become peers, without any input or output.
+"""The handshake that identifies and authenticates both sides of a byte stream, as a pure state machine.
 
-`stream` and `inproc` build one `Handshake` per side, pass it the messages that arrive and run the
-instructions that it returns. Time, sockets and random numbers stay with them: the nonce comes in as
-an argument.
+``stream`` and ``inproc`` build one ``Handshake`` per side, pass it the messages that arrive and execute the
+instructions that it returns. The callers handle time, sockets and random numbers; the nonce is an argument.
 
     dialler                                    listener
-      hello (who, versions, nonce)      ->
-                                        <-       hello (who, versions, nonce)
+      hello (identity, versions, nonce) ->
+                                        <-       hello (identity, versions, nonce)
       confirm (its proof of the token)  ->
                                         <-       welcome (its proof, the wire version)
 
-Either side may answer with a refusal instead, which carries the reason, so that both ends raise the
-same error with both names in it. The dialler proves itself first: a stranger who dials learns a
-listener's hello and nothing that is made from the token. When `connect` returns, the listener has
+Either side may answer with a refusal instead. A refusal carries the reason, so that both ends raise the
+same error with both names in it. The dialler proves itself first: an unauthenticated dialler learns a
+listener's hello and nothing that is derived from the token. When ``connect`` returns, the listener has
 accepted.
 
-A proof is HMAC-SHA256 with the token as key over the role and the bytes of both hellos, nonces
-included: it holds for this connection and these identities only, and cannot be sent back as the
-other side's. The token itself never travels. What follows the handshake is neither encrypted nor
-signed; that is TLS's to do (`tls`), which runs below all of this.
+A proof is HMAC-SHA256 with the token as key over the role and the bytes of both hellos, including the
+nonces. It is valid for this connection and these identities only, and cannot be replayed as the proof of
+the other side. The token itself is never sent. Traffic after the handshake is neither encrypted nor signed;
+that is the purpose of TLS (``tls``), which runs below this layer.
 
-Invariants: `receive` after the end raises; an illegal message fails the handshake, whatever it is.
+Invariants: ``receive`` raises after the end; an illegal message always fails the handshake.
 """
 
 from __future__ import annotations
@@ -38,26 +37,26 @@ from transports.errors import AuthenticationError, ProtocolError, TransportError
 from transports.hello import Hello, negotiate_version
 
 NONCE_SIZE = 32  # as long as the digest: no two connections ever share one
-# A hello is about 200 bytes and 255 wire versions at most 600 more; a stranger cannot make us hold
-# more than this.
+# A hello is about 200 bytes and 255 wire versions at most 600 more. An unauthenticated peer cannot make
+# this process hold more than this.
 MAX_MESSAGE = 8 * 2**10
-MAX_REASON = 2048  # two names of 512 characters and the words around them
+MAX_REASON = 2048  # two names of 512 characters and the text around them
 
 
 class Role(Enum):
-    """Which side of the connection this is."""
+    """The role of one side of a connection."""
 
     DIALLER = "dialler"
     LISTENER = "listener"
 
     @property
     def other(self) -> Role:
-        """Return the side at the other end."""
+        """The role of the other side."""
         return Role.LISTENER if self is Role.DIALLER else Role.DIALLER
 
 
 class State(Enum):
-    """How far the handshake is."""
+    """The progress of the handshake."""
 
     NEW = "new"
     AWAITING_HELLO = "awaiting hello"
@@ -69,14 +68,14 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send this as the header of a handshake frame."""
+    """Instruction to send this as the header of a handshake frame."""
 
     header: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Establish:
-    """The peer is accepted: frames of this version may follow."""
+    """Instruction that accepts the peer; frames of this version may follow."""
 
     peer: Hello
     wire_version: int
@@ -84,7 +83,7 @@ class Establish:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Send nothing more, hang up, and raise this."""
+    """Instruction to send nothing more, hang up, and raise this error."""
 
     error: TransportError
 
@@ -92,8 +91,8 @@ class Fail:
 Instruction: TypeAlias = Send | Establish | Fail
 Message: TypeAlias = dict[object, object]
 
-# How an error travels in a refusal. Only the class and its words do: no code of the peer's choosing
-# is run.
+# How an error travels in a refusal: only as its class and its message, so that a peer cannot make us run
+# code.
 _CODES: dict[str, type[TransportError]] = {
     "wrong_peer": WrongPeer,
     "authentication": AuthenticationError,
@@ -102,7 +101,7 @@ _CODES: dict[str, type[TransportError]] = {
 
 
 class Handshake:
-    """One side of one handshake: messages in, instructions out."""
+    """One side of one handshake: receives messages and returns instructions."""
 
     def __init__(
         self,
@@ -118,10 +117,10 @@ class Handshake:
         """Make a side that has neither sent nor received anything.
 
         Args:
-            role: Which side it is.
-            hello: Who it is.
-            nonce: `NONCE_SIZE` random bytes, used for this connection alone.
-            token: The secret that both sides must have, or None to do without on both.
+            role: The role of this side.
+            hello: The identity of this side.
+            nonce: ``NONCE_SIZE`` random bytes, used for this connection alone.
+            token: The secret that both sides must have, or None if neither has one.
             expect_task: The task that the peer must be, or None for any.
             expect_cluster: The cluster that the peer must belong to, or None for any.
             address: The peer's address, for error messages.
@@ -140,18 +139,18 @@ class Handshake:
         self._expect_task = expect_task
         self._expect_cluster = expect_cluster
         self._address = address
-        self._hellos: dict[Role, bytes] = {}  # as they travelled: what the proofs are made over
+        self._hellos: dict[Role, bytes] = {}  # as sent and received: input of the proofs
         self._peer: Hello | None = None
         self._wire_version = 0
 
     def start(self) -> list[Instruction]:
-        """Begin: the dialler speaks first.
+        """Start the handshake; the dialler sends first.
 
         Returns:
-            The hello to be sent, or nothing for a listener.
+            The hello to send, or nothing for a listener.
 
         Raises:
-            RuntimeError: It was begun before.
+            RuntimeError: The handshake was started before.
         """
         if self.role is Role.LISTENER:
             return []
@@ -161,16 +160,16 @@ class Handshake:
         return [self._own_hello()]
 
     def receive(self, header: bytes) -> list[Instruction]:
-        """Take the header of one handshake frame and say what to do.
+        """Process the header of one handshake frame and return the instructions that follow from it.
 
         Args:
-            header: The bytes as they came.
+            header: The bytes as received.
 
         Returns:
-            What to do, in order. The last one of a handshake is `Establish` or `Fail`.
+            The instructions in order. The last one of a handshake is ``Establish`` or ``Fail``.
 
         Raises:
-            RuntimeError: The handshake has ended, or not begun.
+            RuntimeError: The handshake has ended, or has not started.
         """
         if self.state in (State.NEW, State.ESTABLISHED, State.FAILED):
             raise RuntimeError(f"no message is awaited in a handshake that is {self.state.value}")
@@ -190,7 +189,7 @@ class Handshake:
             return [refusal(error), *self._fail(error)]
 
     def _own_hello(self) -> Send:
-        """Make our hello and keep its bytes for the proofs."""
+        """Return the local hello, keeping its bytes for the proofs."""
         message = self._hello.to_wire() | {
             "type": "hello",
             "nonce": self._nonce,
@@ -200,7 +199,7 @@ class Handshake:
         return Send(header)
 
     def _on_hello(self, message: Message, header: bytes) -> list[Instruction]:
-        """Check who the peer is; answer with our proof as dialler, with our hello as listener."""
+        """Check the peer's identity; a dialler answers with a proof, a listener with its hello."""
         self._hellos[self.role.other] = header
         self._peer = peer = Hello.from_wire(message)
         nonce = message.get("nonce")
@@ -227,7 +226,7 @@ class Handshake:
         return [Send(msgpack.packb(welcome)), self._establish()]
 
     def _on_welcome(self, message: Message, header: bytes) -> list[Instruction]:
-        """Check the listener's proof, and that it took the wire version we did."""
+        """Check the listener's proof and its choice of the wire version."""
         self._check_proof(message)
         if message.get("wire_version") != self._wire_version:
             raise ProtocolError(
@@ -237,19 +236,19 @@ class Handshake:
         return [self._establish()]
 
     def _establish(self) -> Establish:
-        """End well."""
+        """Mark the handshake as established."""
         assert self._peer is not None  # no state that leads here is reached without a hello
         self.state = State.ESTABLISHED
         return Establish(self._peer, self._wire_version)
 
     def _fail(self, error: TransportError) -> list[Instruction]:
-        """End badly."""
+        """Mark the handshake as failed."""
         self.state = State.FAILED
         error.address = self._address
         return [Fail(error)]
 
     def _check_authenticates(self, theirs: object) -> None:
-        """Refuse a peer that has a token where we have none, or the reverse."""
+        """Refuse a peer if exactly one of both sides has a token."""
         if not isinstance(theirs, bool):
             raise ProtocolError("the peer's hello does not say whether it authenticates")
         if theirs != (self._token is not None):
@@ -262,7 +261,7 @@ class Handshake:
             )
 
     def _check_cluster(self, peer: Hello) -> None:
-        """Check the cluster: the dialler what it expects, the listener its own."""
+        """Check the cluster: the dialler against what it expects, the listener against its own."""
         if self.role is Role.DIALLER:
             expected = self._expect_cluster
         else:
@@ -282,7 +281,11 @@ class Handshake:
             )
 
     def _check_versions(self, peer: Hello) -> int:
-        """Agree on a wire version."""
+        """Return the wire version to use.
+
+        Raises:
+            WrongPeer: There is no common version.
+        """
         version = negotiate_version(self._hello.wire_versions, peer.wire_versions)
         if version is None:
             raise WrongPeer(
@@ -293,7 +296,7 @@ class Handshake:
         return version
 
     def _proof(self, of: Role) -> bytes | None:
-        """Compute what the given side has to send to show that it has the token."""
+        """Compute the proof that the given side has to send to show that it has the token."""
         if self._token is None:
             return None
         hellos = (hashlib.sha256(self._hellos[role]).digest() for role in Role)
@@ -301,7 +304,7 @@ class Handshake:
         return hmac.digest(self._token.encode(), transcript, "sha256")
 
     def _check_proof(self, message: Message) -> None:
-        """Check the other side's proof, in a time that does not depend on where it differs."""
+        """Check the other side's proof in constant time."""
         expected, found = self._proof(self.role.other), message.get("proof")
         if expected is None and found is None:
             return
@@ -316,19 +319,20 @@ class Handshake:
             )
 
     def _refused_by_peer(self, message: Message) -> TransportError:
-        """Turn a refusal into the error that the peer raised as well."""
+        """Convert a refusal into the error that the peer raised as well."""
         kind = _CODES.get(str(message.get("code")), ProtocolError)
         reason = str(message.get("reason"))[:MAX_REASON]
         printable = "".join(c if c.isprintable() else "?" for c in reason)
         return kind(f"refused by the {self.role.other.value}: {printable}")
 
     def _side(self, role: Role) -> str:
-        """Return a side for a message: its role, and its task as far as it is known."""
+        """Describe a side for a message: its role, and its task if that is available."""
         hello = self._hello if role is self.role else self._peer
         return f"the {role.value} {hello.task}" if hello is not None else f"the {role.value}"
 
 
-# What may arrive when. Everything else but a refusal, which may arrive at any time, is an error.
+# The legal messages per role and state. Everything else is an error, except a refusal, which may arrive at
+# any time.
 _STEPS: dict[
     tuple[Role, State, object], Callable[[Handshake, Message, bytes], list[Instruction]]
 ] = {
@@ -340,20 +344,20 @@ _STEPS: dict[
 
 
 def check_token(token: str | None) -> None:
-    """Refuse an empty token, which is a forgotten setting and not a secret.
+    """Reject an empty token, which is a forgotten setting and not a secret.
 
     Args:
-        token: A secret, or None to do without.
+        token: A secret, or None for no authentication.
 
     Raises:
-        ValueError: It is empty.
+        ValueError: The token is empty.
     """
     if token is not None and not token:
         raise ValueError("the token is empty; give a secret, or None to do without authentication")
 
 
 def refusal(error: TransportError) -> Send:
-    """Return what tells the peer why it is not welcome."""
+    """Return the message that reports to the peer why it is refused."""
     code = next(code for code, kind in _CODES.items() if isinstance(error, kind))
     reason = str(error)[:MAX_REASON]
     return Send(msgpack.packb({"type": "refusal", "code": code, "reason": reason}))
@@ -363,7 +367,7 @@ def _decode(header: bytes) -> Message:
     """Decode a message, which must be a map.
 
     Raises:
-        ProtocolError: It is not.
+        ProtocolError: The header is not msgpack, or not a map.
     """
     try:
         message = msgpack.unpackb(header)

@@ -1,9 +1,9 @@
-"""Who a peer is: the message that both sides of every connection introduce themselves with.
+"""The hello: the message by which both sides of every connection identify themselves.
 
-Callers fill in a `Hello` for their own side and find the other side's on the connection.
-`handshake` exchanges them; this file knows only the value and its wire form, and imports `errors`
-and `frame`. A `Hello` that exists is valid: one built here from wrong values raises ValueError,
-one received raises ProtocolError.
+Callers create a ``Hello`` for their own side and find the other side's on the connection. ``handshake``
+exchanges them; this file defines only the value and its wire form, and imports ``errors`` and ``frame``.
+Every existing ``Hello`` is valid: constructing one from wrong values raises ValueError, receiving one
+raises ProtocolError.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ MAX_VERSION = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """What one side says of itself.
+    """The identity of one side of a connection.
 
     Attributes:
-        cluster_id: The cluster it belongs to; "" for a client that does not know yet.
-        task: Its task, such as "/job:worker/replica:0/task:0", or "client".
+        cluster_id: The cluster of the side; "" for a client that has not learned it yet.
+        task: The task of the side, such as "/job:worker/replica:0/task:0", or "client".
         incarnation: 64 bits that differ each time the task is started.
-        pid: Its process id.
-        pulse: Where those at the other end can see whether the process lives when nothing comes from
-            it; "" if nowhere. Of no meaning here.
-        wire_versions: The frame layouts it speaks; the highest that both speak is taken.
+        pid: The process id.
+        pulse: Where the other end can check whether the process is alive when nothing arrives from it; ""
+            if nowhere. This package does not interpret it.
+        wire_versions: The frame layouts that the side supports; the highest common one is used.
     """
 
     cluster_id: str
@@ -48,7 +48,7 @@ class Hello:
         """Check types and ranges.
 
         Raises:
-            ValueError: A field does not hold what it must; the message names it.
+            ValueError: A field has an invalid value; the message names the field.
         """
         _check_name("cluster_id", self.cluster_id)
         _check_name("task", self.task)
@@ -74,7 +74,7 @@ class Hello:
 
     @classmethod
     def from_wire(cls, message: Mapping[Any, object]) -> Hello:
-        """Build the peer's hello from what it sent; fields that only newer peers know are ignored.
+        """Build the peer's hello from a received map, ignoring fields that only newer peers have.
 
         Args:
             message: The decoded map.
@@ -83,7 +83,7 @@ class Hello:
             The checked value.
 
         Raises:
-            ProtocolError: A field is missing or does not hold what it must.
+            ProtocolError: A field is missing or has an invalid value.
         """
         missing = [field.name for field in fields(cls) if field.name not in message]
         if missing:
@@ -98,12 +98,12 @@ class Hello:
 
 
 def negotiate_version(ours: tuple[int, ...], theirs: tuple[int, ...]) -> int | None:
-    """Return the highest wire version that both speak, or None where there is none."""
+    """Return the highest wire version that both sides support, or None where there is none."""
     return max(set(ours) & set(theirs), default=None)
 
 
 def _check_name(field: str, value: object) -> None:
-    """Check a name that will be shown to people."""
+    """Check a name that will be displayed."""
     if not isinstance(value, str) or len(value) > MAX_NAME or not (value.isprintable()):
         raise ValueError(
             f"{field} is {value!r:.80}, a printable string of up to {MAX_NAME} characters is wanted"
@@ -111,6 +111,6 @@ def _check_name(field: str, value: object) -> None:
 
 
 def _check_range(field: str, value: object, low: int, high: int) -> None:
-    """Check a number; bool is an int to Python and not to us."""
+    """Check a number; a bool is rejected although Python counts it as an int."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise ValueError(f"{field} is {value!r:.80}, a number from {low} to {high} is wanted")

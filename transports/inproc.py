@@ -1,17 +1,16 @@
 """Connections within one process and one event loop: frames pass as objects, nothing is encoded.
 
-`registry` reaches it by `inproc://name`; tests and clusters in one process use it in place of
-sockets. It imports the rooms that `stream` imports, and keeps the same promises, the handshake
-included, which runs here without waiting.
+``registry`` uses the module for ``inproc://name``. Tests and clusters in one process use it instead of
+sockets. It gives the same guarantees as ``stream``, including the handshake, which completes here without
+waiting.
 
-A connection is two ends, each with a deque of the frames that the other has written. The theory of
-its limits is that of a socket: a deque has a high-water mark, `write` may overshoot it by what was
-written before `drain`, and `drain` waits until the other end has taken enough. Sizes are counted as
-the frames would have on the wire, so that the same program waits at the same places over every
-transport.
+A connection is two ends, each with a deque of the frames that the other end has written. Its limits behave
+like those of a socket: a deque has a high-water mark, ``write`` may exceed it by what was written before
+``drain``, and ``drain`` waits until the other end has received enough. Sizes are counted as on the wire, so
+that a program waits at the same places over every transport.
 
-Invariant: a frame is in exactly one deque from `write` to `recv`; wakers only wake, they carry no
-frame.
+Invariant: a frame is in exactly one deque from ``write`` to ``recv``. The futures only wake waiters; they
+carry no frame.
 """
 
 from __future__ import annotations
@@ -38,20 +37,20 @@ from transports.hello import Hello
 from transports.listener import Listener, OnConnection, logger
 from transports.security import SecurityConfig
 
-# Besides bytes, frames are counted: an empty one is 12 bytes on the wire and 200 as an object.
+# Frames are counted as well as bytes: an empty one is 12 bytes on the wire and 200 as an object.
 HIGH_WATER_FRAMES = 4096
 LOW_WATER_FRAMES = HIGH_WATER_FRAMES // 4
 
-# Which listener has which name. Names are the process's, as ports are the machine's; a listener
-# whose loop was closed over its head counts as gone.
+# The listeners by name. Names are local to the process, as ports are to the machine. A listener whose event
+# loop is closed counts as gone.
 _listeners: dict[str, InprocListener] = {}
 
 
 class InprocConnection(Connection):
-    """One end of a pair; `pair` makes both."""
+    """One end of a pair; ``pair`` makes both."""
 
     def __init__(self, address: str, peer: Hello, wire_version: int) -> None:
-        """Make an end whose other end is not known yet."""
+        """Make an end that is not yet linked to its other end."""
         self.local_address = address
         self.peer_address = address
         self.peer = peer
@@ -77,11 +76,11 @@ class InprocConnection(Connection):
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended; not while frames wait that the peer wrote before its end."""
+        """Whether the connection has ended; False while frames that the peer wrote before are unread."""
         return self._closed_by_us is not None and not self._incoming
 
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
-        """Queue a frame at the other end; none passes another, for none takes any time."""
+        """Queue a frame at the other end; bulk frames are not overtaken, because none takes any time."""
         if self._closed_by_us is not None:
             raise self._end(by_us=self._closed_by_us)
         size = measure_frame(frame)
@@ -91,21 +90,21 @@ class InprocConnection(Connection):
 
     @property
     def unsent(self) -> int:
-        """How many bytes the other end has to take."""
+        """The number of bytes that the other end has not received."""
         return self._other._incoming_bytes
 
     @property
     def ahead(self) -> int:
-        """As many as are unsent: nothing passes anything."""
+        """The number of unsent bytes, because no frame overtakes another."""
         return self.unsent
 
     @property
     def congested(self) -> bool:
-        """Whether the other end has more to take than the high-water mark, in bytes or frames."""
+        """Whether the other end's queue exceeds the high-water mark, in bytes or frames."""
         return self._other._is_above(HIGH_WATER, HIGH_WATER_FRAMES)
 
     async def drain(self, above: int = HIGH_WATER) -> None:
-        """Wait while the other end has more to take than the high-water mark, or another one."""
+        """Wait while the other end's queue exceeds a mark, the high-water mark by default."""
         other = self._other
         if self._closed_by_us is None and other._is_above(above, HIGH_WATER_FRAMES):
             drainer = asyncio.get_running_loop().create_future()
@@ -140,11 +139,11 @@ class InprocConnection(Connection):
         return frame
 
     async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
-        """Close both ends; what was written is in the other's deque already."""
+        """Close both ends; frames already written are in the other end's deque."""
         self.abort()
 
     def abort(self) -> None:
-        """Close both ends; the other one may still take what it has."""
+        """Close both ends; the other end can still receive the frames in its deque."""
         if self.closed:
             return
         self._incoming.clear()
@@ -154,7 +153,7 @@ class InprocConnection(Connection):
             self._other._ended(by_us=False)
 
     def statistics(self) -> ConnectionStatistics:
-        """Return the counters as they are now."""
+        """Return the current counters."""
         return ConnectionStatistics(
             frames_sent=self._frames_sent,
             frames_received=self._frames_received,
@@ -164,7 +163,7 @@ class InprocConnection(Connection):
         )
 
     def _take(self, frame: Frame, size: int) -> None:
-        """Accept a frame that the other end writes."""
+        """Accept a frame that the other end wrote."""
         self._incoming.append((frame, size))
         self._incoming_bytes += size
         self._frames_received += 1
@@ -172,38 +171,38 @@ class InprocConnection(Connection):
         self._wake_receiver()
 
     def _is_above(self, size: int, frames: int) -> bool:
-        """Say whether more waits here than that."""
+        """Return whether the deque exceeds these numbers of bytes or frames."""
         return self._incoming_bytes > size or len(self._incoming) > frames
 
     def _ended(self, *, by_us: bool) -> None:
-        """Note the end and wake everybody who waits here, or for room at the other end."""
+        """Record the end, and wake every waiter of this end and every drainer of the other end."""
         self._closed_by_us = by_us
         self._wake_receiver()
         self._wake_drainers()
         self._other._wake_drainers()
 
     def _wake_receiver(self) -> None:
-        """Let a pending recv() look again."""
+        """Make a pending recv() check its condition again."""
         if self._receiver is not None and not self._receiver.done():
             self._receiver.set_result(None)
 
     def _wake_drainers(self) -> None:
-        """Let those who wait for room here look again."""
+        """Make drainers of this deque check their condition again."""
         for drainer in self._drainers:
             if not drainer.done():
                 drainer.set_result(None)
 
 
 class InprocListener(Listener):
-    """A name in this process."""
+    """A listener under a name in this process."""
 
     def __init__(
         self, address: Address, hello: Hello, on_connection: OnConnection, token: str | None
     ) -> None:
-        """Take the name.
+        """Register the name.
 
         Raises:
-            BindError: Another listener has it.
+            BindError: Another listener has the name.
         """
         super().__init__(str(address), on_connection)
         self._name = address.name
@@ -220,15 +219,15 @@ class InprocListener(Listener):
         _listeners[self._name] = self
 
     async def _stop_accepting(self) -> None:
-        """Give the name back."""
+        """Release the name."""
         if _listeners.get(self._name) is self:
             del _listeners[self._name]
 
     def accept(self, dialler: Handshake, hello: Hello) -> InprocConnection:
-        """Shake hands with a dialler, start serving it, and return its end.
+        """Shake hands with a dialler, start serving the connection, and return the dialler's end.
 
         Raises:
-            WrongPeer: One side is not who the other expects.
+            WrongPeer: One side is not the one that the other expects.
             AuthenticationError: The tokens differ.
         """
         listener = Handshake(
@@ -251,7 +250,7 @@ class InprocListener(Listener):
 
 
 class InprocTransport:
-    """Carries `inproc://name`."""
+    """The transport for ``inproc://name``."""
 
     async def connect(
         self,
@@ -264,7 +263,7 @@ class InprocTransport:
         token: str | None,
         security: SecurityConfig | None = None,
     ) -> Connection:
-        """Connect to a listener of this loop; see `transports.connect`."""
+        """Connect to a listener of this event loop; see ``transports.connect``."""
         listener = _listeners.get(address.name)
         if listener is None or listener._loop.is_closed():
             raise ConnectError(
@@ -299,7 +298,7 @@ class InprocTransport:
         sock: socket.socket | None,
         security: SecurityConfig | None = None,
     ) -> Listener:
-        """Listen under a name; see `transports.listen`."""
+        """Listen under a name; see ``transports.listen``."""
         if sock is not None:
             raise ValueError(f"{address} takes no socket; it has none")
         return InprocListener(address, hello, on_connection, token)
@@ -309,11 +308,11 @@ def shake_hands(dialler: Handshake, listener: Handshake) -> dict[Role, Establish
     """Run two handshakes against each other until both have ended.
 
     Args:
-        dialler: The side that speaks first.
+        dialler: The side that sends first.
         listener: The other side.
 
     Returns:
-        How each side ended.
+        The final instruction of each side.
     """
     sides = {Role.DIALLER: dialler, Role.LISTENER: listener}
     ends: dict[Role, Establish | Fail] = {}

@@ -1,11 +1,11 @@
 """The part of a listener that all transports share: the children that serve its connections.
 
-`stream` and `inproc` derive from `Listener` and say how accepting stops; callers see it as what
-`listen` returns. It imports `connection` and `errors`.
+``stream`` and ``inproc`` derive from ``Listener`` and implement how accepting stops. Callers receive a
+``Listener`` from ``listen``. The module imports ``connection`` and ``errors``.
 
-Invariants. Every child is in `_children` from its creation to its end, and `aclose` awaits them
-all. A handler's exception is logged here and goes no further; that its own connection has ended is
-no failure. A connection whose handler has ended is closed.
+Invariants. Every child is in ``_children`` from its creation to its end, and ``aclose`` awaits all of them.
+An exception of a handler is logged here and propagates no further; an exception because the handler's own
+connection has ended is not a failure. A connection is closed when its handler has ended.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ OnConnection: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 
 class Listener(ABC):
-    """A place where peers can connect, and the owner of what serves them.
+    """An address where peers can connect, and the owner of the children that serve them.
 
     Attributes:
-        address: Where to dial; the port is the real one.
-        near: Whether only this machine can reach it; `listen` finds out.
+        address: The address to dial; the port is the actual one.
+        near: Whether only this machine can reach the listener; set by ``listen``.
     """
 
     near = False
@@ -39,8 +39,8 @@ class Listener(ABC):
         """Make a listener that has no children yet.
 
         Args:
-            address: Where to dial.
-            on_connection: Serves one connection, which is closed when it returns.
+            address: The address to dial.
+            on_connection: Serves one connection, which is closed when the handler returns.
         """
         self.address = address
         self._on_connection = on_connection
@@ -50,19 +50,19 @@ class Listener(ABC):
 
     @abstractmethod
     async def _stop_accepting(self) -> None:
-        """Give up the address; called once."""
+        """Stop accepting and release the address; called once."""
 
     async def aclose(self, *, connections: bool = True, grace: float = CLOSE_GRACE) -> None:
         """Stop listening, close the connections and wait for their handlers.
 
-        May be called again. A handler may call it: its own connection is left to it. Cancelling it
-        aborts what it would have closed.
+        The method may be called repeatedly. A handler may call it; the connection of that handler is then
+        not closed. Cancelling the call aborts the connections that it would have closed.
 
         Args:
-            connections: False leaves live connections and their handlers as they are; a later call
-                may close them.
-            grace: Seconds that connections have to let bytes out, and then as many for handlers to
-                end; who has not ended by then is cancelled.
+            connections: False leaves open connections and their handlers as they are; a later call may
+                close them.
+            grace: Seconds that connections have to send queued bytes, and then as many for handlers to end.
+                Handlers that have not ended by then are cancelled.
         """
         own = asyncio.current_task()
         try:
@@ -77,9 +77,9 @@ class Listener(ABC):
             raise
 
     async def _close_children(self, grace: float, children: set[asyncio.Task[None]]) -> None:
-        """Close the connections of these children and wait for them, with force if need be."""
+        """Close the connections of these children and wait for them; cancel those that are late."""
         for child in children - self._connections.keys():
-            child.cancel()  # still shaking hands
+            child.cancel()  # still in the handshake
         async with asyncio.TaskGroup() as group:
             for child in children & self._connections.keys():
                 closing = self._connections[child].aclose(grace=grace)
@@ -93,7 +93,7 @@ class Listener(ABC):
             )
 
     def _cut_off(self, child: asyncio.Task[None]) -> None:
-        """End a child without ceremony."""
+        """Abort the connection of a child and cancel the child."""
         if child in self._connections:
             self._connections[child].abort()
         child.cancel()
@@ -104,10 +104,10 @@ class Listener(ABC):
         """Start a child that this listener owns, and return it.
 
         Args:
-            work: What it does.
-            name: For whoever looks at the loop's tasks.
-            abandon: Called when it has ended, however it did: a child that is cancelled before its
-                first step never gets to close what it was given.
+            work: The coroutine that the child runs.
+            name: The name of the asyncio task, for debugging.
+            abandon: Called when the child has ended, for whatever reason: a child that is cancelled before
+                its first step never closes the resources passed to it.
         """
         child = asyncio.get_running_loop().create_task(work, name=name)
         self._children.add(child)
@@ -116,7 +116,7 @@ class Listener(ABC):
         return child
 
     async def _serve(self, connection: Connection) -> None:
-        """Run the handler over a connection; called by a child of ours."""
+        """Run the handler for a connection; called by a child of this listener."""
         child = asyncio.current_task()
         assert child is not None  # _own_child made it
         self._connections[child] = connection
@@ -150,11 +150,11 @@ class Listener(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close it and its connections."""
+        """Close the listener and its connections."""
         await self.aclose()
 
     def __repr__(self) -> str:
-        """Return where it is and how much it holds."""
+        """Return the address, the state and the number of connections."""
         state = "closed" if self._closed else "open"
         return (
             f"<{type(self).__name__} {state} {self.address}, {len(self._connections)} connections>"
@@ -162,7 +162,7 @@ class Listener(ABC):
 
 
 def _is_the_end_of_connections(error: Exception) -> bool:
-    """Say whether a handler ended as one that receives for ever does, in a task group or not."""
+    """Return whether a handler ended only because its connection did, in a task group or not."""
     if isinstance(error, ExceptionGroup):
         return error.split(ConnectionClosed)[1] is None
     return isinstance(error, ConnectionClosed)
@@ -171,7 +171,7 @@ def _is_the_end_of_connections(error: Exception) -> bool:
 async def _wait_for(
     children: Iterable[asyncio.Task[None]], seconds: float
 ) -> set[asyncio.Task[None]]:
-    """Wait for children to end; return those that have not."""
+    """Wait for children to end, and return those that have not."""
     left = {child for child in children if not child.done()}
     if not left:
         return left

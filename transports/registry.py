@@ -1,11 +1,10 @@
-"""Which transport carries which address scheme, and the two calls that everybody uses: `connect`
-and `listen`.
+"""The registry of transports by address scheme, and the entry points ``connect`` and ``listen``.
 
-Callers name an address and never a transport. `transports/__init__` registers the built-in schemes;
-a project that has another lane registers its own. Imports `address`, `connection`, `listener`,
-`hello`, `handshake` and `guard`.
+Callers give an address and never a transport. ``transports/__init__`` registers the built-in schemes; a
+project with a transport of its own registers it here. The module imports ``address``, ``connection``,
+``listener``, ``hello``, ``handshake`` and ``guard``.
 
-Invariant: one scheme, one transport; replacing one has to be asked for.
+Invariant: each scheme has one transport, which is replaced only on explicit request.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from transports.security import SecurityConfig
 
 
 class Transport(Protocol):
-    """What carries connections of a scheme; arguments are those of `connect` and `listen`.
+    """A transport for one scheme; the arguments of its methods are those of ``connect`` and ``listen``.
 
-    Two attributes say what a listener of it knows of who dials; each counts as False where it is
-    absent. Where neither holds, `listen` demands a token for every address with a port.
+    Two optional attributes describe how a listener of the transport identifies diallers; an absent one
+    counts as False. Where neither holds, ``listen`` demands a token for every address with a port.
 
-        authenticates: Peers prove who they are without a token, as by the certificates of TLS.
-        checks_user: Without a token it refuses the other users of this machine, at both ends; what
-            derives from `TcpTransport` does.
+        authenticates: Peers prove their identity without a token, for example by TLS certificates.
+        checks_user: Without a token, both ends refuse other users of this machine. ``TcpTransport`` and the
+            classes derived from it do.
     """
 
     async def connect(
@@ -44,7 +43,7 @@ class Transport(Protocol):
         token: str | None,
         security: SecurityConfig | None,
     ) -> Connection:
-        """Make one attempt to connect and shake hands, in `connect_timeout` seconds."""
+        """Make one attempt to connect and shake hands within ``connect_timeout`` seconds."""
 
     async def listen(
         self,
@@ -57,22 +56,22 @@ class Transport(Protocol):
         sock: socket.socket | None,
         security: SecurityConfig | None,
     ) -> Listener:
-        """Bind and serve."""
+        """Bind the address and serve connections."""
 
 
 _transports: dict[str, Transport] = {}
 
 
 def register_transport(scheme: str, transport: Transport, *, replace: bool = False) -> None:
-    """Say which transport carries a scheme.
+    """Register the transport of a scheme.
 
     Args:
         scheme: Lower case, without "://".
-        transport: Carries it from now on; listeners that stand are not touched.
-        replace: True to take the place of another transport.
+        transport: Carries the scheme from now on; existing listeners are not affected.
+        replace: Whether a registered transport may be replaced.
 
     Raises:
-        ValueError: The scheme is malformed, or has a transport and `replace` is False.
+        ValueError: The scheme is malformed, or has a transport and ``replace`` is False.
     """
     check_scheme(scheme)
     if scheme in _transports and not replace:
@@ -98,29 +97,29 @@ async def connect(
     token: str | None = None,
     security: SecurityConfig | None = None,
 ) -> Connection:
-    """Connect to a listener and shake hands; one attempt, no retry.
+    """Connect to a listener and shake hands, in one attempt without retry.
 
-    When it returns, the listener has accepted us. Cancelling it leaves nothing open.
+    When the call returns, the listener has accepted the connection. Cancelling it leaves nothing open.
 
     Args:
-        address: Where the listener is, such as `tcp://127.0.0.1:7000`.
-        hello: Who we are.
-        timeout: Seconds for everything together.
+        address: The address of the listener, such as ``tcp://127.0.0.1:7000``.
+        hello: The identity of this side.
+        timeout: Seconds for the whole call.
         expect_task: The task that must answer, or None for any.
-        expect_cluster: The cluster that whoever answers must belong to, or None for any.
-        token: The secret that both sides must have, or None where the listener asks for none.
-        security: Our CA, certificate and key, for `tls://`; other schemes do not look at it.
+        expect_cluster: The cluster that the listener must belong to, or None for any.
+        token: The secret that both sides must have, or None where the listener demands none.
+        security: CA, certificate and key of this side, for ``tls://``; other schemes ignore it.
 
     Returns:
-        The connection, the caller's to close.
+        The connection, which the caller must close.
 
     Raises:
-        ConnectError: Nobody answered, or not in time; `phase` says whether to the connect or to the
-            hello; "security" where our own TLS files do not do.
-        WrongPeer: Somebody else answered, or the listener does not want us.
+        ConnectError: There was no answer, or none in time. ``phase`` names the phase that failed: the
+            connect or the hello, or "security" where our own TLS files are unusable.
+        WrongPeer: Another task or cluster answered, or the listener refused this side.
         AuthenticationError: The tokens differ, or one side does not accept the other's certificate.
-        ProtocolError: What answered does not speak this protocol.
-        ValueError: The address is malformed, its scheme not registered, or the token empty.
+        ProtocolError: The other end does not speak this protocol.
+        ValueError: The address is malformed, its scheme is not registered, or the token is empty.
     """
     check_token(token)
     parsed = parse_address(address)
@@ -145,28 +144,28 @@ async def listen(
     sock: socket.socket | None = None,
     security: SecurityConfig | None = None,
 ) -> Listener:
-    """Listen at an address and serve every peer that shakes hands.
+    """Listen at an address and serve every peer that completes the handshake.
 
     Args:
-        address: Where to listen; tcp port 0 takes any free one, `Listener.address` says which.
-        hello: Who we are. A dialler of another cluster is refused unless it says that it knows
-            none.
-        on_connection: Serves one connection, as a child of the listener; the connection is closed
-            when it returns. Its exceptions are logged by the logger "transports".
-        token: The secret that every dialler must have, or None to ask for none; without one only
-            this machine's own addresses can be listened on, for its own user alone, except by
-            `tls://`. See `guard`.
-        handshake_timeout: Seconds after which a stranger who has not shaken hands is dropped.
-        sock: A bound socket to take over in place of binding one; the listener closes it.
-        security: Our CA, certificate and key, for `tls://`; other schemes do not look at it.
+        address: Where to listen. The tcp port 0 takes any free one, which ``Listener.address`` reports.
+        hello: The identity of this side. A dialler of another cluster is refused unless its hello leaves
+            the cluster empty.
+        on_connection: Serves one connection as a child of the listener; the connection is closed when the
+            handler returns. Its exceptions are logged by the logger "transports".
+        token: The secret that every dialler must have, or None to demand none. Without a token only
+            addresses of this machine are allowed, for its own user alone, except with ``tls://``. See
+            ``guard``.
+        handshake_timeout: Seconds after which a dialler that has not completed the handshake is dropped.
+        sock: A bound socket to use instead of binding one; the listener closes it.
+        security: CA, certificate and key of this side, for ``tls://``; other schemes ignore it.
 
     Returns:
-        The listener, the caller's to close.
+        The listener, which the caller must close.
 
     Raises:
-        BindError: The address is taken or not ours, or must not be listened on without a token or
-            with one so short; or our TLS files do not do.
-        ValueError: The address is malformed, its scheme not registered, or the token empty.
+        BindError: The address is taken or not local; or it must not be listened on without a token, or with
+            one that is this short; or our TLS files are unusable.
+        ValueError: The address is malformed, its scheme is not registered, or the token is empty.
     """
     check_token(token)
     parsed = parse_address(address)
@@ -196,10 +195,10 @@ async def listen(
 
 
 def _transport(address: Address) -> Transport:
-    """Look up who carries an address.
+    """Return the transport that carries an address.
 
     Raises:
-        ValueError: Nobody does.
+        ValueError: No transport is registered for its scheme.
     """
     try:
         return _transports[address.scheme]

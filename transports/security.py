@@ -1,14 +1,13 @@
-"""Mutual TLS: the three files that it takes, the contexts made of them, and what its errors mean.
+"""Mutual TLS: its three files, the contexts made of them, and the translation of its errors.
 
-`SecurityConfig` is what callers pass to `connect` and `listen`; `tls` runs the contexts, and asks
-`tls_error` to say in words why a handshake failed. Imports `errors` only; the one input is the
-three files, which are read anew for each dialled connection, so that renewed ones count.
+Callers pass a ``SecurityConfig`` to ``connect`` and ``listen``; ``stream.tls_transport`` uses the contexts,
+and ``tls_error`` explains why a handshake failed. The module imports ``errors`` only. Its only input is the
+three files, which are read for each dialled connection, so that renewed files take effect.
 
-Both sides show a certificate and check the other's against one CA. The dialler checks as well that
-the certificate names the host that it dialled: where the CA is a whole company's, membership of it
-alone would let any of its machines stand for a worker. Which task of which cluster answers is the
-hello's to say, inside TLS; so one certificate may serve all machines of a cluster, as long as it
-names their hosts.
+Both sides present a certificate and verify the other's against one CA. The dialler also verifies that the
+certificate names the host that it dialled: with a company-wide CA, the CA alone would let any machine of
+the company impersonate a worker. The hello, inside TLS, identifies task and cluster. One certificate may
+therefore serve all machines of a cluster, as long as it names their hosts.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ VARIABLES = (CA_VARIABLE, CERTIFICATE_VARIABLE, KEY_VARIABLE)
 
 
 class SecurityFault(Exception):
-    """Our own files do not do; transports turn it into an error of theirs, with an address."""
+    """Our own TLS files are unusable; transports convert this into an error of theirs, with an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +34,9 @@ class SecurityConfig:
     """The three PEM files of mutual TLS; they are read when a connection or listener is made.
 
     Attributes:
-        ca_file: Certificates of the authorities that peers' certificates must be signed by.
-        certificate_file: Our certificate, and those between it and the CA if there are any.
-        key_file: The private key of our certificate, without a passphrase.
+        ca_file: Certificates of the authorities that must have signed the peer's certificate.
+        certificate_file: The certificate of this side, and any intermediate certificates.
+        key_file: The private key of the certificate, without a passphrase.
     """
 
     ca_file: str
@@ -45,11 +44,11 @@ class SecurityConfig:
     key_file: str
 
     def __post_init__(self) -> None:
-        """Take paths of any kind.
+        """Convert paths of any kind to strings.
 
         Raises:
-            ValueError: One of them is empty.
-            TypeError: One of them is no path.
+            ValueError: A path is empty.
+            TypeError: A value is not a path.
         """
         for field in fields(self):
             path = os.fspath(getattr(self, field.name))
@@ -63,17 +62,17 @@ class SecurityConfig:
     def from_environment(
         cls, environment: Mapping[str, str] | None = None
     ) -> SecurityConfig | None:
-        """Return what the environment says.
+        """Return the configuration given by environment variables.
 
         Args:
             environment: The variables; those of the process if left out.
 
         Returns:
-            The files that `ACTORSESSION_TLS_CA`, `ACTORSESSION_TLS_CERT` and `ACTORSESSION_TLS_KEY`
+            The files that ``ACTORSESSION_TLS_CA``, ``ACTORSESSION_TLS_CERT`` and ``ACTORSESSION_TLS_KEY``
             name, or None where none of the three is set.
 
         Raises:
-            ValueError: Some are set and some are not.
+            ValueError: Some of the variables are set and some are not.
         """
         known = os.environ if environment is None else environment
         paths = [known.get(name, "") for name in VARIABLES]
@@ -87,7 +86,7 @@ class SecurityConfig:
         return cls(ca_file=paths[0], certificate_file=paths[1], key_file=paths[2])
 
     def to_environment(self) -> dict[str, str]:
-        """Return the variables that tell another process of these files."""
+        """Return the environment variables that pass these files to another process."""
         paths = (self.ca_file, self.certificate_file, self.key_file)
         return dict(zip(VARIABLES, map(os.path.abspath, paths), strict=True))
 
@@ -97,13 +96,13 @@ def make_context(security: SecurityConfig | None, *, server_side: bool) -> ssl.S
 
     Args:
         security: The files, or None where the caller was given none.
-        server_side: Whether it is for accepting.
+        server_side: Whether the context is for accepting.
 
     Returns:
-        A context that speaks TLS 1.2 or newer, shows our certificate and demands the peer's.
+        A context for TLS 1.2 or newer that presents our certificate and requires the peer's.
 
     Raises:
-        SecurityFault: There are no files, or they do not do; the message names the file.
+        SecurityFault: There are no files, or they are unusable; the message names the file.
     """
     if security is None:
         raise SecurityFault(
@@ -114,17 +113,17 @@ def make_context(security: SecurityConfig | None, *, server_side: bool) -> ssl.S
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_REQUIRED
-    # A peer must not make us negotiate again and again, which costs us more than it.
+    # A peer must not make us renegotiate repeatedly, which costs us more than the peer.
     context.options |= ssl.OP_NO_RENEGOTIATION
     if server_side:
-        # Connections last: nobody resumes one, and tickets that nobody reads would reset a close.
+        # Connections are long-lived and never resumed, and unread session tickets would reset a close.
         context.num_tickets = 0
     _load(context, security)
     return context
 
 
 def _check_readable(security: SecurityConfig) -> None:
-    """Open each file: the ssl module would say that one is missing, and not which."""
+    """Open each file, because the ssl module reports a missing file without its name."""
     for field in fields(security):
         path = getattr(security, field.name)
         try:
@@ -167,11 +166,11 @@ class _PassphraseWanted(Exception):
 
 
 def _no_passphrase() -> str:
-    """Refuse what the ssl module would ask at the terminal."""
+    """Raise instead of letting the ssl module prompt at the terminal."""
     raise _PassphraseWanted
 
 
-# What OpenSSL says, by its name for it. The upper half are alerts: what the peer says of us.
+# OpenSSL's reasons by name. The upper half are alerts: the peer's judgement of our certificate.
 _REASONS: dict[str, str] = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer asks for a certificate and was shown none",
     "TLSV1_ALERT_UNKNOWN_CA": (
@@ -201,15 +200,15 @@ _MISMATCH: dict[str, str] = {
 
 
 def tls_error(error: ssl.SSLError, address: str) -> TransportError:
-    """Say what a failed TLS handshake means.
+    """Convert a failed TLS handshake into a transport error with an explanation.
 
     Args:
-        error: What the ssl module raised.
-        address: The peer's.
+        error: The error that the ssl module raised.
+        address: The peer's address.
 
     Returns:
-        AuthenticationError where a certificate was not good enough, ProtocolError where the bytes
-        were no TLS that we speak; its address is set.
+        AuthenticationError where a certificate was not accepted, ProtocolError where the bytes were not a
+        supported TLS; its address is set.
     """
     reason = error.reason or ""
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -222,7 +221,7 @@ def tls_error(error: ssl.SSLError, address: str) -> TransportError:
 
 
 def _verdict(error: ssl.SSLCertVerificationError) -> str:
-    """Return why a certificate was not accepted, and what to do where that is not plain."""
+    """Return why a certificate was not accepted, and a remedy where it is not obvious."""
     verdict = str(error.verify_message).rstrip(".")
     if "issuer" in verdict or "self-signed" in verdict or "self signed" in verdict:
         return f"no CA of ours has signed it ({verdict}); both sides need the same ca_file"

@@ -1,8 +1,8 @@
-"""The actor model: owners of state, the refs through which others talk to them, and deadlines.
+"""The actor model: actors, the refs by which they are called, and deadlines.
 
-An ``Actor`` owns its state alone and handles typed messages from a bounded mailbox; asking an idle one is a
-direct call. ``Children`` owns every asyncio task of the package. The room imports errors alone: actors of
-other processes are reached over the links of ``rpc``.
+An ``Actor`` is the only owner of its state and handles typed messages from a bounded mailbox; asking an
+idle actor is a direct call. ``Children`` owns every asyncio task of ``actorsession``. The package imports
+only errors and ``records``; actors of other processes are reached over the links of ``rpc``.
 """
 
 from __future__ import annotations

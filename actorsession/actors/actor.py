@@ -1,20 +1,18 @@
-"""Actors: owners of state that nobody else touches, taking typed messages one at a time.
+"""Actors: exclusive owners of state that handle typed messages one at a time.
 
-Owns ``Actor`` and the decorator ``handles``. Masters, workers, their sessions and executors derive
-from it; callers hold a ref and never the actor. It imports the other files of this room and the
-error classes.
+The module holds ``Actor`` and the decorator ``handles``. Masters, workers, their sessions and executors
+derive from ``Actor``; callers hold a ref and never the actor. The module imports the other modules of this
+package and the error classes.
 
-The theory. An actor lives on one event loop, so two of its handlers never run at the same moment;
-what has to be kept apart is only what stands on one stack. A message that finds the actor idle is
-handled at once, inside the call: a direct method call in price and order. One that comes while a
-handler of the actor is on the stack (it told itself something, or was called back) is queued until
-the loop is free again. A handler that returns a plain value is atomic. One that returns an
-awaitable goes on as a child, which interleaves with other messages at its awaits: state must be
-whole at each of them.
+An actor is bound to one event loop, so two of its handlers never run at the same moment; only reentrant
+calls on one stack have to be kept apart. A message that finds the actor idle is handled at once, inside the
+call, with the cost and order of a direct method call. A message that arrives while a handler of the actor
+is on the stack (the actor told itself something, or was called back) is queued for the next iteration of
+the event loop. A handler that returns a plain value is atomic. One that returns an awaitable continues as a
+child, which interleaves with other messages at its awaits: the state must be consistent at each of them.
 
-Invariants: a failing ask fails its caller and nobody else; a failing tell fails the actor, and the
-supervisor hears of it; once stopped, an actor takes no message, and everyone who waited has an
-answer.
+Invariants: a failing ask fails only its caller. A failing tell fails the actor, and the supervisor is
+notified. A stopped actor accepts no message, and all its waiters have received an answer.
 """
 
 from __future__ import annotations
@@ -51,10 +49,9 @@ _current_loop = asyncio.events._get_running_loop
 
 
 def handles(*message_classes: type[Any]) -> Callable[[H], H]:
-    """Declare that a method ``(self, message, call: CallContext)`` handles messages of these
-    classes.
+    """Declare that a method ``(self, message, call: CallContext)`` handles messages of these classes.
 
-    What it returns is the answer; if that is awaitable, what it yields is.
+    The return value of the method is the answer; if it is awaitable, its result is.
     """
 
     def mark(method: H) -> H:
@@ -66,15 +63,15 @@ def handles(*message_classes: type[Any]) -> Callable[[H], H]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorStatistics:
-    """How an actor fares.
+    """The state and counters of an actor.
 
     Attributes:
         asks: messages asked so far.
         tells: messages told so far.
         in_flight: messages that a child works on.
-        queued: messages accepted and not begun.
-        waiting: asks that wait for room in the mailbox.
-        stopped: why it was stopped, if it was.
+        queued: messages accepted and not started.
+        waiting: asks that wait for space in the mailbox.
+        stopped: why the actor was stopped, if it was.
     """
 
     asks: int
@@ -86,14 +83,14 @@ class ActorStatistics:
 
 
 class Actor:
-    """The base of all actors; a subclass declares its handlers with ``handles``.
+    """The base class of all actors; a subclass declares its handlers with ``handles``.
 
     Args:
-        name: unique among those that a reader of logs could confuse it with.
-        limit: how many messages may be in flight and queued. Over it an ask waits for room, a tell
-            is refused.
-        on_failure: called with the actor and the error when a tell has failed and the actor has
-            shut; who supervises still awaits ``stop``. Without it the error is logged.
+        name: unique among the names that could be confused with it in logs.
+        limit: how many messages may be in flight and queued. Over the limit an ask waits for space, and a
+            tell is refused.
+        on_failure: called with the actor and the error when a tell has failed and the actor has shut down;
+            the supervisor still awaits ``stop``. Without it the error is logged.
     """
 
     _handlers: ClassVar[Mapping[type[Any], Callable[[Any, Any, CallContext], Any]]] = {}
@@ -102,19 +99,19 @@ class Actor:
         self, name: str, *, limit: int = MAILBOX_LIMIT, on_failure: OnFailure | None = None
     ) -> None:
         self.name = name
-        # Where it lives: the loop it was made on, else the first that it is called from.
+        # The loop on which the actor was made, else the first on which it is called.
         self.loop = _current_loop()
         self.children = Children(f"actor {name!r}", self._child_failed)
         self._on_failure = on_failure
         self._mailbox: Mailbox[Delivery] = Mailbox(limit)
         self._in_flight: set[Delivery] = set()
         self._busy = False  # a handler is on the stack
-        self._pumping = False  # the loop will look at the queue
+        self._pumping = False  # a call of _pump is scheduled
         self._stopped: str | None = None
         self._asks = self._tells = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Collect the handlers, those of base classes included."""
+        """Collect the handlers, including those of base classes."""
         super().__init_subclass__(**kwargs)
         names: dict[type[Any], str] = {}
         for base in reversed(cls.__mro__):
@@ -132,11 +129,11 @@ class Actor:
 
     @property
     def ref(self) -> LocalRef:
-        """What others hold to talk to it."""
+        """A ref to this actor."""
         return LocalRef(self)
 
     def statistics(self) -> ActorStatistics:
-        """Return how it fares at this moment."""
+        """Return the current state and counters."""
         return ActorStatistics(
             asks=self._asks,
             tells=self._tells,
@@ -147,31 +144,30 @@ class Actor:
         )
 
     async def stop(self, reason: str = "stopped", grace: float = STOP_GRACE) -> None:
-        """Take no more messages, answer everyone who waits with ``AbortedError``, ends all
-        children.
+        """Accept no more messages, answer every waiter with ``AbortedError``, and end all children.
 
-        To be called on the actor's loop. May be called again, also by a handler, whose own child is
-        left to end and to answer by itself.
+        The method must be called on the actor's loop. It may be called again. It may also be called by a
+        handler; the child of that handler is left to end and to answer by itself.
 
         Args:
-            reason: told to those who waited; that of the first call counts.
-            grace: seconds that cancelled children have to end; the stubborn are logged.
+            reason: the reason in the errors of the waiters; that of the first call counts.
+            grace: seconds that cancelled children have to end; those that take longer are logged.
         """
         self._shut(reason)
         await self.children.stop(grace)
 
-    # -- what refs and links call, on the actor's loop -------------------------------------------
+    # -- called by refs and links, on the actor's loop -------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask; the core of ``Ref.ask``.
+        """Handle an ask; the implementation of ``Ref.ask``.
 
         Returns:
-            The answer, or a future of it if the handler goes on as a child or the message has to
-            wait. Cancelling the future cancels the handler.
+            The answer, or a future of it if the handler continues as a child or the message has to wait.
+            Cancelling the future cancels the handler.
 
         Raises:
-            OpError: what a handler has raised that needed no child; ``UnimplementedError`` for a
-                message that no handler takes, ``AbortedError`` once stopped.
+            OpError: the error of a handler that needed no child; ``UnimplementedError`` for a message
+                without a handler, ``AbortedError`` once stopped.
         """
         self._asks += 1
         handler = self._handlers.get(type(message))
@@ -200,15 +196,17 @@ class Actor:
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Tell; the core of ``Ref.tell``. What the handler raises fails the actor, not the caller.
+        """Handle a tell; the implementation of ``Ref.tell``.
+
+        An exception of the handler fails the actor, not the caller.
 
         Args:
-            message: what is told.
-            context: by whom.
-            posted: whether another thread has sent it and reserved its room.
+            message: the message.
+            context: the circumstances of the message.
+            posted: whether another thread has sent it and reserved its space.
 
         Raises:
-            UnimplementedError: no handler takes such a message.
+            UnimplementedError: there is no handler for the message.
             AbortedError: the actor was stopped.
             ResourceExhaustedError: the mailbox is full.
         """
@@ -227,7 +225,7 @@ class Actor:
             self._handle(delivery)
 
     def post(self, message: Any) -> None:
-        """Tell from another thread or loop; raise what ``deliver`` would."""
+        """Send a tell from another thread or loop; raise what ``deliver`` would."""
         self.check_tell(message)
         if not self._mailbox.reserve():
             raise self._no_room(message)
@@ -245,7 +243,7 @@ class Actor:
             raise self._aborted(message)
 
     def call_home(self, callback: Callable[..., None], *args: Any) -> None:
-        """Have the actor's loop call something; any thread may call it.
+        """Schedule a call on the actor's loop; any thread may call it.
 
         Raises:
             AbortedError: the loop is closed.
@@ -257,13 +255,13 @@ class Actor:
             raise AbortedError(f"the event loop of actor {self.name!r} is closed") from exc
 
     def unimplemented(self, message: Any) -> UnimplementedError:
-        """Return the error for a message that no handler takes; it names those that one does."""
+        """Return the error for a message without a handler; it lists the messages that have one."""
         accepted = ", ".join(sorted(kind.__name__ for kind in self._handlers)) or "nothing"
         return UnimplementedError(
             f"actor {self.name!r} does not take {type(message).__name__}; it takes {accepted}"
         )
 
-    # -- inside ----------------------------------------------------------------------------------
+    # -- internal --------------------------------------------------------------------------------
 
     def _line_up(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
         if self._stopped is not None:
@@ -285,8 +283,8 @@ class Actor:
         if self._pumping:
             return
         if self.loop is not None:
-            # Not here and now, so that an actor that tells itself something for ever lets others
-            # in.
+            # Not immediately, so that an actor that tells itself something for ever does not block the
+            # event loop.
             self._pumping = True
             self.loop.call_soon(self._pump)
         elif not self._busy:
@@ -302,7 +300,7 @@ class Actor:
             self._schedule_pump()
 
     def _handle_queued(self) -> None:
-        """Handle what is queued at this moment, not what comes meanwhile."""
+        """Handle the messages queued at this moment, not those that arrive meanwhile."""
         mailbox = self._mailbox
         for _ in range(len(mailbox.queue)):
             if not mailbox.queue:  # stopped meanwhile
@@ -313,7 +311,7 @@ class Actor:
             mailbox.admit()
 
     def _handle(self, delivery: Delivery) -> None:
-        """Run the handler of a message and sees to its answer or its child."""
+        """Run the handler of a message, and deliver its answer or start its child."""
         handler = self._handlers[type(delivery.message)]
         self._busy = True
         try:
@@ -359,7 +357,7 @@ class Actor:
         self._fail(f"its child {name!r} failed", from_exception(error))
 
     def _fail(self, what: str, error: OpError) -> None:
-        """Shut because nobody else can be told of an error, and tells the supervisor."""
+        """Shut down because of an error that has no other receiver, and notify the supervisor."""
         if self._stopped is not None:
             return
         self._shut(f"{what}: {error}")
@@ -376,7 +374,7 @@ class Actor:
         if self._stopped is not None:
             return
         self._stopped = reason
-        # A handler that stops its own actor still answers for itself.
+        # A handler that stops its own actor still answers its own message.
         own = asyncio.current_task() if self._called_by_child() else None
         for delivery in [*self._in_flight, *self._mailbox.drain()]:
             if own is None or delivery.child is not own:
@@ -406,5 +404,5 @@ class Actor:
 
 
 async def _await(awaitable: Awaitable[Any]) -> Any:
-    """Make a coroutine of a future."""
+    """Wrap an awaitable in a coroutine."""
     return await awaitable

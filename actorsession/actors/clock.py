@@ -1,8 +1,8 @@
-"""Where the room takes the time from, so that a test can bring its own.
+"""The clock of the package, which a test can replace.
 
-Owns the one method that everything else asks for the time; imports nothing of ours. A clock only
-tells the time: what makes somebody wait is the loop's timer, because uvloop keeps its timers in C
-and would not look at another clock.
+``Clock`` has the one method by which all other modules read the time; the module imports nothing of this
+project. A clock only reads the time. Waiting uses the timers of the event loop, because uvloop keeps its
+timers in C and would not use another clock.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ __all__ = ["SYSTEM_CLOCK", "Clock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """Tells the time that has passed since some fixed moment."""
+    """A source of the time since some fixed moment."""
 
     def now(self) -> float:
-        """Seconds; never goes back."""
+        """Return the time in seconds; it never decreases."""
 
 
 class SystemClock:

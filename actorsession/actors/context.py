@@ -1,7 +1,6 @@
-"""What a handler knows of the call that it serves: until when, for whom, and whether they still
-live.
+"""The context of a call: its deadline, its caller, and the state of the caller's link.
 
-Owns ``CallContext``. Actors hand it to handlers, links make one per call; it imports the deadline.
+Actors pass a ``CallContext`` to handlers, and links make one per call. The module imports the deadline.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from actorsession.actors.deadline import DEFAULT_SECONDS, NEVER, Deadline
 __all__ = ["LOCAL", "LOCAL_TELL", "CallContext", "Watch"]
 
 Watch: TypeAlias = Callable[[Callable[[], None]], Callable[[], None]]
-"""Registers a callback for the end of a link, and returns what takes it back."""
+"""Registers a callback for the end of a link, and returns a function that unregisters it."""
 
 LOCAL = "local"
 """The peer of calls from this process."""
@@ -25,7 +24,7 @@ class CallContext:
 
     Attributes:
         peer: cluster task of the caller, or ``local``.
-        address: where the caller is, or ``local``.
+        address: address of the caller, or ``local``.
     """
 
     __slots__ = ("_deadline", "_watch", "address", "peer")
@@ -37,7 +36,7 @@ class CallContext:
         address: str = LOCAL,
         watch: Watch | None = None,
     ) -> None:
-        # The default deadline is made when somebody looks: most direct calls never do.
+        # The default deadline is made on first access: most direct calls never read it.
         self._deadline = deadline
         self._watch = watch
         self.peer = peer
@@ -45,7 +44,7 @@ class CallContext:
 
     @property
     def deadline(self) -> Deadline:
-        """Until when the caller waits; for a tell, for ever."""
+        """The end of the caller's wait; for a tell there is none."""
         if self._deadline is None:
             self._deadline = Deadline.after(DEFAULT_SECONDS)
         return self._deadline
@@ -54,11 +53,11 @@ class CallContext:
         """Register a callback for the loss of the caller's link.
 
         Args:
-            callback: called once, soon after the link is over (at once if it is over already);
-                never for a local caller.
+            callback: called once, soon after the link has ended (soon after this call if it has ended
+                already); never for a local caller.
 
         Returns:
-            A function that takes the callback back; it may be called again, and after the loss.
+            A function that unregisters the callback; it may be called again, and after the loss.
         """
         return _nothing if self._watch is None else self._watch(callback)
 
@@ -67,7 +66,7 @@ class CallContext:
 
 
 def _nothing() -> None:
-    """Take back what was never registered."""
+    """Unregister nothing, for a callback that was never registered."""
 
 
 LOCAL_TELL = CallContext(NEVER)

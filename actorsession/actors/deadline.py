@@ -1,12 +1,11 @@
-"""Deadlines: until when somebody is ready to wait, as a value that travels with the request.
+"""Deadlines: the end of a wait, as a value that travels with a request.
 
-Owns ``Deadline``. Everybody who waits uses it; it imports the clock and the error classes. Inside a
-process it is a moment on a clock; in messages it is the time left, because clocks of two machines
+All code that waits uses ``Deadline``. The module imports the clock and the error classes. Inside a process
+a deadline is a moment on a clock; in messages it is the time left, because the clocks of two machines
 differ.
 
-Invariant of ``wait``: it suspends only if what is awaited does, and without a suspension it needs
-neither a timer nor a running loop. So a bounded wait for something that is there costs next to
-nothing.
+Invariant of ``wait``: it suspends only if the awaitable does, and without a suspension it needs neither a
+timer nor a running event loop. So a bounded wait for an available result costs almost nothing.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ __all__ = ["DEFAULT_SECONDS", "NEVER", "Deadline"]
 
 T = TypeVar("T")
 
-# How long an ask without a deadline of its own waits. Long enough for a cold process to compile its
-# first graph on a busy machine, short enough for a person to still be there when the error comes.
+# How many seconds an ask without a deadline of its own waits: long enough for a cold process to compile its
+# first graph on a busy machine, short enough for an interactive user to see the error.
 DEFAULT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment after which nobody waits any more.
+    """A moment at which waits end.
 
     Attributes:
         at: the moment in seconds of the clock; ``None`` for no limit.
-        clock: tells the time.
+        clock: the clock of ``at``.
     """
 
     at: float | None
@@ -48,7 +47,7 @@ class Deadline:
 
     @classmethod
     def never(cls) -> Deadline:
-        """Return the deadline that does not come."""
+        """Return the deadline without a limit."""
         return NEVER
 
     @property
@@ -58,15 +57,15 @@ class Deadline:
 
     @property
     def time_left(self) -> float | None:
-        """Seconds left for a message to carry: at least 0; ``None`` for no limit."""
+        """The seconds left, for a message: at least 0; ``None`` for no limit."""
         return None if self.at is None else max(0.0, self.at - self.clock.now())
 
     def remaining(self) -> float | None:
-        """Seconds left, negative once it is over; ``None`` for no limit."""
+        """Return the seconds left, negative after the deadline; ``None`` for no limit."""
         return None if self.at is None else self.at - self.clock.now()
 
     def earliest(self, other: Deadline) -> Deadline:
-        """Return the one of two deadlines of the same clock that comes first."""
+        """Return the earlier of two deadlines of the same clock."""
         if self.at is None or (other.at is not None and other.at < self.at):
             return other
         return self
@@ -74,19 +73,19 @@ class Deadline:
     async def wait(self, awaitable: Awaitable[T], *, what: str) -> T:
         """Await something until the deadline.
 
-        What is there already is returned even after the deadline. If the deadline comes first, what
-        is awaited is cancelled and given the time it takes to clean up. Cancelling the waiter
-        cancels what is awaited, like a plain ``await``.
+        An available result is returned even after the deadline. If the deadline comes first, the awaitable
+        is cancelled, and its clean-up is awaited. Cancelling the waiter cancels the awaitable, like a plain
+        ``await``.
 
         Args:
-            awaitable: what to wait for.
-            what: what it is, for the error; such as ``the connection to ps0``.
+            awaitable: the awaitable to wait for.
+            what: a description of it for the error, such as ``the connection to ps0``.
 
         Returns:
-            Its result.
+            The result of the awaitable.
 
         Raises:
-            DeadlineExceededError: the deadline came first; the message says ``what`` was awaited.
+            DeadlineExceededError: the deadline came first; the message contains ``what``.
         """
         if isinstance(awaitable, asyncio.Future) and awaitable.done():
             return awaitable.result()  # type: ignore[no-any-return]
@@ -105,7 +104,7 @@ def _wait_until(deadline: Deadline, awaitable: Awaitable[T], what: str) -> Gener
         awaited = next(steps)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
-    # Only now is it known that somebody has to wait.
+    # The awaitable suspends, so from here on a timer is needed.
     alarm = _Alarm(deadline)
     try:
         return (yield from _continue(steps, awaited))
@@ -118,12 +117,12 @@ def _wait_until(deadline: Deadline, awaitable: Awaitable[T], what: str) -> Gener
 
 
 def _continue(steps: Generator[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
-    """Go on with an awaitable whose first step was taken; ``yield from`` would lose its yield."""
+    """Continue an awaitable after its first step; ``yield from`` would lose the value it yielded."""
     try:
         while True:
             try:
                 sent = yield awaited
-            except BaseException as exc:  # whatever it is, it is for the one who waits inside
+            except BaseException as exc:  # every exception belongs to the inner awaitable
                 awaited = steps.throw(exc)
             else:
                 awaited = steps.send(sent)
@@ -132,10 +131,10 @@ def _continue(steps: Generator[Any, Any, T], awaited: Any) -> Generator[Any, Any
 
 
 class _Alarm:
-    """Cancels the child that waits when the deadline comes; told from other cancellations.
+    """Cancels the waiting child at the deadline, distinguishably from other cancellations.
 
-    The counting is that of ``asyncio.timeout``: a cancellation of ours is taken back, and becomes
-    an error only if no one else has asked for one.
+    The counting is that of ``asyncio.timeout``: a cancellation by the alarm is taken back, and becomes an
+    error only if there was no other one.
     """
 
     def __init__(self, deadline: Deadline) -> None:

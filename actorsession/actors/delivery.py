@@ -1,13 +1,10 @@
-"""One message on its way through an actor: who waits for the answer, until when, and which child
-works.
+"""One message in an actor: its waiter, its deadline, and the child that works on it.
 
-Owns ``Delivery``, the entry of mailboxes. A message that is handled at once and answered with a
-plain value never becomes one. ``Actor`` is its only caller.
+``Delivery`` is the entry of mailboxes. A message that is handled at once and answered with a plain value
+never becomes one. ``Actor`` is the only user.
 
-Invariants: the answer is a future that is completed once: by the child's end, by the deadline, by
-    the
-stop of the actor, or cancelled by whoever asked; whichever comes first ends the child and the
-timer.
+Invariants: the answer is a future that is completed once: by the end of the child, by the deadline, by the
+stop of the actor, or by cancellation by the caller. Whichever comes first ends the child and the timer.
 """
 
 from __future__ import annotations
@@ -26,10 +23,10 @@ class Delivery:
     """A message that could not be answered at once.
 
     Attributes:
-        message: what was sent.
-        context: by whom, and until when they wait.
-        answer: what the asker waits for; ``None`` for a tell.
-        child: works on it, once it has begun and if it needs one.
+        message: the message.
+        context: its circumstances, including the deadline.
+        answer: the future that the caller awaits; ``None`` for a tell.
+        child: the child that works on it, once it has started and if it needs one.
     """
 
     __slots__ = ("_actor", "_on_abandoned", "_timer", "answer", "child", "context", "message")
@@ -45,11 +42,11 @@ class Delivery:
 
     @property
     def abandoned(self) -> bool:
-        """Whether nobody waits for the answer any more."""
+        """Whether the answer has no waiter any more."""
         return self.answer is not None and self.answer.done()
 
     def expect_answer(self, on_abandoned: Callable[[Delivery], None]) -> asyncio.Future[Any]:
-        """Make the future that the asker awaits; cancelling it abandons the message.
+        """Return a new future for the answer; cancelling it abandons the message.
 
         Args:
             on_abandoned: called if the answer is done before a child works on the message.
@@ -64,20 +61,20 @@ class Delivery:
         return self.answer
 
     def succeed(self, value: Any) -> None:
-        """Answers, if somebody still waits."""
+        """Answer with a value, if there is still a waiter."""
         if self.answer is not None and not self.answer.done():
             self.answer.set_result(value)
 
     def fail(self, error: OpError) -> None:
-        """Answer with an error, if somebody still waits."""
+        """Answer with an error, if there is still a waiter."""
         if self.answer is not None and not self.answer.done():
             self.answer.set_exception(error)
 
     def outcome(self, child: asyncio.Task[Any]) -> OpError | None:
-        """Answer with what the child has come to.
+        """Answer with the outcome of the child.
 
         Returns:
-            Its error, if it has failed or was cancelled.
+            The child's error, if it has failed or was cancelled.
         """
         if child.cancelled():
             error: OpError = CancelledError(f"{self} was cancelled before it had an answer")

@@ -1,4 +1,4 @@
-"""Which event loop: uvloop where there is one, the stock loop elsewhere; never by policy."""
+"""The choice of event loop: uvloop where available, else the standard one; never set by policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """A new event loop of the preferred kind."""
+    """Return a new event loop of the preferred kind."""
     return loop_factory()()
 
 

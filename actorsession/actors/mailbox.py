@@ -1,13 +1,13 @@
-"""The mailbox: how many messages an actor may hold, and who goes first.
+"""The mailbox: how many messages an actor may hold, and their order.
 
-Owns the bookkeeping of one actor's messages as plain data: those in flight (a child works on them),
-those queued (accepted, to be handled when the actor is idle) and those in the lobby (asks that wait
-for room). ``Actor`` is its only caller.
+The module keeps the books of one actor's messages as plain data: messages in flight (a child works on
+them), in the queue (accepted, to be handled when the actor is idle) and in the lobby (asks that wait for
+space). ``Actor`` is the only user.
 
-Invariants: in flight and queued together stay at or below the limit; somebody is in the lobby only
-    while
-there is no room; both lines are first in, first out. Messages posted by other threads reserve their
-room before they arrive; two threads that post at the same moment may overshoot by one another.
+Invariants: messages in flight and in the queue together stay at or below the limit. The lobby holds
+messages only while there is no space. Queue and lobby are first in, first out. Messages posted by other
+threads reserve their space before they arrive; two threads that post at the same moment may exceed the
+limit by one each.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["MAILBOX_LIMIT", "Mailbox"]
 
 E = TypeVar("E")
 
-# A message in flight holds a task, a future, a timer and its arrays: some 3 KB without the arrays,
-# so this is 30 MB. A thousand concurrent sessions with ten steps each fit; more is a caller out of
+# A message in flight holds a task, a future, a timer and its arrays: some 3 KB without the arrays, so this
+# is 30 MB. A thousand concurrent sessions with ten steps each fit; a caller that needs more is out of
 # control.
 MAILBOX_LIMIT = 10_000
 
@@ -31,8 +31,8 @@ class Mailbox(Generic[E]):
 
     Attributes:
         limit: how many may be in flight and queued together.
-        in_flight: how many have a child at work.
-        queue: accepted, not begun.
+        in_flight: how many have a child that works on them.
+        queue: messages that are accepted and not started.
     """
 
     __slots__ = ("_lobby", "_lock", "_posted", "in_flight", "limit", "queue")
@@ -43,45 +43,45 @@ class Mailbox(Generic[E]):
         self.limit = limit
         self.in_flight = 0
         self.queue: deque[E] = deque()
-        self._lobby: dict[E, None] = {}  # an ordered set: those who give up leave from the middle
+        self._lobby: dict[E, None] = {}  # an ordered set: abandoned entries leave from the middle
         self._posted = 0
         self._lock = threading.Lock()
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for one more."""
+        """Whether there is no space for one more message."""
         return self.in_flight + len(self.queue) + self._posted >= self.limit
 
     @property
     def waiting(self) -> int:
-        """How many wait for room."""
+        """How many messages wait for space."""
         return len(self._lobby)
 
     def wait_for_room(self, entry: E) -> None:
-        """Put an entry at the end of the lobby."""
+        """Append an entry to the lobby."""
         self._lobby[entry] = None
 
     def leave(self, entry: E) -> None:
-        """Take an entry out of the lobby, if it is there."""
+        """Remove an entry from the lobby, if it is there."""
         self._lobby.pop(entry, None)
 
     def release(self) -> None:
-        """Note that a message in flight has ended."""
+        """Record that a message in flight has ended."""
         self.in_flight -= 1
         self.admit()
 
     def admit(self) -> None:
-        """Let those who wait longest into the queue while there is room."""
+        """Move entries from the lobby to the queue, oldest first, while there is space."""
         while self._lobby and not self.full:
             first = next(iter(self._lobby))
             del self._lobby[first]
             self.queue.append(first)
 
     def reserve(self) -> bool:
-        """Reserve room for a message of another thread; any thread may call it.
+        """Reserve space for a message of another thread; any thread may call it.
 
         Returns:
-            Whether there was room.
+            Whether there was space.
         """
         with self._lock:
             if self.full:
@@ -90,12 +90,12 @@ class Mailbox(Generic[E]):
             return True
 
     def arrive(self) -> None:
-        """Give up a reservation, because the message is here (or never will be); any thread."""
+        """Release a reservation, because the message has arrived or never will; any thread may call it."""
         with self._lock:
             self._posted -= 1
 
     def drain(self) -> list[E]:
-        """Empty queue and lobby and return who was there, first come first."""
+        """Empty queue and lobby, and return their entries in order of arrival."""
         entries = [*self.queue, *self._lobby]
         self.queue.clear()
         self._lobby.clear()

@@ -1,12 +1,12 @@
-"""Refs: what one holds to talk to an actor, wherever it lives.
+"""Refs: the handles by which actors are called, in this process or another.
 
-Owns the protocol ``Ref`` and ``LocalRef``, the one for actors of this process. All rooms above hold
-refs; it imports the actor and the deadline. A ref may be copied and kept; it says nothing about
-whether the actor still runs.
+The module holds the protocol ``Ref`` and ``LocalRef``, the ref to an actor of this process. All packages
+above hold refs. The module imports the actor and the deadline. A ref may be copied and kept; it does not
+imply that the actor still runs.
 
-A call from the actor's own loop is a direct call. One from elsewhere goes through the loop's
-thread-safe door and waits on the caller's loop, whose own timer bounds the wait even if the actor's
-loop stands still.
+A call from the actor's own loop is a direct call. One from another loop or thread uses
+``call_soon_threadsafe`` and waits on the caller's loop, whose timer bounds the wait even if the actor's
+loop is blocked.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ _current_loop = asyncio.events._get_running_loop
 
 
 class Ref(Protocol):
-    """An actor somewhere."""
+    """A handle to an actor, wherever it runs."""
 
     @property
     def name(self) -> str:
-        """What it is called in logs and errors."""
+        """The name of the actor in logs and errors."""
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
-        """Send a message and awaits the answer.
+        """Send a message and return the answer.
 
         Cancelling the call cancels the handler, and does not wait for its clean-up.
 
         Args:
             message: of a class that the actor handles.
-            deadline: until when to wait; by default 30 s from now.
+            deadline: the end of the wait; by default 30 s from now.
 
         Returns:
-            The answer. In the same process arrays in it are the actor's own, not copies.
+            The answer. In the same process arrays in it belong to the actor and are not copies.
 
         Raises:
             DeadlineExceededError: the deadline came first; the handler is cancelled.
-            OpError: what the handler has raised; a foreign exception comes as the cause of one.
+            OpError: the error that the handler raised; a foreign exception is the cause of one.
         """
 
     def tell(self, message: Any) -> None:
-        """Send a message that wants no answer; never blocks.
+        """Send a message without an answer, without blocking.
 
         Args:
             message: of a class that the actor handles.
 
         Raises:
-            OpError: it cannot be delivered: ``UnimplementedError``, ``AbortedError``,
+            OpError: the message cannot be delivered: ``UnimplementedError``, ``AbortedError``,
                 ``ResourceExhaustedError`` or ``UnavailableError``.
         """
 
@@ -84,18 +84,18 @@ class LocalRef:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
-        """The loop it lives on; ``None`` if it was not called from one yet."""
+        """The actor's event loop; ``None`` if the actor has not been called from one yet."""
         return self._actor.loop
 
     def is_here(self) -> bool:
-        """Return whether the caller is where the actor lives, so that calls are direct."""
+        """Return whether the caller runs on the actor's loop, so that calls are direct."""
         actor, here = self._actor, _current_loop()
         if actor.loop is None:
             actor.loop = here
         return actor.loop is here
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
-        """See ``Ref.ask``; suspends only if the handler needs to."""
+        """Ask the actor, suspending only if the handler does; see ``Ref.ask``."""
         actor, here = self._actor, _current_loop()
         if actor.loop is not here and not self.is_here():
             return await _Crossing(actor, message, deadline).ask(here)
@@ -108,18 +108,18 @@ class LocalRef:
         return await answer if isinstance(answer, asyncio.Future) else answer
 
     def tell(self, message: Any) -> None:
-        """See ``Ref.tell``; on the actor's loop the handler has begun when it returns."""
+        """Tell the actor; see ``Ref.tell``."""
         if self.is_here():
             self._actor.deliver(message)
         else:
             self._actor.post(message)
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask on behalf of another, on the actor's loop; see ``Actor.submit``."""
+        """Ask for another caller, on the actor's loop; see ``Actor.submit``."""
         return self._actor.submit(message, context)
 
     def deliver(self, message: Any, context: CallContext = LOCAL_TELL) -> None:
-        """Tell on behalf of another, on the actor's loop; see ``Actor.deliver``."""
+        """Tell for another caller, on the actor's loop; see ``Actor.deliver``."""
         self._actor.deliver(message, context)
 
     def __eq__(self, other: object) -> bool:
@@ -133,13 +133,13 @@ class LocalRef:
 
 
 class _Crossing:
-    """An ask from another loop: two futures, one on each side, that end each other."""
+    """An ask from another loop: two futures, one on each loop, each of which ends the other."""
 
     def __init__(self, actor: Actor, message: Any, deadline: Deadline | None) -> None:
         self._actor = actor
         self._message = message
         self._deadline = deadline if deadline is not None else Deadline.after(DEFAULT_SECONDS)
-        self._theirs: asyncio.Future[Any] | None = None  # touched on the actor's loop only
+        self._theirs: asyncio.Future[Any] | None = None  # used on the actor's loop only
 
     async def ask(self, here: asyncio.AbstractEventLoop | None) -> Any:
         if here is None:
@@ -155,7 +155,7 @@ class _Crossing:
             return await self._deadline.wait(self._ours, what=what)
         finally:
             if self._ours.cancelled():
-                with suppress(AbortedError):  # its loop is closed: the handler is gone with it
+                with suppress(AbortedError):  # its loop is closed, so the handler is gone too
                     self._actor.call_home(self._abandon)
 
     def _begin(self) -> None:
@@ -185,7 +185,7 @@ class _Crossing:
             self._theirs.cancel()
 
     def _send_back(self, value: Any, error: OpError | None) -> None:
-        with suppress(RuntimeError):  # the asker's loop is closed: nobody waits
+        with suppress(RuntimeError):  # the caller's loop is closed: there is no waiter
             self._here.call_soon_threadsafe(self._finish, value, error)
 
     def _finish(self, value: Any, error: OpError | None) -> None:

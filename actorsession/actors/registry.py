@@ -1,12 +1,11 @@
-"""The actors of this process by address, so that a session can call its master without encoding
-anything.
+"""The actors of this process by address, so that a session can call its master without encoding.
 
-Owns one table for the whole process. Servers publish their master under each of its addresses;
-session factories look there before they dial. It imports the ref. Any thread may call it; the ref
-that it returns knows the loop of its actor and crosses over by itself.
+The module holds one table for the whole process. Servers publish their master under each of its addresses,
+and session factories look there before they dial. The module imports the ref. Any thread may call it; a
+returned ref may be called from any event loop.
 
-Entries are the process's own: after a fork the child finds nothing, because the loops of its parent
-do not run in it.
+Entries belong to the process that made them: after a fork the child process finds none, because the event
+loops of its parent do not run in it.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _published: dict[str, tuple[int, Ref]] = {}
 
 
 def publish(address: str, ref: Ref) -> None:
-    """Make an actor known under an address.
+    """Register an actor under an address.
 
     Args:
-        address: as others would dial it, such as ``tcp://127.0.0.1:7000`` or ``inproc://master``.
+        address: the address to dial, such as ``tcp://127.0.0.1:7000`` or ``inproc://master``.
         ref: the actor; kept until it is withdrawn.
 
     Raises:
-        AlreadyExistsError: if another living actor is known under it.
+        AlreadyExistsError: another running actor is registered under the address.
     """
     with _lock:
         known = _find(address)
@@ -43,11 +42,11 @@ def publish(address: str, ref: Ref) -> None:
 
 
 def withdraw(address: str, ref: Ref | None = None) -> None:
-    """Forget an address; nothing if it is not known.
+    """Remove an address from the table; do nothing if it is not registered.
 
     Args:
         address: the address.
-        ref: if given, only this actor is forgotten, not one that took its place.
+        ref: if given, only this actor is removed, not one that has replaced it.
     """
     with _lock:
         if ref is None or _find(address) == ref:
@@ -55,7 +54,7 @@ def withdraw(address: str, ref: Ref | None = None) -> None:
 
 
 def lookup(address: str) -> Ref | None:
-    """Return the actor of this process that is known under an address, if one is."""
+    """Return the actor of this process that is registered under an address, or None."""
     with _lock:
         return _find(address)
 
@@ -65,5 +64,5 @@ def _find(address: str) -> Ref | None:
     if pid != os.getpid():
         return None
     if isinstance(ref, LocalRef) and ref.loop is not None and ref.loop.is_closed():
-        return None  # whoever published it went without a word
+        return None  # its publisher ended without withdrawing it
     return ref

@@ -1,10 +1,10 @@
-"""Children: the one place of the package that makes asyncio tasks, and sees to their end.
+"""Children: the only place of ``actorsession`` that makes asyncio tasks, and awaits their end.
 
-Owns ``Children``. Actors, links and the rooms above hold one each; it imports nothing of ours but
-the error classes.
+Actors, links and the packages above hold one ``Children`` each. The module imports nothing of this project
+but the error classes.
 
-Invariants: a child is held from its start to its end, so that it cannot be collected in flight; its
-exception is looked at by somebody; after ``stop`` no child can be started. So asyncio never has
+Invariants: a child is referenced from its start to its end, so that it cannot be garbage-collected in
+flight. Its exception is always retrieved. After ``stop`` no child can be started. So asyncio never has
 reason to print "exception was never retrieved" or "task was destroyed but it is pending".
 """
 
@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 OnError: TypeAlias = Callable[[str, BaseException], None]
 
-# How long a cancelled child may take to clean up. A clean-up is a few sends and closes; one that
-# takes longer waits for something that nobody will send any more.
+# How many seconds a cancelled child may take to clean up. A clean-up is a few sends and closes; one that
+# takes longer waits for something that will never arrive.
 STOP_GRACE = 2.0
 
 logger = logging.getLogger("actorsession.actors")
@@ -34,9 +34,9 @@ class Children:
     """The tasks of one owner.
 
     Args:
-        owner: whose they are, for logs and errors.
-        on_error: called with a child's name and exception when a child fails that nobody awaits;
-            without it such an exception is logged.
+        owner: name of the owner, for logs and errors.
+        on_error: called with a child's name and exception when a child fails that is not awaited; without
+            it such an exception is logged.
     """
 
     def __init__(self, owner: str, on_error: OnError | None = None) -> None:
@@ -48,18 +48,18 @@ class Children:
     def start(
         self, work: Coroutine[Any, Any, T], *, name: str, awaited: bool = False
     ) -> asyncio.Task[T]:
-        """Start a child on the running loop.
+        """Start a child on the running event loop.
 
         Args:
-            work: what it does.
-            name: what it is called in logs.
-            awaited: whether the caller looks at its exception; if not, ``on_error`` hears of it.
+            work: the coroutine that the child runs.
+            name: the name of the child in logs.
+            awaited: whether the caller retrieves the child's exception; if not, ``on_error`` gets it.
 
         Returns:
-            The child; cancelling it is allowed, awaiting it too.
+            The child, which may be cancelled and awaited.
 
         Raises:
-            AbortedError: if the children were stopped; ``work`` is closed then.
+            AbortedError: the children were stopped; ``work`` is closed then.
         """
         if self._stopped:
             work.close()
@@ -76,8 +76,7 @@ class Children:
         return child in self._running
 
     def cancel(self) -> None:
-        """Cancel all children but the calling one, without waiting, and let none start any
-        more."""
+        """Cancel all children but the calling one without waiting, and refuse to start any more."""
         self._stopped = True
         for child in self._others():
             child.cancel()
@@ -85,12 +84,12 @@ class Children:
     async def stop(self, grace: float = STOP_GRACE) -> None:
         """Cancel all children and wait for their end; may be called again.
 
-        A child may call it: it is neither cancelled nor awaited then. Cancelling the call leaves
-        the children cancelled, but not awaited.
+        A child may call it: it is neither cancelled nor awaited then. Cancelling the call leaves the
+        children cancelled, but not awaited.
 
         Args:
-            grace: seconds to wait; the names of those that have not ended by then are logged, and
-                they are left to themselves.
+            grace: seconds to wait. The names of children that have not ended by then are logged, and they
+                are no longer waited for.
         """
         self.cancel()
         children = self._others()
@@ -104,11 +103,11 @@ class Children:
                 self._owner, len(stubborn), grace, names,
             )  # fmt: skip
         for child in stubborn:
-            # It has been reported; when its loop goes, asyncio need not report it again.
+            # It has been logged here; asyncio need not report it again when its event loop ends.
             child._log_destroy_pending = False  # type: ignore[attr-defined]
 
     def _others(self) -> set[asyncio.Task[Any]]:
-        # Without a running loop, at the end of a program, no child can be the caller.
+        # Without a running event loop, at the end of a program, no child can be the caller.
         running = asyncio.events._get_running_loop()
         return self._running - {asyncio.current_task() if running is not None else None}
 

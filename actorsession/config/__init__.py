@@ -1,8 +1,9 @@
-"""Settings of sessions and runs, with TensorFlow's names, and what a run reports back.
+"""Settings of sessions and runs, with TensorFlow's names, and the statistics that a run reports.
 
-Settings are frozen values; ``to_wire``/``from_wire`` carry them to a master. A field that is not here is
-refused by Python itself, and one that cannot act refuses every value that asks for something, so nothing
-is accepted that has no effect. Imports errors alone; sessions, servers and the runtime read it.
+Settings are frozen values; ``to_wire`` and ``from_wire`` carry them to a master. Python itself refuses a
+field that does not exist here. A field without an implementation refuses every value but its neutral one,
+so nothing is accepted that has no effect. The package imports only errors and ``records``; sessions,
+servers and the runtime read it.
 """
 
 from __future__ import annotations

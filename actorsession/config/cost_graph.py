@@ -1,6 +1,7 @@
-"""The cost graph of a step: what its nodes cost, as a cost model saw it, in TensorFlow's shape.
+"""The cost graph of a step: the costs of its nodes in a cost model, in TensorFlow's shape.
 
-Plain values; ``plan.report`` makes them and ``RunMetadata`` carries them. Imports nothing of ours.
+Plain values; ``plan.report`` makes them and ``RunMetadata`` carries them. The module imports only
+``records``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ class CostGraphInput:
     """One input of a node.
 
     Attributes:
-        preceding_node: ``id`` of the node that makes it.
-        preceding_port: which of that node's outputs it is.
+        preceding_node: ``id`` of the node that produces it.
+        preceding_port: index of that node's output.
     """
 
     preceding_node: int
@@ -28,9 +29,9 @@ class CostGraphOutput:
     """One output of a node.
 
     Attributes:
-        size: bytes on average; -1 if it was never seen.
-        shape: its sizes as last seen, else as known from the graph; ``None`` for each that is open,
-            and in place of the whole if not even the rank is known.
+        size: bytes on average; -1 if it was never observed.
+        shape: its dimensions as last observed, else as inferred from the graph; ``None`` for each unknown
+            dimension, and for the whole shape if even the rank is unknown.
         dtype: its element type by name.
     """
 
@@ -49,11 +50,11 @@ class CostGraphNode:
         id: its number in the cost graph.
         input_info: its data inputs.
         output_info: its outputs.
-        compute_cost: microseconds that it took, the most that was measured.
-        compute_time: microseconds that it was estimated to take from types and shapes alone.
+        compute_cost: the longest measured time in microseconds.
+        compute_time: the time in microseconds estimated from types and shapes alone.
         temporary_memory_size: bytes of outputs that it allocates in each step.
         persistent_memory_size: bytes of a constant, which stay with the plan.
-        is_final: whether its output leaves the partition, so that nothing may drop it.
+        is_final: whether its output leaves the partition, so that it must not be dropped.
         control_input: ``id`` of each node that must run first.
     """
 
@@ -72,10 +73,10 @@ class CostGraphNode:
 
 @dataclass(frozen=True, slots=True)
 class CostGraphDef:
-    """What the nodes of a step cost.
+    """The costs of the nodes of a step.
 
     Attributes:
-        node: one entry per node, partition by partition; empty where no cost model was asked.
+        node: one entry per node, partition by partition; empty where no cost model was used.
     """
 
     node: tuple[CostGraphNode, ...] = ()

@@ -1,4 +1,4 @@
-"""What a run's debugger is asked to do: which tensors it watches and where what it saw goes.
+"""The settings of a run's debugger: the watched tensors, and where their values are written.
 
 Frozen values with TensorFlow's names; the debugger itself is in ``runtime``.
 """
@@ -15,7 +15,7 @@ from actorsession.records import dataclass
 
 __all__ = ["DebugOptions", "DebugTensorWatch"]
 
-# What ``break_on`` may ask for; empty for nothing.
+# The values of ``break_on``; empty for no break.
 _BREAKS = ("", "nan_or_inf")
 _MIB = 2**20
 
@@ -26,13 +26,13 @@ class DebugTensorWatch:
 
     Attributes:
         node_name: name of the node; ``*`` for every node.
-        output_slot: which output; -1 for all.
+        output_slot: index of the output; -1 for all.
         debug_ops: what to keep of each value: ``DebugIdentity`` (the value), ``DebugNanCount`` or
-            ``DebugNumericSummary``, which takes settings behind its name, for instance
+            ``DebugNumericSummary``. Settings follow the name in parentheses, for instance
             ``DebugNumericSummary(upper_bound=10.0;mute_if_healthy=true)``.
-        debug_urls: where it goes: ``memory://``, ``file:///directory`` or ``sink://name``.
-        tolerate_debug_op_creation_failures: leave out, with a line in the log, a debug op that does
-            not exist or does not go with the tensor's type, rather than refuse the run.
+        debug_urls: where it is written: ``memory://``, ``file:///directory`` or ``sink://name``.
+        tolerate_debug_op_creation_failures: whether a debug op that does not exist or does not support the
+            tensor's type is left out, with a line in the log, instead of refusing the run.
     """
 
     node_name: str
@@ -56,22 +56,22 @@ class DebugTensorWatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugOptions:
-    """What a run's debugger does.
+    """The settings of a run's debugger.
 
-    The limits count the bytes of what is kept. A value that would go beyond one of them is counted,
-    reported and not kept; the run goes on.
+    The limits count the bytes of what is kept. A value that would exceed one of them is counted, reported
+    and not kept; the run continues.
 
     Attributes:
         debug_tensor_watch_opts: the tensors to watch.
         global_step: the caller's own count of steps, published with the run; -1 for none.
-        reset_disk_byte_usage: forget, before the run, what the session has written to disk so far.
+        reset_disk_byte_usage: whether the session's count of bytes on disk is reset before the run.
         disk_byte_usage_limit: most bytes that the session writes under ``file://`` URLs.
         memory_byte_usage_limit: most bytes that the session keeps for ``memory://``.
         run_byte_usage_limit: most bytes that this run keeps in memory and on disk together.
-        break_on: ``nan_or_inf`` ends the step at the first node that makes a NaN or an infinity.
-        break_exclude: patterns, as of a shell, of the names of nodes at which the step does not end.
-        raise_sink_errors: end the step when something fails that takes in what is watched; otherwise
-            the failure is logged and counted.
+        break_on: ``nan_or_inf`` ends the step at the first node that produces a NaN or an infinity.
+        break_exclude: shell patterns of the names of nodes at which the step does not end.
+        raise_sink_errors: whether the step fails when a sink of watched values does; otherwise the failure
+            is logged and counted.
     """
 
     debug_tensor_watch_opts: Sequence[DebugTensorWatch] = field(
@@ -100,7 +100,7 @@ class DebugOptions:
 
     @property
     def active(self) -> bool:
-        """Whether anything is asked of the debugger."""
+        """Whether the debugger has anything to do."""
         return bool(self.debug_tensor_watch_opts or self.break_on)
 
     def to_wire(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class DebugOptions:
 
 
 def _strings(name: str, value: Any, *, least: int = 1) -> tuple[str, ...]:
-    """A field's list of strings as a tuple, so that settings can be compared and kept."""
+    """Return a field's list of strings as a tuple, so that settings can be compared and kept."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     if not is_list or not all(isinstance(item, str) for item in value):
         raise InvalidArgumentError(f"{name} is a list of strings, got {value!r:.100}")

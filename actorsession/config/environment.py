@@ -1,7 +1,8 @@
-"""Settings that come from the environment: numbers and switches, under our name or TensorFlow's.
+"""Settings from the environment: numbers and switches, under this package's or TensorFlow's names.
 
-Read when a session is made. Of several names the first that is set counts. A word that cannot be read is
-logged and the default kept, because a program must not fail for what somebody exported long ago.
+They are read when a session is made. Of several names the first that is set counts. A value that cannot be
+parsed is logged and ignored, because a program must not fail because of a variable that was exported long
+ago.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ import os
 __all__ = ["environment_number", "environment_switch"]
 
 _log = logging.getLogger("actorsession.config")
-# TensorFlow's words; capitals count as small letters.
+# TensorFlow's words, in lower case; case does not matter.
 _WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def environment_number(*names: str, default: int = 0) -> int:
-    """A number from the environment.
+    """Return a number from the environment.
 
     Args:
-        names: of the variables; the first that holds a number counts.
-        default: what counts where none does.
+        names: names of the variables; the first that holds a number counts.
+        default: the result if none does.
     """
     for name in names:
         text = os.environ.get(name, "").strip()
@@ -35,11 +36,11 @@ def environment_number(*names: str, default: int = 0) -> int:
 
 
 def environment_switch(*names: str, default: bool) -> bool:
-    """A truth value from the environment: ``true`` or ``1``, ``false`` or ``0``.
+    """Return a truth value from the environment: ``true`` or ``1``, ``false`` or ``0``.
 
     Args:
-        names: of the variables; the first that holds one of these words counts.
-        default: what counts where none does.
+        names: names of the variables; the first that holds one of these words counts.
+        default: the result if none does.
     """
     for name in names:
         text = os.environ.get(name, "").strip()

@@ -1,8 +1,8 @@
-"""What a traced node reports, in TensorFlow's shape: per device, per node, per output.
+"""The statistics of a traced node, in TensorFlow's shape: per device, per node, per output.
 
-Plain values that the runtime makes once per node of a traced step and that ``StepStats.dev_stats``
-hands out. Times are nanoseconds; their twins in microseconds are cut off, never rounded, so that what
-did not overlap in nanoseconds does not in microseconds. Imports errors alone.
+Plain values that the runtime makes once per node of a traced step and that ``StepStats.dev_stats`` returns.
+Times are nanoseconds. The corresponding microseconds are truncated, never rounded, so that what did not
+overlap in nanoseconds does not in microseconds. The module imports only ``records``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TensorDescription:
-    """What a tensor was like when it was made.
+    """The properties of a tensor when it was made.
 
     Attributes:
         dtype: its element type by name.
-        shape: its sizes.
+        shape: its dimensions.
         allocated_bytes: bytes of its elements.
-        allocator_name: who gave the memory.
+        allocator_name: the allocator of its memory.
     """
 
     dtype: str
@@ -41,7 +41,7 @@ class NodeOutput:
 
     Attributes:
         slot: its index.
-        tensor_description: what was made.
+        tensor_description: the tensor.
     """
 
     slot: int
@@ -50,13 +50,13 @@ class NodeOutput:
 
 @dataclass(frozen=True, slots=True)
 class AllocatorMemoryUsed:
-    """Memory that a node took for its outputs.
+    """Memory that a node allocated for its outputs.
 
     Attributes:
-        allocator_name: who gave it.
-        total_bytes: all that it took.
+        allocator_name: the allocator.
+        total_bytes: the sum of all allocations.
         peak_bytes: the most at a time.
-        live_bytes: what was still held when the node ended.
+        live_bytes: what was still allocated when the node ended.
     """
 
     allocator_name: str
@@ -67,19 +67,19 @@ class AllocatorMemoryUsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeExecStats:
-    """When one node ran and what it made; ``*_micros`` are the same times as ``*_nanos``.
+    """The times of one node and its outputs; ``*_micros`` are the same times as ``*_nanos``.
 
     Attributes:
         node_name: its name.
-        all_start_nanos: wall-clock nanoseconds at its start; the three ``rel`` times count from here
-            and do not decrease.
+        all_start_nanos: wall-clock nanoseconds at its start; the three ``rel`` times count from here and do
+            not decrease.
         op_start_rel_nanos: when its kernel was called.
         op_end_rel_nanos: when its kernel had returned.
-        all_end_rel_nanos: when its outputs were handed on.
+        all_end_rel_nanos: when its outputs were passed on.
         scheduled_nanos: wall-clock nanoseconds at which its segment became ready.
         timeline_label: ``name = Op(inputs)``.
         output: one entry per output.
-        memory: one entry per allocator that it took memory from.
+        memory: one entry per allocator that it allocated from.
         thread_id: key of its device's ``thread_names``.
     """
 
@@ -111,7 +111,7 @@ class NodeExecStats:
 
     @property
     def all_end_rel_micros(self) -> int:
-        """Microseconds from its start until its outputs were handed on."""
+        """Microseconds from its start until its outputs were passed on."""
         return self.all_end_rel_nanos // 1000
 
     @property
@@ -120,7 +120,7 @@ class NodeExecStats:
         return self.scheduled_nanos // 1000
 
     def to_wire(self) -> list[Any]:
-        """Return the values as plain ones."""
+        """Return the statistics as plain values."""
         outputs = [
             [o.slot, d.dtype, list(d.shape), d.allocated_bytes, d.allocator_name]
             for o in self.output
@@ -137,10 +137,10 @@ class NodeExecStats:
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeExecStats:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
-            TypeError: for another form.
+            TypeError: the value has another form.
             ValueError: likewise.
         """
         name, start, op_start, op_end, end, scheduled, label, outputs, memory, thread = value
@@ -158,11 +158,11 @@ class NodeExecStats:
 
 @dataclass(frozen=True, slots=True)
 class DeviceStepStats:
-    """What ran on one device in a step.
+    """The nodes that ran on one device in a step.
 
     Attributes:
         device: its full name.
-        node_stats: one entry per node that ran, by start.
+        node_stats: one entry per node that ran, ordered by start.
         thread_names: the threads that ran them.
     """
 

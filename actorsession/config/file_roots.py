@@ -1,9 +1,9 @@
 """File roots: the folders of a server in which operations of its sessions may read and write.
 
-Owned by the server; kernels that open files by names they are given find it at their device
-(``ResourceHost.files``) and open through it. A name counts by where it leads: ``..`` and symbolic links are
-followed first, and the way down from the root is then walked without following any, so that a link which
-somebody puts there meanwhile leads nowhere. Files under other names of theirs (hard links) cannot be told.
+The server owns them. Kernels that open files by name get the roots from their device
+(``ResourceHost.files``) and open files through them. A name is judged by its target: ``..`` and symbolic
+links are resolved first, and the path from the root is then walked without following any link, so that a
+link which is placed there meanwhile has no effect. Hard links to files outside cannot be detected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
 
 _log = logging.getLogger("actorsession.config")
-# Enough to look a name up in a folder; reading the folder is another right.
+# Enough to look up a name in a folder; reading the folder needs another permission.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _HINT = (
     "--file-root DIR of its command, or Server(file_roots=[...]), names a folder for its sessions"
@@ -29,14 +29,14 @@ _HINT = (
 
 
 class FileRoots:
-    """Where operations may open files.
+    """The folders where operations may open files.
 
     Args:
-        roots: folders; ``None`` for the whole file system. Relative ones are those of the process.
-        owner: who has them, for messages, such as a task.
+        roots: folders; ``None`` for the whole file system. Relative ones are relative to the process's.
+        owner: the owner of the roots for messages, such as a task.
 
     Raises:
-        TypeError: for one folder in place of several.
+        TypeError: one folder is given instead of several.
     """
 
     __slots__ = ("_owner", "roots")
@@ -50,19 +50,19 @@ class FileRoots:
         self._owner = owner
 
     def real(self, path: str) -> str:
-        """Return where a name leads, which need not exist; the name itself where all may be opened.
+        """Return the target of a name, which need not exist; the name itself if all files may be opened.
 
         Raises:
-            PermissionDeniedError: if that is outside of the roots; names it, and them.
-            InvalidArgumentError: for a name that no file can have.
+            PermissionDeniedError: the target is outside of the roots; the message names both.
+            InvalidArgumentError: no file can have the name.
         """
         return path if self.roots is None else self._found(path)[1]
 
     def prefix(self, path: str) -> str:
-        """Return the beginning of names in one folder, with the folder as ``real`` gives it.
+        """Return a prefix of names in one folder, with the folder as returned by ``real``.
 
         Raises:
-            PermissionDeniedError: if the folder is outside of the roots.
+            PermissionDeniedError: the folder is outside of the roots.
         """
         folder, name = os.path.split(path)
         return path if self.roots is None else os.path.join(self.real(folder or "."), name)
@@ -71,8 +71,8 @@ class FileRoots:
         """Open a file, as the ``opener`` of ``open``; new ones get the usual mode.
 
         Raises:
-            PermissionDeniedError: if its name leads out of the roots.
-            OSError: if the system refuses.
+            PermissionDeniedError: the target of the name is outside of the roots.
+            OSError: the system refuses.
         """
         if self.roots is None:
             return os.open(path, flags, 0o666)
@@ -89,7 +89,7 @@ class FileRoots:
             os.close(at)
 
     def _found(self, path: str) -> tuple[str, str]:
-        """Return the root that a name leads into, and where it leads."""
+        """Return the root that contains the target of a name, and the target."""
         assert self.roots is not None
         if "\0" in path:
             raise InvalidArgumentError(f"{path!r:.200} is no name of a file")
@@ -113,4 +113,4 @@ class FileRoots:
 
 
 ANYWHERE = FileRoots(None)
-"""The whole file system: of sessions in this process, and of servers that this machine alone reaches."""
+"""The whole file system: for sessions in this process, and for servers that only this machine can reach."""

@@ -1,4 +1,4 @@
-"""How graphs are planned: ``GraphOptions`` and the optimisations in it, with TensorFlow's names.
+"""The planning of graphs: ``GraphOptions`` and its optimisations, with TensorFlow's names.
 
 Frozen values, a part of ``ConfigProto``; see ``session``.
 """
@@ -17,14 +17,14 @@ __all__ = ["GraphOptions", "JitLevel", "OptLevel", "OptimizerOptions"]
 
 
 class OptLevel(enum.IntEnum):
-    """How much graphs are optimised before they are run."""
+    """The level of optimisation of graphs before they are run."""
 
     L1 = 0
     L0 = -1
 
 
 class JitLevel(enum.IntEnum):
-    """Whether an optimising compiler is asked for; this runtime has none beside its own code generation."""
+    """The level of just-in-time compilation; this runtime has no compiler but its own code generation."""
 
     DEFAULT = 0
     OFF = -1
@@ -40,12 +40,12 @@ _NO_JIT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizerOptions:
-    """Which optimisations of a graph are made when a run is planned.
+    """The optimisations of a graph when a run is planned.
 
     Attributes:
-        do_common_subexpression_elimination: compute equal expressions once; level ``L1`` does anyway.
-        do_constant_folding: compute what depends on constants alone when a run is planned; level ``L1``
-            does anyway.
+        do_common_subexpression_elimination: compute equal expressions once; always done at level ``L1``.
+        do_constant_folding: compute what depends on constants alone when a run is planned; always done at
+            level ``L1``.
         max_folded_constant_in_bytes: largest folded value; 0 for 10 MiB.
         opt_level: ``L1`` (the default) for all of them, ``L0`` for those that are named.
         global_jit_level: refused above ``OFF``: plans are generated code already.
@@ -74,7 +74,7 @@ class OptimizerOptions:
 
 
 def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
-    """Turn a plain number into a member of its enumeration."""
+    """Convert a plain number to a member of its enumeration."""
     value = getattr(settings, name)
     try:
         object.__setattr__(settings, name, kind(value))
@@ -85,19 +85,19 @@ def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphOptions:
-    """How graphs are planned.
+    """The planning of graphs.
 
     Attributes:
-        optimizer_options: which optimisations are made.
-        build_cost_model: every that-many-th run of a plan feeds the session's cost model with its times
-            and sizes; 0 for no model; refused for remote sessions.
+        optimizer_options: the optimisations.
+        build_cost_model: every n-th run of a plan adds its times and sizes to the session's cost model; 0
+            for no model; refused for remote sessions.
         build_cost_model_after: runs of each plan to leave out before that, while caches are cold.
-        infer_shapes: attach what is known of each output's shape to the partition graphs that a run
-            reports, as attribute ``_output_shapes``. Shapes are inferred in any case.
-        place_pruned_graph: place only what a run needs, so that a bad device on another node is no
-            error; without effect in remote sessions.
-        enable_bfloat16_sendrecv: send float32 tensors from task to task as bfloat16, at half the bytes
-            and 8 bits of precision; nothing changes within one task.
+        infer_shapes: attach the inferred shape of each output to the partition graphs that a run reports,
+            as attribute ``_output_shapes``. Shapes are inferred in any case.
+        place_pruned_graph: place only the nodes that a run needs, so that an invalid device on another node
+            is not an error; without effect in remote sessions.
+        enable_bfloat16_sendrecv: send float32 tensors from task to task as bfloat16, at half the bytes and
+            8 bits of precision; nothing changes within one task.
         timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none; refused for
             remote sessions.
         enable_recv_scheduling: refused: values are pushed as soon as they exist.

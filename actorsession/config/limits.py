@@ -1,4 +1,4 @@
-"""Limits that count where the caller sets none: nothing waits for ever, and nothing grows for ever."""
+"""Limits that apply where the caller sets none, so that every wait and every queue is bounded."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ __all__ = [
     "MAX_SERVER_STEPS",
 ]  # fmt: skip
 
-# Seconds to reach a master or create a session when the caller sets no limit: long enough for a
-# cluster whose processes are still being started, short enough that a person waits for the answer.
+# Seconds to reach a master or create a session when the caller sets no limit: long enough for a cluster
+# whose processes are still being started, short enough for an interactive user to wait.
 CONNECT_TIMEOUT = 30.0
-# Seconds for one step when the caller sets no limit. A lost peer is noticed in seconds by its link;
-# this bounds what no link can notice.
+# Seconds for one step when the caller sets no limit. A link detects a lost peer in seconds; this limit
+# bounds what no link can detect.
 DEFAULT_STEP_TIMEOUT = 600.0
-# Steps of one session that are under way at once. A step under way costs some 10 KB in each process that it
-# goes through, without its tensors; and no machine gets more work done by having more of them.
+# Steps of one session that are in flight at once. Each costs some 10 KB, without its tensors, in each
+# process that takes part; and no machine does more work with more of them.
 MAX_INFLIGHT_STEPS = 1000
-# Bytes of tensors that steps under way hold, per session: enough to keep a 10 Gbit link busy for 200 ms.
+# Bytes of tensors that steps in flight hold, per session: enough to keep a 10 Gbit link busy for 200 ms.
 MAX_INFLIGHT_BYTES = 256 * 2**20
-# Steps of all sessions of one master that are under way at once: 100 MB, and ten clients without limits.
+# Steps of all sessions of one master that are in flight at once: 100 MB, and ten clients without limits.
 MAX_SERVER_STEPS = 10 * MAX_INFLIGHT_STEPS

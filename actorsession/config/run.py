@@ -1,4 +1,4 @@
-"""How one run is made: ``RunOptions`` and the debugging that it may ask for.
+"""The options of one run: ``RunOptions``, including its debugging.
 
 Frozen values with TensorFlow's names. ``session`` and ``runtime`` read them.
 """
@@ -29,13 +29,13 @@ class TraceLevel(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How one run is made.
+    """The options of one run.
 
     Attributes:
         trace_level: above ``NO_TRACE`` the run's metadata gets step statistics.
         timeout_in_ms: limit for this run; 0 for the session's.
-        inter_op_thread_pool: which of the session's pools runs the kernels; -1 for the caller's
-            thread. Remote sessions ignore it.
+        inter_op_thread_pool: index of the session's pool that runs the kernels; -1 for the caller's thread.
+            Remote sessions ignore it.
         output_partition_graphs: whether the metadata gets the graph of each device.
         debug_options: tensors to watch.
     """
@@ -64,7 +64,7 @@ class RunOptions:
 
     @property
     def traced(self) -> bool:
-        """Whether step statistics are wanted."""
+        """Whether step statistics are requested."""
         return self.trace_level > TraceLevel.NO_TRACE
 
     def to_wire(self) -> dict[str, Any]:
@@ -73,9 +73,10 @@ class RunOptions:
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> RunOptions:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
-            InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+            InvalidArgumentError: the value has another form, an unknown field or a value that is not
+                allowed.
         """
         return from_wire(cls, value)

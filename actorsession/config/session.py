@@ -1,8 +1,8 @@
-"""How a session is set up: ``ConfigProto`` and what it is made of, with TensorFlow's names.
+"""The configuration of a session: ``ConfigProto`` and its parts, with TensorFlow's names.
 
-Frozen values. A field that is not here is refused by Python itself; one that is here acts, or refuses
-every value that asks for something this runtime cannot do, with the reason. The runtime reads these; it
-never changes them.
+Frozen values. Python itself refuses a field that does not exist here. An existing field takes effect, or
+refuses with the reason every value that requests something this runtime cannot do. The runtime reads the
+configuration and never changes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# BLAS takes the number of its threads as an int of 32 bits.
+# BLAS libraries take the number of threads as a 32-bit int.
 _MOST_THREADS = 2**31 - 1
 
 
@@ -41,9 +41,9 @@ class ThreadPoolOptionProto:
     """One of the thread pools that runs may choose from.
 
     Attributes:
-        num_threads: how many threads; 0 for as many as ``inter_op_parallelism_threads`` stands for.
-        global_name: pools of one name are one pool in the whole process, and all have the same number
-            of threads; empty for the session's own.
+        num_threads: how many threads; 0 for as many as ``inter_op_parallelism_threads`` gives.
+        global_name: pools of one name are one pool in the whole process, and all have the same number of
+            threads; empty for a pool of the session's own.
     """
 
     num_threads: int = 0
@@ -60,11 +60,11 @@ class ThreadPoolOptionProto:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionMetadata:
-    """A name and version for a session, for those who serve several models in one process.
+    """A name and version for a session, for processes that serve several models.
 
     Attributes:
-        name: of the model.
-        version: at least 0; no two living sessions may have the same name and version.
+        name: name of the model.
+        version: at least 0; no two open sessions may have the same name and version.
     """
 
     name: str = ""
@@ -80,7 +80,7 @@ class SessionMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experimental:
-    """Settings that TensorFlow keeps apart as experimental.
+    """Settings that TensorFlow marks as experimental.
 
     Attributes:
         session_metadata: name and version of the session.
@@ -110,16 +110,16 @@ _TLS_FILES = ("ca_file", "certificate_file", "key_file")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RPCOptions:
-    """How a remote session reaches its master.
+    """How a remote session connects to its master.
 
-    The three files are for targets of ``tls://``. They are this process's own, and are not told to the
-    master; where none is given, those of the environment count (``ACTORSESSION_TLS_CA``, ``_CERT`` and
+    The three files are for targets of ``tls://``. They belong to this process and are not sent to the
+    master. Where none is given, those of the environment apply (``ACTORSESSION_TLS_CA``, ``_CERT`` and
     ``_KEY``).
 
     Attributes:
         use_rpc_for_inprocess_master: encode messages even to a master in this very process.
         ca_file: PEM file of the CA that servers' certificates must be signed by.
-        certificate_file: PEM file of our certificate.
+        certificate_file: PEM file of the client's certificate.
         key_file: PEM file of its private key.
     """
 
@@ -139,12 +139,12 @@ class RPCOptions:
             )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the settings as plain values, without what is this process's own."""
+        """Return the settings as plain values, without the files, which belong to this process."""
         return {name: v for name, v in to_wire(self).items() if name not in _TLS_FILES}
 
 
 def _as_jobs(cluster: Any) -> dict[str, dict[str, str]] | None:
-    """A cluster as plain values: from job to a dict from index, as text, to address."""
+    """Return a cluster as plain values: job to a dict from index, as text, to address."""
     if cluster is None:
         return None
     if hasattr(cluster, "as_dict"):
@@ -170,47 +170,47 @@ def _as_jobs(cluster: Any) -> dict[str, dict[str, str]] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigProto:
-    """How a session is set up.
+    """The configuration of a session.
 
     Attributes:
-        device_count: number of devices per type in this process, for instance ``{"CPU": 3}``; a
-            server's own configuration counts for remote sessions.
-        intra_op_parallelism_threads: threads of the BLAS library within one kernel; 0 to leave it as
-            it is. One number counts for the whole process: that of the first session that asks, until
-            the last one that asked is closed.
-        inter_op_parallelism_threads: threads of the kernel pool that the sessions of the process
-            share, if this is the first of them; 0 for what ``ACTORSESSION_NUM_INTEROP_THREADS`` or
-            ``TF_NUM_INTEROP_THREADS`` says, else one per processor; negative to run every kernel in
-            the caller's thread.
-        use_per_session_threads: a kernel pool of the session's own in place of the process's; refused
-            for remote sessions.
+        device_count: number of devices per type in this process, for instance ``{"CPU": 3}``; for remote
+            sessions the server's own configuration applies.
+        intra_op_parallelism_threads: threads of the BLAS library within one kernel; 0 to leave it as it is.
+            One number applies to the whole process: that of the first session that sets one, until the last
+            session that set one is closed.
+        inter_op_parallelism_threads: threads of the kernel pool that the sessions of the process share, if
+            this is the first of them; 0 for the value of ``ACTORSESSION_NUM_INTEROP_THREADS`` or
+            ``TF_NUM_INTEROP_THREADS``, else one per processor; negative to run every kernel in the caller's
+            thread.
+        use_per_session_threads: a kernel pool of the session's own instead of the process's; refused for
+            remote sessions.
         session_inter_op_thread_pool: pools that runs choose from by ``RunOptions.inter_op_thread_pool``;
             refused for remote sessions.
-        placement_period: number of steps after which nodes without a device of their own are placed
-            anew by the cost model, if there is one; 0 for never; refused for remote sessions.
-        device_filters: partial device names; the session sees only devices that match one of them, and
-            its client device. A remote session waits only for tasks that match, and sees all devices
-            of its master's own task.
+        placement_period: number of steps after which nodes without a device of their own are placed again
+            by the cost model, if there is one; 0 for never; refused for remote sessions.
+        device_filters: partial device names; the session uses only devices that match one of them, and its
+            client device. A remote session waits only for tasks that match, and uses all devices of its
+            master's own task.
         gpu_options: refused: there are no GPU devices.
-        allow_soft_placement: put an op elsewhere when its device type or number does not exist.
+        allow_soft_placement: place an op elsewhere when its device type or number does not exist.
         log_device_placement: log the device of each node and the reason for it.
         graph_options: how graphs are planned.
         operation_timeout_in_ms: limit for each call; 0 for the default limits.
-        rpc_options: how a remote session reaches its master.
-        cluster_def: a cluster that the session brings along, of which its target is one task: a
-            ``ClusterSpec``, a ``ClusterDef`` or a dict. Its devices have the names given there, and
-            state of the session's own. Refused in a local session.
-        isolate_session_state: private variables for this session on every task; a session in this
-            process always has its own.
+        rpc_options: how a remote session connects to its master.
+        cluster_def: a cluster that the session defines, of which its target is one task: a ``ClusterSpec``,
+            a ``ClusterDef`` or a dict. Its devices have the names given there, and state of the session's
+            own. Refused in a local session.
+        isolate_session_state: private variables for this session on every task; a session in this process
+            always has its own.
         experimental: settings that TensorFlow calls experimental.
         plan_cache_size: number of run signatures whose plans are kept.
-        max_inflight_steps: steps of the session that are under way at once. A run that finds as many
-            waits for its turn, in order; its limit in time counts meanwhile. Runs that end without waiting
-            for anything are not counted.
-        max_inflight_bytes: bytes of tensors that the steps under way may hold: what they are fed, and at a
-            master also what they fetch and send between tasks. One that is larger by itself runs alone.
-            Steps with an op that may wait for other steps, such as ``py_func``, count for none.
-        partial_run_idle_limit_in_ms: a partial run that nobody continues for so long is given up.
+        max_inflight_steps: steps of the session that are in flight at once. A run over the limit waits for
+            its turn, in order; its timeout counts meanwhile. Runs that end without waiting for anything are
+            not counted.
+        max_inflight_bytes: bytes of tensors that the steps in flight may hold: their feeds, and at a master
+            also their fetches and the tensors sent between tasks. A step that is larger by itself runs
+            alone. Steps with an op that may wait for other steps, such as ``py_func``, count as zero.
+        partial_run_idle_limit_in_ms: a partial run that is not continued for this long is aborted.
         wait_for_all_tasks: create a remote session only when every task that it may use has answered, as
             TensorFlow does. If not, it begins with the tasks that answer, and a step that needs another one
             waits for it within its limit, 30 s at most.
@@ -269,7 +269,7 @@ class ConfigProto:
 
     @property
     def operation_timeout(self) -> float | None:
-        """The limit for each call in seconds; ``None`` when the defaults count."""
+        """The limit for each call in seconds; ``None`` when the defaults apply."""
         return self.operation_timeout_in_ms / 1000 or None
 
     def to_wire(self) -> dict[str, Any]:
@@ -278,16 +278,17 @@ class ConfigProto:
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> ConfigProto:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
-            InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+            InvalidArgumentError: the value has another form, an unknown field or a value that is not
+                allowed.
         """
         return from_wire(cls, value)
 
 
 def _counts(device_count: Any) -> dict[str, int]:
-    """Numbers of devices, by type."""
+    """Return the numbers of devices by type."""
     if not isinstance(device_count, Mapping):
         raise TypeError(
             f"device_count is a mapping from device type to number, got {device_count!r:.100}"

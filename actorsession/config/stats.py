@@ -1,7 +1,7 @@
-"""What a run reports about itself: when nodes ran, what travelled, and the graphs of its parts.
+"""The report of a run: the times of its nodes, its transfers, and its partition graphs.
 
-Filled by the runtime, merged over processes by the master, read by users and by ``observe``. What is
-recorded are two flat lists; ``dev_stats`` gives the same in TensorFlow's shape.
+The runtime fills it, the master merges it over processes, and users and ``observe`` read it. It is recorded
+as two flat lists; ``dev_stats`` returns the same data in TensorFlow's shape.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from actorsession.records import dataclass
 
 __all__ = ["NodeStats", "RunMetadata", "StepStats", "TransferStats"]
 
-# What moves tensors between devices is no node that a user wrote: like TensorFlow, ``dev_stats``
-# leaves it out; ``transfers`` tells it better.
+# The nodes that move tensors between devices were not written by a user. ``dev_stats`` leaves them out, as
+# TensorFlow does; ``transfers`` describes them better.
 _TRANSFERS = frozenset({"_Send", "_Recv"})
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStats:
-    """When one node ran.
+    """The execution of one node.
 
     Attributes:
         device: full name of its device.
@@ -35,7 +35,7 @@ class NodeStats:
         end: wall-clock seconds at its end.
         thread: name of the thread that ran it.
         nbytes: bytes of its outputs.
-        detail: all that is known of it, in TensorFlow's shape; made from the rest where absent.
+        detail: all recorded data in TensorFlow's shape; derived from the other fields where absent.
     """
 
     device: str
@@ -60,7 +60,7 @@ class NodeStats:
         )  # fmt: skip
 
     def to_wire(self) -> list[Any]:
-        """Return the values as plain ones."""
+        """Return the statistics as plain values."""
         detail = self.detail.to_wire() if self.detail is not None else None
         return [
             self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail,
@@ -68,7 +68,12 @@ class NodeStats:
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeStats:
-        """Read what ``to_wire`` made; TypeError or ValueError for another form."""
+        """Read the result of ``to_wire``.
+
+        Raises:
+            TypeError: the value has another form.
+            ValueError: likewise.
+        """
         device, node, op, start, end, thread, nbytes, wire = value
         detail = None if wire is None else NodeExecStats.from_wire(wire)
         return cls(device, node, op, start, end, thread, nbytes, detail)
@@ -76,7 +81,7 @@ class NodeStats:
 
 @dataclass(frozen=True, slots=True)
 class TransferStats:
-    """One end of a tensor's way between two devices.
+    """One end of the transfer of a tensor between two devices.
 
     Attributes:
         kind: ``send`` or ``recv``.
@@ -95,13 +100,13 @@ class TransferStats:
 
 @dataclass(slots=True)
 class StepStats:
-    """What one step did, over all devices.
+    """The statistics of one step, over all devices.
 
     Attributes:
         step_id: number of the step.
         nodes: one entry per node that ran.
         transfers: one entry per end of each transfer.
-        left_out: nodes that ran when as many as a step records were recorded already.
+        left_out: number of nodes that ran after the limit of recorded nodes was reached.
     """
 
     step_id: int = 0
@@ -111,7 +116,7 @@ class StepStats:
 
     @property
     def dev_stats(self) -> list[DeviceStepStats]:
-        """The nodes in TensorFlow's shape: by device, then by start; made anew by each look."""
+        """The nodes in TensorFlow's shape, by device, then by start; computed at each access."""
         by_device: dict[str, list[NodeStats]] = {}
         for node in self.nodes:
             if node.op not in _TRANSFERS:
@@ -119,7 +124,7 @@ class StepStats:
         return [_device_stats(device, by_device[device]) for device in sorted(by_device)]
 
     def merge(self, other: StepStats) -> None:
-        """Add what another process recorded of the same step."""
+        """Add the statistics that another process recorded of the same step."""
         self.nodes.extend(other.nodes)
         self.transfers.extend(other.transfers)
         self.left_out += other.left_out
@@ -131,10 +136,10 @@ class StepStats:
 
     @classmethod
     def from_wire(cls, value: Any) -> StepStats:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
-            InvalidArgumentError: for any other form.
+            InvalidArgumentError: the value has another form.
         """
         try:
             step_id, nodes, transfers, left_out = value
@@ -157,15 +162,15 @@ def _device_stats(device: str, nodes: Iterable[NodeStats]) -> DeviceStepStats:
 
 @dataclass(slots=True)
 class RunMetadata:
-    """What one run reports; the object is overwritten by each run it is given to.
+    """The report of one run; each run that gets the object overwrites it.
 
     Attributes:
-        step_stats: filled when ``RunOptions.trace_level`` asks for it, or when the step fed the
+        step_stats: filled when ``RunOptions.trace_level`` requests it, or when the step was added to the
             session's cost model.
-        partition_graphs: a GraphDef per device, the client device's first, when
-            ``output_partition_graphs`` asks for it; each node names its device.
-        cost_graph: filled when the step fed the session's cost model.
-        session_metadata: the name and version of the session, if it was given any.
+        partition_graphs: a GraphDef per device, the client device's first, when ``output_partition_graphs``
+            requests it; each node has its device.
+        cost_graph: filled when the step was added to the session's cost model.
+        session_metadata: the name and version of the session, if it has any.
     """
 
     step_stats: StepStats | None = None
@@ -174,7 +179,7 @@ class RunMetadata:
     session_metadata: SessionMetadata | None = None
 
     def clear(self) -> None:
-        """Drop what an earlier run left."""
+        """Remove the report of an earlier run."""
         self.step_stats = None
         self.partition_graphs = []
         self.cost_graph = CostGraphDef()

@@ -1,7 +1,7 @@
-"""Settings as plain values: how a frozen dataclass of settings travels to a master and back.
+"""Settings as plain values: how a frozen dataclass of settings is encoded for a master and decoded.
 
-Nested settings name their class in the field's metadata; everything else must be a plain value. Called by
-the settings classes of this package alone.
+The metadata of a field with nested settings names their class; all other fields must hold plain values.
+Only the settings classes of this package use the module.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = [
     "whole_number",
 ]  # fmt: skip
 
-# What the wire carries, and TensorFlow's widest fields hold.
+# The range of the wire form, and of TensorFlow's widest fields.
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _CLASS, _LIST_OF = "actorsession.class", "actorsession.list_of"
 
 
 def one_of(cls: type[S]) -> Mapping[str, Any]:
-    """Metadata of a field that holds settings of class ``cls``."""
+    """Return the metadata of a field that holds settings of class ``cls``."""
     return {_CLASS: cls}
 
 
 def list_of(cls: type[S]) -> Mapping[str, Any]:
-    """Metadata of a field that holds any number of settings of class ``cls``."""
+    """Return the metadata of a field that holds any number of settings of class ``cls``."""
     return {_LIST_OF: cls}
 
 
@@ -42,7 +42,7 @@ def at_least(least: int, name: str, value: int) -> None:
     """Refuse a number below a bound.
 
     Raises:
-        InvalidArgumentError: naming the field, the bound and the value.
+        InvalidArgumentError: names the field, the bound and the value.
     """
     if value < least:
         raise InvalidArgumentError(f"{name} is at least {least}, got {value}")
@@ -52,34 +52,34 @@ def at_most(most: int, name: str, value: int) -> None:
     """Refuse a number above a bound.
 
     Raises:
-        InvalidArgumentError: naming the field, the bound and the value.
+        InvalidArgumentError: names the field, the bound and the value.
     """
     if value > most:
         raise InvalidArgumentError(f"{name} is at most {most}, got {value}")
 
 
 def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
-    """Refuse a setting that this runtime cannot follow.
+    """Refuse a setting that this runtime does not support.
 
     Args:
-        name: of the field.
-        value: what was given.
-        neutral: values that ask for nothing and so are accepted.
-        reason: why it cannot be followed, and what to do instead.
+        name: name of the field.
+        value: the given value.
+        neutral: values that request nothing and so are accepted.
+        reason: why it is not supported, and what to do instead.
 
     Raises:
-        InvalidArgumentError: if the value asks for something.
+        InvalidArgumentError: the value is not a neutral one.
     """
     if not any(value is n or value == n for n in neutral):
         raise InvalidArgumentError(f"{name}={value!r:.100} is refused: {reason}")
 
 
 def check_types(settings: DataclassInstance) -> None:
-    """Check the type of every field by its default or its class, and make lists tuples.
+    """Check the type of every field by its default or its class, and convert lists to tuples.
 
     Raises:
-        TypeError: naming the field, what it is and what was given.
-        InvalidArgumentError: for a number of more than 64 bits.
+        TypeError: names the field, its type and the given value.
+        InvalidArgumentError: a number has more than 64 bits.
     """
     for f in fields(settings):
         value = getattr(settings, f.name)
@@ -109,7 +109,7 @@ def _instance(name: str, value: Any, cls: type[Any]) -> Any:
 
 
 def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
-    """Return the value as a bool, int or str; numpy's numbers are fine, and so are 0 and 1 for a bool."""
+    """Return the value as a bool, int or str, accepting numpy's numbers, and 0 and 1 as a bool."""
     if kind is int:
         return whole_number(name, value)
     if isinstance(value, kind):
@@ -120,11 +120,11 @@ def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return the value of a field as an int; numpy's whole numbers are fine, truth values are not.
+    """Return the value of a field as an int, accepting numpy's whole numbers but not truth values.
 
     Raises:
-        TypeError: if it is no whole number.
-        InvalidArgumentError: if it has more than 64 bits.
+        TypeError: the value is not a whole number.
+        InvalidArgumentError: the number has more than 64 bits.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} is of type int, got {value!r:.100}")
@@ -148,15 +148,15 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
-    # Enumerations of this package are ints; msgpack wants the plain number.
+    # Enumerations of this package are ints; msgpack needs the plain number.
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def from_wire(cls: type[S], value: Any) -> S:
-    """Read what ``to_wire`` made.
+    """Read the result of ``to_wire``.
 
     Raises:
-        InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+        InvalidArgumentError: the value has another form, an unknown field or a value that is not allowed.
     """
     if not isinstance(value, Mapping):
         raise InvalidArgumentError(f"the wire form of {cls.__name__} is a map, got {value!r:.100}")

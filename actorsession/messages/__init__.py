@@ -1,8 +1,8 @@
-"""The wire vocabulary: messages, the envelopes around them, one registry, one codec.
+"""The wire vocabulary: messages, their envelopes, one registry and one codec.
 
-Rooms above import their messages from here; this room imports only errors and the value codec.
-Importing it registers the whole vocabulary. Messages are frozen values: a peer in the same process
-is handed the object itself.
+The packages above import their messages from here; this package imports only errors, ``records`` and the
+value codec. Importing it registers the whole vocabulary. Messages are frozen values: a peer in the same
+process receives the object itself.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The source text that reads a message's fields off the wire, made from their annotations.
+"""Generation of the source text that reads a message's fields from the wire, from their annotations.
 
-Owns which annotations a field may have and what is accepted for each. Called by ``registry`` once
-per message class, at import; imports nothing of ours but the error classes. The text is made of our
-own annotations only, never of anything received.
+The module defines which annotations a field may have and what is accepted for each. ``registry`` calls it
+once per message class, at import. It imports nothing of this project but the error classes. The text is
+made of our own annotations only, never of anything received.
 
-What arrives was decoded by msgpack, whose types are exact, so a scalar costs one comparison of
-types: a subclass cannot come in, and a bool does not pass for an int. An int is taken where a float
-is declared (Python writes ``5`` for ``5.0``); lists become tuples where a tuple is declared.
+Received values were decoded by msgpack, whose types are exact, so the check of a scalar is one comparison
+of types: a subclass cannot occur, and a bool is not accepted as an int. An int is accepted where a float is
+declared (Python writes ``5`` for ``5.0``). Lists become tuples where a tuple is declared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TENSOR_PARTS = frozenset({np.ndarray, np.generic})
 
 
 def describe(hint: Any) -> str:
-    """Return an annotation as people write it, such as ``list[str] | None``."""
+    """Return an annotation in source notation, such as ``list[str] | None``."""
     if hint is type(None):
         return "None"
     if _is_union(hint):
@@ -45,14 +45,14 @@ def describe(hint: Any) -> str:
 
 
 def wrong_field(tag: str, field: str, declared: str, expected: str, value: Any) -> ProtocolError:
-    """Return the error for a field that holds something else than was declared.
+    """Return the error for a field whose value is not of the declared type.
 
     Args:
-        tag: the message's.
-        field: the field's name.
+        tag: the tag of the message.
+        field: the name of the field.
         declared: its whole annotation.
-        expected: the part of it that is not met.
-        value: what was found; shown shortened, because a peer chose it.
+        expected: the part of the annotation that is violated.
+        value: the value found; shown shortened, because a peer chose it.
     """
     found = type(value).__name__
     return ProtocolError(
@@ -62,19 +62,19 @@ def wrong_field(tag: str, field: str, declared: str, expected: str, value: Any) 
 
 
 def field_checks(field: str, hint: Any) -> list[str]:
-    """Write the statements that check one field and convert it where its annotation asks for that.
+    """Return the statements that check one field, and convert it where its annotation requires it.
 
-    The statements read and may rebind the local variable ``f_<field>``; they call ``wrong(field,
-    declared, expected, value)`` for the error to raise, and use ``TENSOR`` for the tensor types.
+    The statements read and may rebind the local variable ``f_<field>``. They call ``wrong(field, declared,
+    expected, value)`` for the error to raise, and use ``TENSOR`` for the tensor types.
 
     Raises:
-        TypeError: if the annotation is none that a message may have.
+        TypeError: the annotation is not allowed in a message.
     """
     return _Writer(field, describe(hint)).check(hint, f"f_{field}", depth=0)
 
 
 class _Writer:
-    """Writes the checks of one field; ``check`` calls itself for what is inside containers."""
+    """Writes the checks of one field; ``check`` calls itself for the contents of containers."""
 
     def __init__(self, field: str, declared: str) -> None:
         self._field = field
@@ -136,8 +136,7 @@ class _Writer:
             return []
         if not _converts(hint):
             return [f"for {item} in {var}:", *_indented(body)]
-        # The list was made by the decoder a moment ago and has no other owner, so it is changed in
-        # place.
+        # The decoder has just made the list, which has no other owner, so it is changed in place.
         body.append(f"{var}[{index}] = {item}")
         return [f"for {index}, {item} in enumerate({var}):", *_indented(body)]
 

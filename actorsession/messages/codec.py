@@ -1,12 +1,11 @@
-"""Envelopes to bytes and back: the only place that knows their wire form.
+"""Encoding and decoding of envelopes: the only place that defines their wire form.
 
-An envelope is one msgpack list, ``[kind, ...]``, with its message inside; large tensors go beside
-it as segments. Called by links; imports the value codec and the registry.
+An envelope is one msgpack list, ``[kind, ...]``, with its message inside; large tensors are sent beside it
+as segments. Links call the codec; it imports the value codec and the registry.
 
-Invariant: whatever bytes come in, ``decode`` returns an envelope or raises ``ProtocolError``. If
-    the bad
-part is the message of a call or reply whose id could be read, the error is an
-``UnreadableMessage``, which names the call, so that one bad message need not end the link.
+Invariant: for any bytes, ``decode`` returns an envelope or raises ``ProtocolError``. If only the message of
+a call or reply is malformed and its id could be read, the error is an ``UnreadableMessage`` with that id,
+so that one bad message need not end the link.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ __all__ = ["UnreadableMessage", "decode", "encode"]
 
 _BEAT, _CALL, _TELL, _REPLY, _FAILURE, _CANCEL = range(6)
 
-_CALL_ID_LIMIT = 2**63  # what every msgpack implementation carries
+_CALL_ID_LIMIT = 2**63  # the range that every msgpack implementation supports
 
 _to_wire = VOCABULARY.to_wire
 _from_wire = VOCABULARY.from_wire
 
 
 class UnreadableMessage(ProtocolError):
-    """What a call or an answer carries cannot be understood, but its call id is known.
+    """The content of a call or an answer is malformed, but its call id could be read.
 
     Attributes:
-        call_id: the call's.
-        answer: whether it came as the answer to a call of ours, rather than as a call to us.
+        call_id: the id of the call.
+        answer: whether it is the answer to a call of this end, rather than a call of the peer.
     """
 
     def __init__(self, message: str, *, call_id: int, answer: bool) -> None:
@@ -45,7 +44,7 @@ class UnreadableMessage(ProtocolError):
 
 
 def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
-    """Make the bytes of an envelope.
+    """Encode an envelope.
 
     Args:
         envelope: arrays inside its message are borrowed until the segments have been sent.
@@ -54,8 +53,7 @@ def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
         The header, and the segments of tensors that are too large to be copied into it.
 
     Raises:
-        InvalidArgumentError: if the message is not registered or holds a value that does not
-            travel.
+        InvalidArgumentError: the message is not registered, or holds a value that cannot be encoded.
     """
     segments: list[Buffer] = []
     try:
@@ -68,15 +66,15 @@ def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
 
 
 def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
-    """Make an envelope of what ``encode`` made.
+    """Decode the result of ``encode``.
 
     Args:
-        header: hostile input is expected.
+        header: the bytes of the envelope; they may be hostile.
         segments: large tensors become views of them.
 
     Raises:
-        UnreadableMessage: if only the message of a call or reply is bad.
-        ProtocolError: for anything else that is no envelope.
+        UnreadableMessage: only the message of a call or reply is malformed.
+        ProtocolError: the bytes are not an envelope for any other reason.
     """
     try:
         wire = unpack(header, segments)
@@ -89,7 +87,7 @@ def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
         return _READERS[kind](wire)
     except ProtocolError:
         raise
-    # The peer chose these bytes; whichever library chokes on them, it is the peer's error.
+    # The peer chose these bytes, so an error of any library that reads them is the peer's error.
     except Exception as exc:
         raise ProtocolError(f"cannot decode an envelope: {type(exc).__name__}: {exc}") from exc
 

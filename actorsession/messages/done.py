@@ -1,4 +1,4 @@
-"""The one reply that carries nothing: it says that what was asked has been done."""
+"""The empty reply, which confirms that a request has been carried out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Envelopes: what travels between two ends of a link around the messages.
+"""Envelopes: the values that travel between two ends of a link, around the messages.
 
-Owns the six kinds of envelope as frozen values. Links make and read them; ``codec`` turns them into
-bytes. A call id is chosen by the asking end and is unique among its calls on one link.
+The module holds the six kinds of envelope as frozen values. Links make and read them; ``codec`` encodes
+them. A call id is chosen by the asking end and is unique among its calls on one link.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ __all__ = ["Beat", "Call", "Cancel", "Envelope", "Failure", "Reply", "Tell"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A message that wants an answer.
+    """A message that requires an answer.
 
     Attributes:
         call_id: at least 0, below 2**63.
         target: name of the actor at the other end.
-        time_left: seconds until the asker gives up, at the moment of sending; ``None`` for no
-            limit.
+        time_left: seconds until the caller's deadline, at the moment of sending; ``None`` for no limit.
         message: a registered message with a reply.
     """
 
@@ -34,7 +33,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """A message that wants no answer.
+    """A message without an answer.
 
     Attributes:
         target: name of the actor at the other end.
@@ -50,8 +49,8 @@ class Reply:
     """The answer to a call.
 
     Attributes:
-        call_id: the call's.
-        message: of the class that the call's message names as its reply.
+        call_id: the id of the call.
+        message: of the reply class of the call's message.
     """
 
     call_id: int
@@ -60,11 +59,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call has failed.
+    """The failure of a call.
 
     Attributes:
-        call_id: the call's.
-        error: why; keeps its class and its origin on the wire.
+        call_id: the id of the call.
+        error: the cause; it keeps its class and its origin on the wire.
     """
 
     call_id: int
@@ -73,10 +72,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """The asker no longer wants the answer; unknown and finished calls are no error.
+    """The withdrawal of a call; unknown and finished calls are not an error.
 
     Attributes:
-        call_id: the call's.
+        call_id: the id of the call.
     """
 
     call_id: int
@@ -84,7 +83,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """Nothing but a sign of life."""
+    """A heartbeat, without content."""
 
 
 Envelope: TypeAlias = Call | Tell | Reply | Failure | Cancel | Beat

@@ -1,13 +1,12 @@
-"""The registry of messages: which class a wire tag stands for, and how its fields are read.
+"""The registry of messages: wire tags, their classes, and how their fields are read.
 
-Owns the decorator ``message`` and, per class, two generated functions: one that writes the wire
-form (a list of the tag and the field values in declared order) and one that reads and checks it.
-Called by the vocabulary modules at import and by ``codec`` for each message.
+The module holds the decorator ``message`` and, per class, two generated functions: one writes the wire form
+(a list of the tag and the field values in declared order) and the other reads and checks it. The vocabulary
+modules call it at import, and ``codec`` calls it for each message.
 
-Invariants: a tag stands for one class for ever; what a peer sends can only raise
-``ProtocolError``; a message that was read has exactly the declared types. The functions are
-generated because each step passes through them: reading a ``RunGraph`` takes 0.5 us, and took 3
-with a loop over one checker per field.
+Invariants: a tag stands for one class for ever. Received data can only raise ``ProtocolError``. A message
+that was read has exactly the declared types. The functions are generated because each step uses them:
+reading a ``RunGraph`` takes 0.5 us, and took 3 us with a loop over one checker per field.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """All that is known of one message class.
+    """The description of one message class.
 
     Attributes:
-        tag: what stands for the class on the wire.
+        tag: the name of the class on the wire.
         cls: the message class.
         reply: tag of the message that answers it; ``None`` for one that can only be told.
-        patient: whether an ask of it may be held back while the asker does not read its answers.
+        patient: whether an ask of it may be held while the asking end does not read its answers.
         hints: field name to annotation, in declared order.
         write: makes the wire form of an instance.
         read: makes an instance of a wire form, or raises ``ProtocolError``.
@@ -56,7 +55,7 @@ class Spec:
 
 
 class Registry:
-    """Message classes by wire tag."""
+    """A registry of message classes by wire tag."""
 
     def __init__(self) -> None:
         self._by_tag: dict[str, Spec] = {}
@@ -64,25 +63,25 @@ class Registry:
 
     @property
     def specs(self) -> Mapping[str, Spec]:
-        """Every registered message by tag; a view that cannot be written."""
+        """Every registered message by tag, as a read-only view."""
         return MappingProxyType(self._by_tag)
 
     def message(
         self, tag: str, *, reply: str | None = None, patient: bool = False
     ) -> Callable[[type[T]], type[T]]:
-        """Make the decorator that registers a message class.
+        """Return a decorator that registers a message class.
 
         Args:
             tag: the class's name on the wire.
-            reply: tag of the message that answers an ask; it may be registered later. Without it
-                the message can be told but not asked.
-            patient: whether an ask of it may be held back while the asker does not read its answers,
-                because it makes work, and large answers.
+            reply: tag of the message that answers an ask; it may be registered later. Without it the
+                message can be told but not asked.
+            patient: whether an ask of it may be held while the asking end does not read its answers,
+                because it causes work and large answers.
 
         Raises:
-            ValueError: if the tag is taken (when the class is decorated, at import).
-            TypeError: if the class is no frozen keyword-only dataclass, or a field's annotation is
-                none that travels.
+            ValueError: the tag is taken (raised when the class is decorated, at import).
+            TypeError: the class is not a frozen keyword-only dataclass, or a field's annotation is not
+                allowed in a message.
         """
 
         def register(cls: type[T]) -> type[T]:
@@ -96,10 +95,10 @@ class Registry:
         return register
 
     def spec_of(self, message_class: type[Any]) -> Spec:
-        """Return what is known of a message class.
+        """Return the description of a message class.
 
         Raises:
-            InvalidArgumentError: if it is not registered.
+            InvalidArgumentError: the class is not registered.
         """
         spec = self._by_class.get(message_class)
         if spec is None:
@@ -111,7 +110,7 @@ class Registry:
         """Return the class that answers a message, or ``None`` for one that can only be told.
 
         Raises:
-            InvalidArgumentError: if the class, or the tag it names as its reply, is not registered.
+            InvalidArgumentError: the class, or the tag of its reply, is not registered.
         """
         spec = self.spec_of(message_class)
         if spec.reply is None:
@@ -124,19 +123,19 @@ class Registry:
         return reply.cls
 
     def to_wire(self, value: object) -> list[Any]:
-        """Return the wire form of a message: its tag and its fields. Nothing is copied.
+        """Return the wire form of a message, its tag and its fields, without copying.
 
         Raises:
-            InvalidArgumentError: if its class is not registered.
+            InvalidArgumentError: the class of the message is not registered.
         """
         return self.spec_of(type(value)).write(value)
 
     def from_wire(self, wire: object) -> Any:
-        """Return the message that a wire form stands for; lists and dicts inside become its own.
+        """Return the message of a wire form, taking ownership of lists and dicts inside.
 
         Raises:
-            ProtocolError: for any other form: no list, an unknown tag, a wrong number of fields, a
-                field of the wrong type.
+            ProtocolError: the value has another form: not a list, an unknown tag, a wrong number of fields,
+                or a field of the wrong type.
         """
         if type(wire) is not list or not wire:
             raise ProtocolError(
@@ -165,8 +164,8 @@ def _make_spec(cls: type[Any], tag: str, reply: str | None, *, patient: bool) ->
         "wrong": partial(wrong_field, tag),
         "miscounted": partial(_miscounted, tag, tuple(hints)),
         "new": partial(object.__new__, cls),
-        # The slots' own setters: the class is frozen, and its __init__ would take 0.7 us where
-        # these take 0.3.
+        # The setters of the slots: the class is frozen, and its __init__ would take 0.7 us where these take
+        # 0.3 us.
         **{f"set_{name}": getattr(cls, name).__set__ for name in hints},
     }
     _define(_source(tag, hints), f"<message {cls.__module__}.{cls.__qualname__}>", namespace)
@@ -180,7 +179,7 @@ def _source(tag: str, hints: Mapping[str, Any]) -> str:
     count = len(hints) + 1
     body = [f"if len(wire) != {count}:", "    raise miscounted(wire)"]
     if hints:
-        # The prefix keeps a field called `type` or `wire` from hiding what the checks use.
+        # The prefix prevents a field called `type` or `wire` from shadowing the names that the checks use.
         body.append(f"_, {', '.join(f'f_{name}' for name in hints)} = wire")
     for name, hint in hints.items():
         body += field_checks(name, hint)

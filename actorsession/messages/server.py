@@ -1,7 +1,7 @@
-"""What whoever runs a cluster asks a server: where its tasks are, and to end.
+"""Requests to a server from the operator of a cluster: the addresses of its tasks, and the stop.
 
-Owns the vocabulary of the target ``SERVER``. The messages come from the command line and from programs that
-look after clusters, never from masters or workers.
+The module holds the vocabulary of the target ``SERVER``. The messages come from the command line and from
+programs that manage clusters, never from masters or workers.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ SERVER = "server"
 @message("get_cluster", reply="cluster_view")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetCluster:
-    """Asks a server which cluster it is part of."""
+    """Requests the cluster that a server is part of."""
 
 
 @message("cluster_view")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
-    """The cluster as one of its tasks knows it.
+    """The cluster as one of its tasks sees it.
 
     Attributes:
-        cluster_id: its identity; "" if it has none.
+        cluster_id: the id of the cluster; "" if it has none.
         task: the task that answers.
         tasks: cluster task to address.
     """
@@ -40,12 +40,12 @@ class ClusterView:
 @message("stop_server", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopServer:
-    """Asks a server to end: it gives its address up and closes its sessions and connections.
+    """Requests a server to stop: it releases its address and closes its sessions and connections.
 
-    The answer comes before the end, which shows as the end of the link.
+    The answer is sent before the stop, which shows as the end of the link.
 
     Attributes:
-        reason: who wants it, or why; goes to the server's log.
+        reason: who requests the stop, or why; written to the server's log.
     """
 
     reason: str

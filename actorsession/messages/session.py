@@ -1,11 +1,11 @@
-"""What a client's session says to the master, and the master's answers.
+"""The requests of a client's session to the master, and the master's answers.
 
-Owns the vocabulary of the target ``MASTER``. Values are plain: graphs and configurations are in
-their wire forms, made and read by the rooms that own them, so that this room needs to know neither.
+The module holds the vocabulary of the target ``MASTER``. Values are plain: graphs and configurations are in
+their wire forms, made and read by the packages that define them, so this package depends on neither.
 
-A ``request_id`` is chosen by the client, unique per request; a master that sees one again knows a
-repeat, and does nothing twice. Arrays inside a message are borrowed: nobody changes them after sending,
-and in one process the receiver is handed the same array.
+A ``request_id`` is chosen by the client and unique per request. A master that receives one again recognises
+the repetition, and does nothing twice. Arrays inside a message are borrowed: they must not be changed after
+sending, and in one process the receiver gets the same array.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MASTER = "master"
 @message("create_session", reply="session_created")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSession:
-    """Asks the master for a session with its own graph.
+    """Requests a session with its own graph.
 
     Attributes:
         graph: the nodes in wire form; may be empty, and extended later.
         config: the session's configuration in wire form.
-        target: the address by which the client knows the master, as it wrote it.
+        target: the address of the master, as the client wrote it.
         request_id: the client's id of this request.
     """
 
@@ -47,10 +47,10 @@ class CreateSession:
 @message("session_created")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCreated:
-    """A session exists.
+    """Reports that a session exists.
 
     Attributes:
-        session_handle: names the session in all later requests; chosen by the master.
+        session_handle: identifies the session in all later requests; chosen by the master.
         graph_version: version of the graph so far, counting from 0.
     """
 
@@ -61,7 +61,7 @@ class SessionCreated:
 @message("extend_session", reply="session_extended")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtendSession:
-    """Adds nodes to a session's graph.
+    """Extends a session's graph with nodes.
 
     Attributes:
         session_handle: the session.
@@ -79,7 +79,7 @@ class ExtendSession:
 @message("session_extended")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionExtended:
-    """The graph has grown.
+    """Reports that the graph was extended.
 
     Attributes:
         graph_version: the new version.
@@ -95,8 +95,8 @@ class RunStep:
 
     Attributes:
         session_handle: the session.
-        feeds: tensor name (``node:0``) to the tensor that stands in for it; borrowed.
-        fetches: tensor names, unique, in the order in which the values are wanted.
+        feeds: tensor name (``node:0``) to the tensor that replaces it; borrowed.
+        fetches: tensor names, unique, in the order of the values in the answer.
         targets: names of operations to run for their effect.
         options: run options in wire form; empty for the defaults.
         request_id: the client's id of this request.
@@ -113,14 +113,14 @@ class RunStep:
 @message("prepare_step", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrepareStep:
-    """Plans a step and registers its graphs, and runs nothing.
+    """Plans a step and registers its graphs, without running anything.
 
     Attributes:
         session_handle: the session.
         feeds: tensor names, as the keys of ``RunStep.feeds``.
         fetches: as in ``RunStep``.
         targets: as in ``RunStep``.
-        partial: whether it is a step that is fed and fetched in several calls.
+        partial: whether the step is a partial run.
     """
 
     session_handle: str
@@ -133,13 +133,13 @@ class PrepareStep:
 @message("step_done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDone:
-    """A step has run.
+    """Reports that a step, or a call of a partial run, has run.
 
     Attributes:
         values: one tensor per fetch, in the order of ``RunStep.fetches``; the receiver owns them.
-        metadata: run metadata in wire form, if the options asked for it.
-        unconfirmed: whether the step has taken something out of a queue or the like, which is put back unless
-            ``StepReceived`` says that the values have arrived.
+        metadata: run metadata in wire form, if the options requested it.
+        unconfirmed: whether the step has taken elements from a queue or similar resource, which are put
+            back unless ``StepReceived`` reports that the values have arrived.
     """
 
     values: list[Any]
@@ -150,12 +150,12 @@ class StepDone:
 @message("step_received")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReceived:
-    """Tells whether the values of a step have reached the caller of the run; told, never asked.
+    """Reports whether the values of a step have reached the caller of the run; told, never asked.
 
     Attributes:
         session_handle: the session.
-        request_id: of the ``RunStep`` or ``PartialRun``; one that was not answered is no error.
-        received: whether they have. If not, what the step has taken is put back.
+        request_id: of the ``RunStep`` or ``PartialRun``; one that was not answered is not an error.
+        received: whether they have. If not, the elements that the step has taken are put back.
     """
 
     session_handle: str
@@ -166,13 +166,13 @@ class StepReceived:
 @message("partial_run_setup", reply="partial_run_ready")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRunSetup:
-    """Starts a step that is fed and fetched in several calls.
+    """Starts a partial run: a step with feeds and fetches in several calls.
 
     Attributes:
         session_handle: the session.
         feeds: names of all tensors that will be fed.
         fetches: names of all tensors that will be fetched.
-        targets: names of operations that run as soon as their inputs are there.
+        targets: names of operations that run as soon as their inputs are available.
         request_id: the client's id of this request.
     """
 
@@ -186,10 +186,10 @@ class PartialRunSetup:
 @message("partial_run_ready")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRunReady:
-    """A partial run has begun.
+    """Reports that a partial run has started.
 
     Attributes:
-        partial_run_handle: names it in ``PartialRun``; chosen by the master, unique in the session.
+        partial_run_handle: identifies it in ``PartialRun``; chosen by the master, unique in the session.
     """
 
     partial_run_handle: str
@@ -198,13 +198,13 @@ class PartialRunReady:
 @message("partial_run", reply="step_done", patient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRun:
-    """Continues a partial run: brings feeds and takes fetches.
+    """Continues a partial run: supplies feeds and requests fetches.
 
     Attributes:
         session_handle: the session.
         partial_run_handle: the run.
         feeds: tensor name to value, of feeds named at setup; borrowed.
-        fetches: names of fetches named at setup, in the order in which the values are wanted.
+        fetches: names of fetches named at setup, in the order of the values in the answer.
         timeout_in_ms: how long the call may wait; 0 for the default.
         request_id: the client's id of this request.
     """
@@ -220,12 +220,12 @@ class PartialRun:
 @message("partial_run_drop", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRunDrop:
-    """Gives a partial run up.
+    """Aborts a partial run.
 
     Attributes:
         session_handle: the session.
-        partial_run_handle: the run; one that is over or unknown is no error.
-        error: why, in the wire form of errors; what calls that wait for it end with.
+        partial_run_handle: the run; one that has ended or is unknown is not an error.
+        error: the reason, in the wire form of errors; calls that wait for the run fail with it.
     """
 
     session_handle: str
@@ -236,12 +236,11 @@ class PartialRunDrop:
 @message("reattach_session", reply="session_reattached")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReattachSession:
-    """Asks the master to go on with the tasks that there are now, after some have restarted.
+    """Requests the master to continue with the current tasks, after some have restarted.
 
     Attributes:
         session_handle: the session.
-        anew: whether it was created in the place of one that was lost, so that any variable of its graph
-            may be.
+        anew: whether the session replaces one that was lost, so that any variable of its graph may be lost.
         request_id: the client's id of this request.
     """
 
@@ -253,14 +252,14 @@ class ReattachSession:
 @message("session_reattached")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionReattached:
-    """The session runs again; state of the tasks that have restarted is to be restored.
+    """Reports that the session runs again; the state of the restarted tasks has to be restored.
 
     Attributes:
         added: tasks that have joined since the session was created.
         removed: tasks that have left.
         restarted: tasks that have come back with another incarnation.
         lost: names of the variables that were on those, now or at an earlier request, and have no value.
-        restored: names of those that came back from a snapshot.
+        restored: names of those that were restored from a snapshot.
     """
 
     added: list[str]
@@ -273,7 +272,7 @@ class SessionReattached:
 @message("list_devices", reply="device_list")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListDevices:
-    """Asks for the devices that a session can use.
+    """Requests the devices that a session can use.
 
     Attributes:
         session_handle: the session.
@@ -297,7 +296,7 @@ class DeviceList:
 @message("ask_session_why", reply="session_why")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskSessionWhy:
-    """Asks what the steps of a session wait for, on all its tasks.
+    """Requests what the steps of a session wait for, on all its tasks.
 
     Attributes:
         session_handle: the session.
@@ -311,11 +310,11 @@ class AskSessionWhy:
 @message("session_why")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionWhy:
-    """What was found; those who asked make sense of it.
+    """The answers of the tasks, which the requesting session evaluates.
 
     Attributes:
-        waits: what each task that has answered says, in wire form.
-        silent: for each task that has not, why.
+        waits: the answer of each task that has answered, in wire form.
+        silent: for each task that has not, the reason.
     """
 
     waits: list[Any]
@@ -325,10 +324,10 @@ class SessionWhy:
 @message("close_session", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseSession:
-    """Ends a session: its steps are cancelled, its state on the workers is released.
+    """Ends a session: its steps are cancelled, and its state on the workers is released.
 
     Attributes:
-        session_handle: the session; one that is gone already is no error.
+        session_handle: the session; one that has ended already is not an error.
     """
 
     session_handle: str

@@ -1,11 +1,11 @@
-"""What a master says to a worker, what workers say to each other, and the answers.
+"""The requests of a master to a worker, the messages between workers, and the answers.
 
-Owns the vocabulary of the target ``WORKER``. ``PushTensors`` goes from worker to worker and is
-told, never asked: a value needs no answer, and its loss shows as the loss of the link. The other
-messages come from a master.
+The module holds the vocabulary of the target ``WORKER``. ``PushTensors`` goes from worker to worker and is
+told, never asked: a value needs no answer, and its loss shows as the loss of the link. ``AskOwed`` and
+``ValuesLost`` also go between workers. Most other messages come from a master.
 
-Arrays inside a message are borrowed: nobody changes them after sending, and in one process the
-receiver is handed the same array.
+Arrays inside a message are borrowed: they must not be changed after sending, and in one process the
+receiver gets the same array.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ WORKER = "worker"
 @message("get_status", reply="worker_status")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetStatus:
-    """Asks a worker who it is and what it has."""
+    """Requests the identity and the devices of a worker."""
 
 
 @message("worker_status")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatus:
-    """Who a worker is and what it has.
+    """The identity and the devices of a worker.
 
     Attributes:
         task: its cluster task, ``/job:worker/replica:0/task:0``.
         incarnation: 64-bit number chosen at its start; another one means that its state is gone.
         devices: device descriptions in wire form.
         statistics: counters of its server in wire form.
-        restored: the snapshot that its variables come from, in wire form; ``None`` if they do not.
+        restored: the snapshot that its variables were restored from, in wire form; ``None`` if there is
+            none.
     """
 
     task: str
@@ -61,12 +62,13 @@ class CreateWorkerSession:
     Attributes:
         session_handle: the master's name for the session.
         master_task: cluster task of the master.
-        master_incarnation: the master's; another one than before ends that master's older sessions.
-        isolate_session_state: whether variables are the session's own instead of the worker's.
+        master_incarnation: the incarnation of the master; another one than before ends that master's older
+            sessions.
+        isolate_session_state: whether variables belong to the session instead of the worker.
         peers: cluster task to address, for all tasks of the session.
-        task: what this worker is called in a cluster that the client brought along; its devices have that
-            name in the session, and state of their own. Empty where the session is one of the worker's
-            own cluster.
+        task: the name of this worker in a cluster that the client defines; its devices have that name in
+            the session, and state of their own. Empty where the session belongs to the worker's own
+            cluster.
     """
 
     session_handle: str
@@ -80,12 +82,12 @@ class CreateWorkerSession:
 @message("update_worker_session", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateWorkerSession:
-    """Tells a worker that tasks have joined a session, moved or left it.
+    """Reports to a worker that tasks have joined a session, moved or left it.
 
     Attributes:
         session_handle: the session.
-        peers: cluster task to address, for tasks that are new or elsewhere.
-        removed: tasks that are part of it no more.
+        peers: cluster task to address, for tasks that are new or have moved.
+        removed: tasks that are no longer part of it.
     """
 
     session_handle: str
@@ -99,7 +101,7 @@ class DeleteWorkerSession:
     """Closes the worker's side of a session, cancelling its steps.
 
     Attributes:
-        session_handle: the session; one that is gone already is no error.
+        session_handle: the session; one that has ended already is not an error.
     """
 
     session_handle: str
@@ -108,7 +110,7 @@ class DeleteWorkerSession:
 @message("ask_variables", reply="variables_found")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskVariables:
-    """Asks which variables have a value for a session.
+    """Requests which variables have a value for a session.
 
     Attributes:
         session_handle: the session.
@@ -122,10 +124,10 @@ class AskVariables:
 @message("variables_found")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariablesFound:
-    """Which variables have a value.
+    """Reports which variables have a value.
 
     Attributes:
-        valued: for each that was asked for whether it has one.
+        valued: for each requested variable whether it has one.
     """
 
     valued: list[bool]
@@ -134,7 +136,7 @@ class VariablesFound:
 @message("register_graph", reply="graph_registered")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterGraph:
-    """Hands a worker its partitions of a client graph, once, to be run many times.
+    """Registers a worker's partitions of a client graph, once, to be run many times.
 
     Attributes:
         session_handle: the session.
@@ -148,10 +150,10 @@ class RegisterGraph:
 @message("graph_registered")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRegistered:
-    """The partitions are compiled and wait to be run.
+    """Reports that the partitions are compiled and can be run.
 
     Attributes:
-        graph_handle: names them in ``RunGraph``; chosen by the worker.
+        graph_handle: identifies them in ``RunGraph``; chosen by the worker.
     """
 
     graph_handle: str
@@ -181,7 +183,7 @@ class RunGraph:
         graph_handle: the partitions.
         step_id: the step's number, the same on all workers; chosen by the master.
         feeds: tensors in the order agreed at registration; borrowed.
-        trace: whether step statistics are wanted.
+        trace: whether step statistics are requested.
     """
 
     session_handle: str
@@ -194,13 +196,12 @@ class RunGraph:
 @message("graph_done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphDone:
-    """This worker's part of a step has run.
+    """Reports that this worker's partitions have run for a step.
 
     Attributes:
-        values: tensors fetched from here, in the order agreed at registration; the receiver owns
-            them.
-        stats: step statistics in wire form, if they were asked for.
-        pushed: bytes of the tensors that the part has sent to other tasks.
+        values: tensors fetched from here, in the order agreed at registration; the receiver owns them.
+        stats: step statistics in wire form, if they were requested.
+        pushed: bytes of the tensors that the partitions have sent to other tasks.
     """
 
     values: list[Any]
@@ -211,15 +212,15 @@ class GraphDone:
 @message("push_tensors")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushTensors:
-    """Delivers tensors into the receiver's rendezvous of one step; told, never asked.
+    """Delivers tensors to the receiver's rendezvous of one step; told, never asked.
 
     The three lists have one entry per tensor.
 
     Attributes:
-        step_id: the step; it may not have begun at the receiver yet.
+        step_id: the step; it may not have started at the receiver yet.
         keys: rendezvous keys in text form.
-        values: the tensors; the receiver owns them. ``None`` where dead.
-        dead: whether the value is dead (on the branch not taken).
+        values: the tensors; the receiver owns them. ``None`` for a dead tensor.
+        dead: whether the tensor is dead (on the branch not taken).
     """
 
     step_id: int
@@ -231,15 +232,15 @@ class PushTensors:
 @message("ask_owed", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskOwed:
-    """Asks a worker whether values that steps of the asker wait for can still come.
+    """Requests whether values that steps of the sender wait for can still arrive.
 
-    The answer says only that the worker lives. Of steps whose part there is over ``ValuesLost`` comes, behind
-    whatever was pushed for them.
+    The answer confirms only that the worker is alive. For each step whose partitions on the worker have
+    ended, ``ValuesLost`` follows, after all values that were pushed for the step.
 
     Attributes:
         steps: the steps.
         keys: for each, a rendezvous key that is waited for, of a device of the receiver.
-        reply_to: the asker, as the receiver's links are called.
+        reply_to: the sender, by its name on the receiver's links.
     """
 
     steps: list[int]
@@ -250,11 +251,11 @@ class AskOwed:
 @message("values_lost")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuesLost:
-    """Tells a worker that a task has nothing more to push for a step.
+    """Reports to a worker that a task has no more values to push for a step.
 
     Attributes:
         step_id: the step.
-        task: the task, as the step's session calls it.
+        task: the task, by its name in the step's session.
     """
 
     step_id: int
@@ -264,14 +265,14 @@ class ValuesLost:
 @message("ask_why", reply="worker_why")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskWhy:
-    """Asks a worker what its steps wait for, and what has become of values that it should send.
+    """Requests what a worker's steps wait for, and the state of values that it should send.
 
-    Answered at once, whatever the worker is busy with. Without keys all steps are meant; with keys the
-    answer speaks of those alone. The last two lists have one entry per value.
+    It is answered at once, whatever else the worker does. Without keys all steps are meant; with keys the
+    answer covers only those. The last two lists have one entry per value.
 
     Attributes:
         session_handle: the session whose steps are meant; "" for those of all sessions.
-        most: how many steps, and how many waiters of each, the answer may speak of.
+        most: the maximum number of steps, and of waiters of each, in the answer.
         steps: for each value, the step.
         keys: for each value, its rendezvous key, of a device of the receiver.
     """
@@ -288,7 +289,7 @@ class WorkerWhy:
     """What the steps of a worker wait for.
 
     Attributes:
-        waits: in wire form.
+        waits: the waits in wire form.
     """
 
     waits: dict[str, Any]
@@ -297,14 +298,15 @@ class WorkerWhy:
 @message("cleanup_graph", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupGraph:
-    """Ends a step at a worker: its rendezvous and step container go. May be told or asked.
+    """Ends a step at a worker, releasing its rendezvous and step container; may be told or asked.
 
     Attributes:
-        step_id: the step; an unknown one is no error.
-        error: why the step was aborted, in the wire form of errors; what it has taken is put back then.
-            ``None`` if it has run, and its caller has what it has taken.
-        settles: whether this also says what becomes of what the step has taken out of queues and their like.
-        ran: whether all parts of the step had run when its caller gave up.
+        step_id: the step; an unknown one is not an error.
+        error: why the step was aborted, in the wire form of errors; the elements that it has taken are put
+            back then. ``None`` if it has run, and its caller has the elements that it has taken.
+        settles: whether this message also decides about the elements that the step has taken from queues
+            and similar resources.
+        ran: whether all partitions of the step had run when its caller aborted it.
         handed_out: positions of the fetches of a partial run whose values the caller has.
     """
 
@@ -330,13 +332,13 @@ class CleanupAll:
 @message("logging_request", reply="logging_reply")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggingRequest:
-    """Switches the log of a worker's messages on or off, asks for it, and empties it, in this order.
+    """Enables or disables the log of a worker's messages, requests it, and clears it, in this order.
 
     Attributes:
         enable: whether messages are logged from now on; ``None`` to leave it as it is.
-        clear: whether to forget what was logged so far.
+        clear: whether to discard the events logged so far.
         fetch: whether to answer with the events.
-        steps: the steps whose events are wanted; all if empty.
+        steps: the steps whose events are requested; all if empty.
     """
 
     enable: bool | None
@@ -352,7 +354,7 @@ class LoggingReply:
 
     Attributes:
         enabled: whether messages are logged now.
-        events: the events that were asked for, in wire form.
+        events: the requested events, in wire form.
     """
 
     enabled: bool
@@ -362,10 +364,10 @@ class LoggingReply:
 @message("update_cluster", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateCluster:
-    """Tells a server which tasks its cluster has now; sessions follow between two steps.
+    """Reports to a server the current tasks of its cluster; sessions adopt them between two steps.
 
     Attributes:
-        cluster: address by cluster task, for all tasks, the receiver's own among them.
+        cluster: cluster task to address, for all tasks, including the receiver's own.
     """
 
     cluster: dict[str, str]

@@ -1,8 +1,9 @@
-"""Calls between processes: links over connections, the calls pending on them, and the service at their ends.
+"""Calls between processes: links over connections, pending calls, and the service that answers calls.
 
-A ``Link`` carries asks and tells in both directions over one transport connection and ends once, with one
-reason that everybody hears. ``RemoteRef`` makes it look like an actor of this process. ``liveness`` decides
-when a silent peer is lost. The room imports actors, messages and transports, and knows of no session.
+A ``Link`` carries asks and tells in both directions over one transport connection. It ends once, and all
+waiters and callbacks are notified of the same reason. ``RemoteRef`` gives a remote actor the interface of a
+local one. ``liveness`` decides when a silent peer is declared lost. The package imports actors, messages
+and transports, and is independent of sessions.
 """
 
 from __future__ import annotations

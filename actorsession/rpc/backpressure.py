@@ -1,12 +1,12 @@
-"""Room on a link: which asks wait because the peer reads slowly, and when there is a backlog.
+"""Backpressure on a link: which asks wait because the peer reads slowly, and when there is a backlog.
 
-Owns ``Backpressure``. ``Link`` is its only caller; it asks before each ask, and has those wait that must. It
-imports the bookkeeping of pending calls, and the connection.
+``Link`` is the only user of ``Backpressure``; it checks before each ask whether the ask has to wait. The
+module imports the table of pending calls and the connection.
 
-Asks that bring arrays wait while more than the connection's high-water mark is unsent, one after the other:
-room for one does not let all of them in. Asks without arrays pass them, as long as there are not too many.
-Nothing else waits: what is told comes from code that cannot. Who causes it looks for a backlog instead,
-before it begins.
+Asks with arrays wait while more than the connection's high-water mark is unsent. They wait one after the
+other, so that free space for one ask does not release all of them. Asks without arrays overtake them, as
+long as there are not too many pending. Nothing else waits: tells come from code that cannot wait. The code
+that causes many tells checks for a backlog instead, before it begins.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from transports import Connection, ConnectionClosed
 __all__ = ["BACKLOG", "Backpressure"]
 
 BACKLOG = 64 * 2**20
-"""Bytes that wait to be sent above which those who cause them hold back: steps that send to the peer, and
-calls of the peer that make more answers. So much keeps a 10 Gbit link busy for 50 ms while the next step
-computes."""
+"""Unsent bytes above which their producers pause.
 
-# Bytes ahead of what is urgent above which even asks without arrays wait: those that the bulk lane may have
-# handed over, and as much of other asks.
+Producers are steps that send to the peer, and calls of the peer whose answers would add to the bytes. This
+amount keeps a 10 Gbit link busy for 50 ms while the next step computes.
+"""
+
+# Bytes ahead of an urgent frame above which even asks without arrays wait: those that the bulk lane may
+# have passed on, and as many of other asks.
 _AHEAD = 4 * 2**20
 
 
 class Backpressure:
-    """The room on one link.
+    """The backpressure of one link.
 
     Args:
-        connection: carries it.
-        pending: the asks that have no answer yet, of which there may be only so many.
+        connection: the connection of the link.
+        pending: the unanswered asks, whose number is limited.
 
     Attributes:
         waiting: how many asks wait.
@@ -49,21 +51,23 @@ class Backpressure:
 
     @property
     def backlogged(self) -> bool:
-        """Whether so much waits to be sent that those who cause it should hold back."""
+        """Whether so many bytes are unsent that their producers should pause."""
         return self._connection.unsent > BACKLOG
 
     async def drain(self) -> None:
-        """Wait while there is a backlog; returns when the connection is over."""
+        """Wait while there is a backlog; return when the connection has ended."""
         while self.backlogged:
             try:
                 await self._connection.drain(BACKLOG)
             except ConnectionClosed:
-                return  # the receive loop hears of it too
+                return  # the receive loop gets the same error
             await asyncio.sleep(0)
 
     def must_wait(self, message: Any) -> bool:
-        """Return whether an ask waits: there is no room at all, or it brings arrays and there is none for
-        those."""
+        """Return whether an ask has to wait.
+
+        It waits if too many asks are pending, or if it has arrays and the connection is congested.
+        """
         if self._pending.full:
             return True
         if not (self.waiting or self._connection.congested):
@@ -71,10 +75,10 @@ class Backpressure:
         return self._connection.ahead > _AHEAD or _brings_arrays(message)
 
     async def wait(self) -> None:
-        """Wait until one more ask may be written, which the caller does before it awaits anything else.
+        """Wait until one more ask may be written; the caller must write it before it awaits anything else.
 
         Raises:
-            ConnectionClosed: the connection is over.
+            ConnectionClosed: the connection has ended.
         """
         self.waiting += 1
         try:

@@ -1,10 +1,12 @@
-"""Dialling: a connection to a peer, tried again where an attempt ends in the middle of its hello.
+"""Dialling: connecting to a peer, with retries where an attempt fails during its handshake.
 
-Servers dial each other and programs dial servers through ``dial``; it imports deadlines and transports.
-Somebody had taken the connection: a network that comes back resets what it knows nothing of, and a listener
-that is full drops whoever has waited longest, so the next attempt is likely to succeed. Where the process has
-ended, the next one is refused, and that is an error at once: whether to wait for somebody who is not there is
-the caller's to say.
+Servers dial each other and clients dial servers through ``dial``. The module imports deadlines and
+transports.
+
+An attempt that fails during its handshake was accepted by a listener. A network that recovers resets
+connections it has no record of, and a listener at its limit drops the dialler that has waited longest; so
+the next attempt is likely to succeed. Where the process has ended, the next attempt is refused, which is an
+error at once: the caller decides whether to wait for a peer that is not there.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from transports import ConnectError, Connection, Hello, SecurityConfig, connect
 
 __all__ = ["dial"]
 
-# Seconds from one attempt to the next: soon at first, because most of these faults pass at once; then seldom
-# enough that a listener which hangs up on everybody is no busier for it.
+# Seconds from one attempt to the next: short at first, because most of these faults pass at once; then long
+# enough that a listener which hangs up on every dialler is not loaded by it.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-# Where attempts end that somebody had taken.
+# Phases of attempts that a listener had accepted.
 _TAKEN = frozenset({"tls", "hello"})
 
 
@@ -36,26 +38,26 @@ async def dial(
     security: SecurityConfig | None = None,
     on_fault: Callable[[ConnectError], None] | None = None,
 ) -> Connection:
-    """Connect to a listener and shake hands, again and again while attempts end in their hello.
+    """Connect to a listener and shake hands, retrying while attempts fail during their handshake.
 
-    Cancelling it leaves nothing open.
+    Cancelling the call leaves nothing open.
 
     Args:
-        address: where the listener is.
-        hello: who we are.
-        deadline: until when to try; the last attempt ends then.
+        address: the address of the listener.
+        hello: the identity of this side.
+        deadline: when to stop trying; the last attempt ends then.
         expect_task: the task that must answer; any if left out.
-        expect_cluster: the cluster that whoever answers must belong to; any if left out.
-        token: the secret that both sides must have, if the listener asks for one.
+        expect_cluster: the cluster that the listener must belong to; any if left out.
+        token: the secret that both sides must have, if the listener demands one.
         security: TLS files, for ``tls://``.
-        on_fault: called with the error of an attempt after which there is another one.
+        on_fault: called with the error of each attempt that is followed by another one.
 
     Returns:
-        The connection, the caller's to close.
+        The connection, which the caller must close.
 
     Raises:
-        ConnectError: nobody is there, or the deadline came first; counts the attempts.
-        TransportError: whoever is there is not the one who is meant; see ``transports.connect``.
+        ConnectError: there is no listener, or the deadline came first; the error counts the attempts.
+        TransportError: the listener is not the expected one; see ``transports.connect``.
     """
     attempts, pause = 0, _FIRST_PAUSE
     while True:
@@ -80,12 +82,12 @@ async def dial(
 
 
 def _passes(error: ConnectError) -> bool:
-    """Return whether an attempt has failed for what may be over with the next one."""
+    """Return whether the cause of a failed attempt may be gone at the next one."""
     return error.errno == ECONNRESET or (error.phase in _TAKEN and error.errno != ETIMEDOUT)
 
 
 def _counted(error: ConnectError, attempts: int) -> ConnectError:
-    """Return the same error, which speaks of all attempts."""
+    """Return the same error with the number of all attempts."""
     return ConnectError(
         error.reason, address=error.address, errno=error.errno, attempts=attempts,
         phase=error.phase,

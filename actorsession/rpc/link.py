@@ -1,23 +1,23 @@
-"""Links: calls in both directions over one connection, with an end that everybody hears of.
+"""Links: calls in both directions over one connection, with one end that every waiter is notified of.
 
-Owns ``Link``. Servers make one per accepted connection, clients and workers one per peer that they
-dial; both ends are alike. ``PendingCalls`` is its asking side, ``Service`` its answering side,
-``Lease`` says when the peer has been silent for too long, and ``Watch`` whether it is lost or only
-busy; what is left here is the connection. It imports transports for that, and the codec of messages:
-frames are read and written here and nowhere else above transports.
+Servers make one ``Link`` per accepted connection, clients and workers one per peer that they dial; both
+ends are alike. ``PendingCalls`` is its asking side and ``Service`` its answering side. ``Lease`` reports
+when the peer has been silent for too long, and ``PeerMonitor`` whether it is lost or only busy. The link
+itself handles the connection. It imports transports for that, and the codec of messages: above transports,
+frames are read and written only here.
 
-The receive loop handles each envelope at once and in order. A tell is delivered synchronously; so
-is a call, and if its handler needs no child the reply is written before the next frame is looked
-at.
+The receive loop handles each envelope at once and in order. A tell is delivered synchronously. So is a
+call: if its handler needs no child, the reply is written before the next frame is processed.
 
-What has large arrays goes by the bulk lane of the connection, where small envelopes pass it: a beat, a
-cancellation or the word that a step is over never waits behind an array. So a cancellation may come before
-its call, which is not begun then; tells and asks are in order only among those without large arrays.
+Frames with large arrays go by the bulk lane of the connection, where small envelopes overtake them: a
+heartbeat, a cancellation or the end of a step never waits behind an array. A cancellation may therefore
+arrive before its call; the call is then not started. Tells and asks keep their order only among those
+without large arrays.
 
-Invariants: the link ends once, and says why; then all pending asks have failed, the handlers that
-serve the peer are cancelled, and each callback is called once. Beats and cancellations are written
-at once, however much is queued; asks that bring arrays wait for a peer that reads slowly, one after the
-other, and those that do not wait where there are too many of them.
+Invariants: the link ends once, with a reason. At its end all pending asks fail, the handlers that serve the
+peer are cancelled, and each callback is called once. Heartbeats and cancellations are written at once,
+however many bytes are queued. Asks with arrays wait for a slow peer, one after the other; asks without
+arrays wait only when there are too many of them.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ from transports import Connection, ConnectionClosed, Frame, TransportError
 
 __all__ = ["Link", "LinkStatistics"]
 
-# A burst of small frames is decoded without waiting. After this many, some 0.4 ms of work, the loop
-# gets a turn: a flood from one peer does not hold up timers and the other links.
+# A burst of small frames is decoded without awaiting. After this many, some 0.4 ms of work, the receive
+# loop yields, so that a flood from one peer does not delay timers and the other links.
 FRAMES_PER_TURN = 32
 
-# Bytes of a header above which it goes by the bulk lane, as everything does that has segments. Graphs have
-# such headers, and nothing urgent has.
+# Bytes of a header above which it goes by the bulk lane, as all frames with segments do. Graphs have such
+# headers, and no urgent message has.
 _LONG_HEADER = 64 * 2**10
 
 _BEAT = Beat()
@@ -80,25 +80,25 @@ logger = logging.getLogger("actorsession.actors")
 class Link:
     """Asks and tells between this process and one peer.
 
-    Everything is called on the loop of the connection.
+    All methods must be called on the event loop of the connection.
 
     Attributes:
-        peer: who the other end said it is, its incarnation included.
-        peer_name: its cluster task.
-        address: where it is.
+        peer: the hello of the other end, including its incarnation.
+        peer_name: the cluster task of the other end.
+        address: the address of the other end.
 
     Args:
-        connection: what carries it; the link's own from now on.
-        serves: target name to the actor that serves it; looked at for each call, so it may change.
-        peer_name: cluster task of the other end, for errors; by default as it introduced itself.
-        beat: seconds between signs of life, at most; a peer may ask for more of them.
-        lease: seconds of silence after which the peer is lost, unless it is seen to be busy.
-        watch: finds out whether a silent peer lives; by default what can be seen of it here or asked of
-            its sidecar without a token.
-        clock: tells the time for the lease and for the deadlines that handlers see.
+        connection: the connection that carries the link, which owns it from now on.
+        serves: target name to the actor that serves it; looked up for each call, so it may change.
+        peer_name: cluster task of the other end, for errors; by default the one of its hello.
+        beat: maximum seconds between heartbeats; a peer may request shorter intervals.
+        lease: seconds of silence after which the peer is declared lost, unless it is found to be busy.
+        watch: makes the probe that checks whether a silent peer is alive; by default through this host's
+            operating system, or through the peer's sidecar without a token.
+        clock: the clock of the lease and of the deadlines that handlers get.
 
     Raises:
-        InvalidArgumentError: for a lease of less than two beats.
+        InvalidArgumentError: the lease is shorter than two beats.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Link:
         self.address = connection.peer_address
         self._connection = connection
         self._clock = clock
-        # A peer whose lease is shorter than ours asks for more beats.
+        # A peer with a shorter lease requests more frequent heartbeats.
         often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
         self._lease = Lease(beat=often, lease=lease, now=clock.now())
         self._vigil = PeerMonitor(
@@ -155,26 +155,26 @@ class Link:
 
     @property
     def closed(self) -> bool:
-        """Whether it is over."""
+        """Whether the link has ended."""
         return self._over is not None
 
     @property
     def backlogged(self) -> bool:
-        """Whether so much waits to be sent that those who cause it should hold back."""
+        """Whether so many bytes are unsent that their producers should pause."""
         return self._over is None and self._room.backlogged
 
     async def drain(self) -> None:
-        """Wait while the link is backlogged; returns when it is over."""
+        """Wait while the link is backlogged; return when it has ended."""
         await self._room.drain()
 
     async def run(self) -> None:
-        """Receive until the link is over; awaited once, by whoever made the link.
+        """Receive until the link has ended; awaited once, by the owner of the link.
 
-        It does not raise for a lost peer: asks, callbacks and ``wait_closed`` say so. Cancelling it
+        A lost peer does not raise here: asks, callbacks and ``wait_closed`` report it. Cancelling the call
         ends the link.
 
         Raises:
-            RuntimeError: if somebody runs it already.
+            RuntimeError: the link is running already.
         """
         if self._running:
             raise RuntimeError(f"{self!r} is run by somebody already")
@@ -187,26 +187,27 @@ class Link:
             await self._children.stop()
 
     async def ask(self, target: str, message: Any, deadline: Deadline | None = None) -> Any:
-        """Send a message to an actor of the peer and awaits the answer.
+        """Send a message to an actor of the peer and return the answer.
 
-        Waits for room first if the peer reads slowly. Cancelling it cancels the handler at the
-        peer, and does not wait for that.
+        If the peer reads slowly, the call waits for it before sending. Cancelling the call cancels the
+        handler at the peer, without waiting for that.
 
         Args:
             target: the actor's name at the peer.
-            message: arrays in it are borrowed until the answer has come; if the call ends otherwise
-                they may still be on their way, and must not change any more.
-            deadline: until when to wait; by default 30 s from now. The time left travels along.
+            message: the message. Arrays in it are borrowed until the answer has come. If the call ends
+                otherwise they may still be in transit, and must not change any more.
+            deadline: the end of the wait; by default 30 s from now. The message carries the time left.
 
         Returns:
-            The reply; arrays in it are the caller's own.
+            The reply; arrays in it belong to the caller.
 
         Raises:
-            DeadlineExceededError: the deadline came first; names peer, address, actor and message.
-            UnavailableError: the link was lost, by then or before.
+            DeadlineExceededError: the deadline came first; the error names peer, address, actor and
+                message.
+            UnavailableError: the link was lost, before or during the call.
             CancelledError: the link was closed at this end.
-            InvalidArgumentError: the message cannot be asked, or does not travel.
-            OpError: what the handler has raised, with the peer's task.
+            InvalidArgumentError: the message class has no reply, or the message cannot be encoded.
+            OpError: the error that the handler raised, with the peer's task.
         """
         if self._over is not None:
             raise self._over_error(_describe(target, message))
@@ -228,35 +229,35 @@ class Link:
         return await self._pending.ask(target, message, deadline)
 
     def tell(self, target: str, message: Any, *, behind: bool = False) -> None:
-        """Send a message that wants no answer to an actor of the peer; never blocks.
+        """Send a message without an answer to an actor of the peer, without blocking.
 
         Args:
             target: the actor's name at the peer.
-            message: arrays in it are borrowed; they must never change.
-            behind: whether it must come after everything that was sent before, large arrays too.
+            message: the message; arrays in it are borrowed and must never change.
+            behind: whether it must arrive after everything that was sent before, including large arrays.
 
         Raises:
             UnavailableError: the link was lost.
             CancelledError: the link was closed at this end.
-            InvalidArgumentError: the message does not travel.
+            InvalidArgumentError: the message cannot be encoded.
         """
         self._send(Tell(target, message), bulk=behind)
         self._tells_sent += 1
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
-        """End the link: what was written goes out, pending asks fail with ``CancelledError``.
+        """End the link: send what was written, and fail pending asks with ``CancelledError``.
 
-        May be called again. Cancelling it drops what has not gone out.
+        The method may be called again. Cancelling it drops what is not sent yet.
 
         Args:
-            grace: seconds for the peer to take what was written, and then for children to end.
+            grace: seconds for the peer to receive what was written, and then for children to end.
         """
         self._end("it was closed here", ours=True)
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
 
     async def wait_closed(self) -> OpError:
-        """Wait until the link is over, and returns why; the deadline is the caller's."""
+        """Wait without a deadline until the link has ended, and return the reason."""
         await self._closed.wait()
         return self._over_error()
 
@@ -264,16 +265,16 @@ class Link:
         """Register a callback for the end of the link.
 
         Args:
-            callback: called once with the reason, when all pending asks have failed; if the link is
-                over already, in the loop's next turn.
+            callback: called once with the reason, when all pending asks have failed; if the link has ended
+                already, in the next iteration of the event loop.
 
         Returns:
-            A function that takes the callback back; it may be called again, and too late.
+            A function that unregisters the callback; it may be called again, and after the end.
         """
         return self._watch(lambda: callback(self._over_error()))
 
     def statistics(self) -> LinkStatistics:
-        """Return the counters at this moment."""
+        """Return the current counters."""
         seen = self._connection.statistics()
         return LinkStatistics(
             peer=self.peer_name,
@@ -304,7 +305,7 @@ class Link:
                     await asyncio.sleep(0)
         except ConnectionClosed as exc:
             self._end(str(exc), ours=exc.by_us)
-        except TransportError as exc:  # bytes that are no frame
+        except TransportError as exc:  # bytes that are not a frame
             self._end(str(exc), ours=False, abort=True)
         except Exception as exc:
             logger.exception("the link to %s at %s: our own mistake", self.peer_name, self.address)
@@ -319,7 +320,8 @@ class Link:
         except UnreadableMessage as exc:
             (self._pending if exc.answer else self._service).unreadable(exc)
         except (ProtocolError, ResourceExhaustedError) as exc:
-            # What the peer counts on was not understood, or has no place: better no link than that.
+            # The peer relies on something that was not understood or not accepted; ending the link is
+            # safer.
             logger.error("closing the link to %s at %s: %s", self.peer_name, self.address, exc)
             self._end(f"what it sent could not be accepted: {exc.message}", ours=False, abort=True)
 
@@ -336,7 +338,7 @@ class Link:
         except ValueError as exc:
             raise InvalidArgumentError(f"a {type(envelope).__name__} is too large: {exc}") from exc
 
-    # -- signs of life ---------------------------------------------------------------------------
+    # -- heartbeats ------------------------------------------------------------------------------
 
     def _schedule_tick(self) -> None:
         loop = asyncio.get_running_loop()
@@ -358,7 +360,7 @@ class Link:
             try:
                 self._send(_BEAT)
             except OpError:
-                return  # the receive loop hears of it too
+                return  # the receive loop gets the same error
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -367,14 +369,14 @@ class Link:
 
         Args:
             reason: completes "the link is over: ".
-            ours: whether this end wanted it.
+            ours: whether this end caused it.
             abort: whether the connection has to be dropped; if not, it has ended or is about to.
         """
         if self._over is not None:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
         place = f"the link to {self.peer_name} at {self.address}"
-        # An end that we wanted is no error of the peer's task.
+        # An end caused here is not an error of the peer's task.
         self._over = kind(f"{place} is over: {reason}", task=None if ours else self.peer_name)
         if abort:
             self._connection.abort()
@@ -388,8 +390,8 @@ class Link:
             self._notify(callback)
 
     def _over_error(self, what: str = "") -> OpError:
-        """Why the link is over, as a fresh error for one more caller."""
-        assert self._over is not None  # asked for only then
+        """Return a new error with the reason of the end, for one more caller."""
+        assert self._over is not None  # called only after the end
         unanswered = f"; {what} has no answer" if what else ""
         return type(self._over)(self._over.message + unanswered, task=self._over.task)
 

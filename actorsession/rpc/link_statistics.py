@@ -1,6 +1,7 @@
-"""What a link counts.
+"""The counters of a link.
 
-Owns ``LinkStatistics``, a plain value. Links make one when they are asked; it imports nothing of ours.
+``LinkStatistics`` is a plain value that links return on request. The module imports nothing of this project
+except ``records``.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ __all__ = ["LinkStatistics"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkStatistics:
-    """What went over a link.
+    """The counters of one link.
 
     Attributes:
         peer: cluster task of the other end.
-        address: where it is.
+        address: address of the other end.
         calls_sent: asks made from this end.
         calls_received: asks made by the peer.
         tells_sent: tells made from this end.
         tells_received: tells made by the peer.
-        frames_sent: frames of any kind, beats included.
+        frames_sent: frames of any kind, including heartbeats.
         frames_received: likewise.
         bytes_sent: their size on the wire.
-        bytes_received: likewise; bytes of an unfinished frame included.
+        bytes_received: likewise, including the bytes of an incomplete frame.
         pending: asks from this end that wait for an answer.
-        serving: asks of the peer that a handler works on, or that are held back.
-        held: those that are held back, because the peer does not read the answers it was given.
+        serving: asks of the peer that a handler works on, or that are held.
+        over: the reason why the link has ended, if it has.
+        held: asks of the peer that are held because the peer does not read its answers.
         waiting: asks from this end that are not sent yet, because the peer reads slowly.
-        send_buffer: bytes that wait to be sent.
-        over: why the link is over, if it is.
+        send_buffer: unsent bytes.
     """
 
     peer: str

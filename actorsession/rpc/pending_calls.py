@@ -1,12 +1,12 @@
-"""The asks that this end of a link has made and that are not answered yet.
+"""The asks of this end of a link that are not answered yet.
 
-Owns ``PendingCalls``. ``Link`` is its only caller: it passes in what sends an envelope, and hands
-over the answers that come in. It imports the envelopes and the deadline.
+``Link`` is the only user of ``PendingCalls``: it passes in the function that sends an envelope, and passes
+on the answers that arrive. The module imports the envelopes and the deadline.
 
-Invariants: a call is in the table from the moment it is sent until it has ended, and it ends once:
-by its answer, its deadline, its caller or the end of the link. An answer to a call that is not in
-the table came too late, and is dropped. The peer is told of each call that ended before its answer
-came, unless the link is over.
+Invariants: a call is in the table from the moment it is sent until it has ended. It ends once: by its
+answer, its deadline, its caller or the end of the link. An answer to a call that is not in the table came
+too late, and is dropped. The peer is notified of each call that ended before its answer came, unless the
+link has ended.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from actorsession.records import dataclass
 __all__ = ["MAX_PENDING", "PendingCalls"]
 
 MAX_PENDING = 10_000
-"""Asks of one link that may wait for an answer; more wait for room. Below what the other end takes."""
+"""Asks of one link that may wait for an answer; further ones wait. It is below the limit of the other end."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    """One ask: to whom, what, which class answers it, and the future that its caller awaits."""
+    """One ask: its target, message class and reply class, and the future that its caller awaits."""
 
     target: str
     message: str
@@ -64,8 +64,8 @@ class PendingCalls:
 
     Args:
         peer: cluster task of the other end.
-        address: where it is.
-        send: sends an envelope; raises ``UnavailableError`` once the link is over.
+        address: address of the other end.
+        send: sends an envelope; raises ``UnavailableError`` once the link is lost.
     """
 
     def __init__(self, peer: str, address: str, send: Callable[[Envelope], None]) -> None:
@@ -86,20 +86,20 @@ class PendingCalls:
         return len(self._calls) >= MAX_PENDING
 
     async def wait_for_room(self) -> None:
-        """Wait until an ask may be made, or the link is over."""
+        """Wait until an ask may be made, or the link has ended."""
         while self.full:
             self._room.clear()
             await self._room.wait()
 
     async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
-        """Send a call and awaits its answer; cancelling it cancels the handler at the peer.
+        """Send a call and return its answer; cancelling it cancels the handler at the peer.
 
         Raises:
             DeadlineExceededError: the deadline came first.
-            InvalidArgumentError: the message can only be told, or does not travel; nothing was
-                sent.
-            ProtocolError: the answer is not of the class that the vocabulary says, or unreadable.
-            OpError: what the handler has raised, or why the link is over.
+            InvalidArgumentError: the message class has no reply, or the message cannot be encoded; nothing
+                was sent.
+            ProtocolError: the answer is not of the class in the vocabulary, or unreadable.
+            OpError: the error that the handler raised, or the reason why the link has ended.
         """
         name = type(message).__name__
         reply = VOCABULARY.reply_of(type(message))
@@ -110,8 +110,8 @@ class PendingCalls:
         call_id = next(self._ids)
         seconds = deadline.time_left
         timer = None
-        # Sent first, for sending may find that the link is over, which fails all that is in the table.
-        # No answer can come before the loop's next turn.
+        # Sent first, because sending may detect the end of the link, which fails all calls in the table. No
+        # answer can arrive before the next iteration of the event loop.
         self._send(Call(call_id, target, seconds, message))
         self.sent += 1
         self._calls[call_id] = call
@@ -130,7 +130,7 @@ class PendingCalls:
                 timer.cancel()
 
     def replied(self, reply: Reply) -> None:
-        """Take an answer."""
+        """Complete a call with its answer."""
         call = self._calls.pop(reply.call_id, None)
         if call is None or call.answer.done():
             return
@@ -141,23 +141,23 @@ class PendingCalls:
         call.fail(ProtocolError(f"{call}: expected {expected}, found {found}", task=self._peer))
 
     def failed(self, failure: Failure) -> None:
-        """Take the error that a handler at the peer has raised."""
+        """Complete a call with the error that its handler at the peer raised."""
         call = self._calls.pop(failure.call_id, None)
         if call is not None:
             call.fail(failure.error.locate(task=self._peer))
 
     def unreadable(self, error: UnreadableMessage) -> None:
-        """Take an answer that could not be decoded."""
+        """Fail a call whose answer could not be decoded."""
         call = self._calls.pop(error.call_id, None)
         if call is not None:
             call.fail(ProtocolError(f"the answer to {call}: {error.message}", task=self._peer))
 
     def expired(self, call_id: int, seconds: float) -> None:
-        """End a call whose deadline has come; its timer calls this.
+        """Fail a call whose deadline has come; called by its timer.
 
         Args:
-            call_id: the call's.
-            seconds: how long it was waited for.
+            call_id: the id of the call.
+            seconds: how long the call has waited.
         """
         call = self._calls.pop(call_id, None)
         if call is None:
@@ -167,10 +167,10 @@ class PendingCalls:
         self._send_cancel(call_id)
 
     def fail_all(self, make_error: Callable[[str], OpError]) -> None:
-        """End all calls.
+        """Fail all calls.
 
         Args:
-            make_error: makes the error for a call, of what was asked.
+            make_error: makes the error for a call from its description.
         """
         calls, self._calls = self._calls, {}
         self._room.set()
@@ -178,5 +178,5 @@ class PendingCalls:
             call.fail(make_error(str(call)))
 
     def _send_cancel(self, call_id: int) -> None:
-        with suppress(UnavailableError):  # then the link's end cancels it
+        with suppress(UnavailableError):  # then the end of the link cancels the call
             self._send(Cancel(call_id))

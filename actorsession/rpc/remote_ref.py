@@ -1,6 +1,6 @@
 """Refs to actors at the other end of a link.
 
-Owns ``RemoteRef``, which has the shape of ``Ref``; whoever holds a link makes them.
+``RemoteRef`` has the interface of ``Ref``; the holder of a link makes them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ __all__ = ["RemoteRef"]
 
 
 class RemoteRef:
-    """An actor of another process.
+    """A ref to an actor of another process.
 
     Args:
-        link: the way there; when it is over, so is the ref.
+        link: the link to the process; the ref is unusable when the link has ended.
         target: the actor's name at the other end.
     """
 
@@ -30,7 +30,7 @@ class RemoteRef:
 
     @property
     def name(self) -> str:
-        """The target and the task that has it."""
+        """The target and the task that serves it."""
         return f"{self.target} of {self.link.peer_name}"
 
     def ask(self, message: Any, deadline: Deadline | None = None) -> Coroutine[Any, Any, Any]:

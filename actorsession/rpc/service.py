@@ -1,14 +1,14 @@
-"""What one end of a link does for the other: finds the actor, passes the message on, answers.
+"""The answering side of a link: finds the actor, delivers the message, sends the answer.
 
-Owns ``Service``. ``Link`` is its only caller: it passes in what sends an envelope, and hands over
-calls, tells and cancellations as they come. It imports refs and envelopes.
+``Link`` is the only user of ``Service``: it passes in the function that sends an envelope, and passes on
+calls, tells and cancellations as they arrive. The module imports refs and envelopes.
 
-A peer that does not read the answers it was given gets no more work done: calls of steps are held back until
-it does, in order. Only these are, so a session can be closed and a task asked how it fares all the same.
+Backpressure: while a peer does not read its answers, new calls of steps from it are held, in order, until
+it does. Other calls are not held, so that a session can still be closed and the status of a task queried.
 
-Invariants: each call is answered once, by a reply or a failure, unless the peer has cancelled it or
-the link is over. What a peer does wrong harms that peer's link at most. Of the calls of one peer only so
-many are under way.
+Invariants: each call is answered once, by a reply or a failure, unless the peer has cancelled it or the
+link has ended. A peer's errors affect at most that peer's link. The number of calls of one peer in progress
+is bounded.
 """
 
 from __future__ import annotations
@@ -52,10 +52,13 @@ from actorsession.messages import (
 __all__ = ["MAX_SERVING", "Service"]
 
 MAX_SERVING = 20_000
-"""Calls of one peer that may be under way. No peer of ours comes near it (a master asks for 10,000 steps at
-once, see ``Server``); it bounds what one that does not keep to that can make us hold, some 60 MB."""
+"""Calls of one peer that may be in progress.
 
-# Cancellations that are remembered because they came before their calls, which large arrays hold up.
+A correct peer stays far below it (a master asks for 10,000 steps at once, see ``Server``). The limit bounds
+the memory that an incorrect peer can occupy, to some 60 MB.
+"""
+
+# Cancellations kept because they arrived before their calls, which large arrays can delay.
 _EARLY = 1024
 
 logger = logging.getLogger("actorsession.actors")
@@ -65,15 +68,15 @@ class Service:
     """The calls of one peer.
 
     Args:
-        serves: target name to actor; looked at for each call.
+        serves: target name to actor; looked up for each call.
         peer: cluster task of the peer.
-        address: where it is.
-        send: sends an envelope; raises ``UnavailableError`` once the link is over.
+        address: address of the peer.
+        send: sends an envelope; raises ``UnavailableError`` once the link is lost.
         watch: registers a callback for the end of the link.
-        children: own the calls that are passed on to actors elsewhere.
-        clock: of the deadlines that handlers see.
-        congested: whether the peer has much to read yet.
-        drain: waits until it has not, or the link is over.
+        children: own the calls that are forwarded to actors elsewhere.
+        clock: clock of the deadlines that handlers get.
+        congested: whether many bytes to the peer are unsent.
+        drain: waits until few are, or the link has ended.
     """
 
     def __init__(
@@ -109,14 +112,14 @@ class Service:
 
     @property
     def held(self) -> int:
-        """How many calls are held back."""
+        """How many calls are held."""
         return len(self._held)
 
     def call(self, call: Call) -> None:
-        """Take a call; answer now if the handler needs no child.
+        """Process a call, answering it now if the handler needs no child.
 
         Raises:
-            ProtocolError: if the peer uses the id of a call that is not answered yet.
+            ProtocolError: the peer uses the id of a call that is not answered yet.
         """
         if call.call_id in self._working or call.call_id in self._held:
             raise ProtocolError(f"call id {call.call_id} is used twice at the same time")
@@ -139,7 +142,7 @@ class Service:
         return self._drain is not None and VOCABULARY.spec_of(type(call.message)).patient
 
     def _hold(self, call: Call, deadline: Deadline) -> None:
-        """Keep a call until the peer reads on."""
+        """Hold a call until the peer reads on."""
         self._held[call.call_id] = call, deadline
         if len(self._held) == 1:
             _ = self._children.start(self._begin_held(), name=f"held calls of {self._peer}")
@@ -153,7 +156,7 @@ class Service:
                 self._begin(call, deadline)
 
     def _begin(self, call: Call, deadline: Deadline) -> None:
-        """Pass a call on; answer now if the handler needs no child."""
+        """Deliver a call, answering it now if the handler needs no child."""
         try:
             answer = self._submit(call, deadline)
         except Exception as exc:
@@ -166,11 +169,11 @@ class Service:
             self._reply(call, answer)
 
     def tell(self, tell: Tell) -> None:
-        """Take a tell.
+        """Deliver a tell.
 
         Raises:
-            ResourceExhaustedError: the actor's mailbox is full. The peer believes that the message
-                has arrived, so the link has to end.
+            ResourceExhaustedError: the actor's mailbox is full. The sender assumes that the message has
+                arrived, so the link has to end.
         """
         self.tells += 1
         try:
@@ -181,13 +184,13 @@ class Service:
                 ref.tell(tell.message)
         except ResourceExhaustedError:
             raise
-        except AbortedError as exc:  # its sender could not know yet
+        except AbortedError as exc:  # its sender had not been notified yet
             logger.info("a tell of %s at %s came too late: %s", self._peer, self._address, exc)
         except OpError as exc:
             logger.warning("a tell of %s at %s is lost: %s", self._peer, self._address, exc)
 
     def cancel(self, cancel: Cancel) -> None:
-        """Cancel a call's handler; one that has not come yet is not begun when it does."""
+        """Cancel a call's handler; a call that has not arrived yet is not started when it does."""
         answer = self._working.pop(cancel.call_id, None)
         if answer is not None:
             answer.cancel()
@@ -197,7 +200,7 @@ class Service:
                 self._early.popitem(last=False)
 
     def cancel_all(self) -> None:
-        """Cancel all handlers, because nobody can be answered any more."""
+        """Cancel all handlers, because no answer can be sent any more."""
         self._held.clear()
         working, self._working = self._working, {}
         for answer in working.values():
@@ -234,7 +237,7 @@ class Service:
         else:
             error = answer.exception()
         if self._working.get(call.call_id) is not answer:
-            return  # cancelled by the peer, or the link is over
+            return  # cancelled by the peer, or the link has ended
         del self._working[call.call_id]
         if error is None:
             self._reply(call, answer.result())
@@ -254,8 +257,8 @@ class Service:
         self._send_answer(Failure(call.call_id, error))
 
     def _send_answer(self, answer: Reply | Failure) -> None:
-        with suppress(UnavailableError, CancelledError):  # the link is over: nobody waits
+        with suppress(UnavailableError, CancelledError):  # the link has ended: there is no waiter
             try:
                 self._send(answer)
-            except InvalidArgumentError as exc:  # the answer does not travel
+            except InvalidArgumentError as exc:  # the answer cannot be encoded
                 self._send(Failure(answer.call_id, exc))

@@ -1,5 +1,5 @@
-"""The shared-memory lane: large segments that pass between processes of one host unsent.
+"""The shared-memory lane: large segments that pass between processes of one host without being sent.
 
-`arena` is memory that others can map; `lane` puts segments there and takes them out. `stream.connection` uses
-it where the peer is found to be on the same host.
+``arena`` is memory that other processes can map; ``lane`` writes segments to it and reads them.
+``stream.connection`` uses the lane where the peer is found to be on the same host.
 """

@@ -1,8 +1,8 @@
 """Arenas: memory of one process that others on its host can map, in parts that are taken and put back.
 
-`lane` has one for what it writes, and opens those of its peers. It imports nothing of ours. An arena is an
-anonymous file; invariants: its size never changes, free parts never overlap those that are taken, and a page
-that exists belongs to a part that is or lately was taken.
+``lane`` has one arena for the segments that it writes, and opens those of its peers. The module imports
+nothing of this project. An arena is an anonymous file. Invariants: its size never changes, free parts never
+overlap taken ones, and a page that exists belongs to a part that is or recently was taken.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ import os
 import secrets
 from contextlib import suppress
 
-# Of an arena no page exists before it is used. A reader that keeps all that it gets has this much of its
-# writer's, and so has one that stands still.
+# No page of an arena exists before it is used. A reader that keeps all its buffers, or that stalls,
+# occupies at most this much memory of its writer.
 ARENA_SIZE = 2**30
 TOKEN_SIZE = 16
 
-# Linux has these numbers; Python has names for them on some platforms only.
+# Linux defines these numbers; Python has names for them on some platforms only.
 _F_ADD_SEALS, _F_GET_SEALS, _SEALS = 1033, 1034, 2 | 4  # neither shrink nor grow
 
 
 class Arena:
-    """Memory of this end that the peer maps, and which parts of it are free."""
+    """Memory of this end that the peer maps, with a list of its free parts."""
 
     def __init__(self) -> None:
         """Make an arena without a page.
 
         Raises:
-            OSError: There is none to be had.
+            OSError: No arena can be made.
         """
         self.token = secrets.token_bytes(TOKEN_SIZE)
         self.size = ARENA_SIZE
         self.descriptor = _make_file(self.token, self.size)
         self._memory: mmap.mmap | None = None
-        self._free = [(0, self.size)]  # offset and size, in order; no two touch
-        self._touched = 0  # no page from here on exists
+        self._free = [(0, self.size)]  # offset and size, in order; no two are adjacent
+        self._touched = 0  # no page at or after this offset exists
 
     def take(self, length: int) -> tuple[int, memoryview] | None:
-        """Return where a part of this many bytes begins, and its memory; None if there is no room.
+        """Return the offset and the memory of a part of this many bytes, or None if there is no space.
 
-        The first that fits: low parts are used again and again, and their pages exist.
+        The first part that fits is taken: low parts are reused, and their pages exist.
         """
         size = _whole_pages(length)
         for at, (offset, room) in enumerate(self._free):
@@ -52,7 +52,7 @@ class Arena:
         return None
 
     def put_back(self, offset: int, length: int) -> None:
-        """Make a part free."""
+        """Free a part."""
         size = _whole_pages(length)
         joined: list[tuple[int, int]] = []
         for begin, room in sorted([*self._free, (offset, size)]):
@@ -63,7 +63,7 @@ class Arena:
         self._free = joined
 
     def give_up_pages(self) -> None:
-        """Give the pages of all free parts back to the machine."""
+        """Return the pages of all free parts to the operating system."""
         for offset, room in self._free:
             size = min(offset + room, self._touched) - offset
             if size > 0:
@@ -72,11 +72,11 @@ class Arena:
             self._touched = min(self._touched, self._free[-1][0])
 
     def close(self) -> None:
-        """Let go of it; parts that the peer looks at stay until it does not."""
-        with suppress(OSError):  # pages that stay are a pity, and no more
+        """Close the arena; parts that the peer still maps exist until it releases them."""
+        with suppress(OSError):  # pages that stay only cost memory
             self.give_up_pages()
         if self._memory is not None:
-            with suppress(BufferError):  # a copy that was broken off; its end closes the mapping
+            with suppress(BufferError):  # a copy was interrupted; its end closes the mapping
                 self._memory.close()
         os.close(self.descriptor)
 
@@ -95,10 +95,10 @@ def _file_name(token: bytes) -> str:
 
 
 def _make_file(token: bytes, size: int) -> int:
-    """Return the descriptor of a new file in memory that keeps its size for ever.
+    """Return the descriptor of a new file in memory whose size is fixed.
 
     Raises:
-        OSError: There are no descriptors left, or no such files here.
+        OSError: There are no descriptors left, or the system has no such files.
     """
     descriptor = os.memfd_create(_file_name(token), os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -111,21 +111,21 @@ def _make_file(token: bytes, size: int) -> int:
 
 
 def open_arena(pid: int, descriptor: int, token: bytes) -> int:
-    """Open the arena of another process, having made sure that it is one.
+    """Open the arena of another process, after checking that it is one.
 
     Args:
         pid: The process.
-        descriptor: The arena's, over there.
-        token: What its file must be called by.
+        descriptor: The descriptor of the arena in that process.
+        token: The token that the name of the file must contain.
 
     Returns:
-        A descriptor of it here, the caller's.
+        A descriptor of the arena in this process, which the caller must close.
 
     Raises:
-        OSError: It is not there, not ours to open, or another file.
+        OSError: The file is missing, may not be opened, or is another file.
     """
     where, expected = f"/proc/{pid}/fd/{descriptor}", f"/memfd:{_file_name(token)} (deleted)"
-    # Looked at before it is opened, which can have effects of its own, and again after.
+    # Checked before it is opened, because opening can have side effects, and again afterwards.
     if os.readlink(where) != expected:
         raise FileNotFoundError(f"descriptor {descriptor} of process {pid} is another file")
     opened = os.open(where, os.O_RDWR | os.O_CLOEXEC)

@@ -1,28 +1,28 @@
-"""The shared-memory lane of a stream: large segments that pass between processes of one host unsent.
+"""The shared-memory lane of a stream: large segments pass between processes of one host without being sent.
 
-Beside a `StreamConnection` stands a `SharedLane`, where both ends can reach each other's memory. Each end has
-an arena for what it writes: an anonymous file in memory (`memfd_create`) of a fixed size, whose pages come
-into being when they are first touched. The writer copies a segment into a free part of it and sends the
-place; the reader's buffer is that part itself. When the last reference to the buffer is gone, the part's
-number goes back, and it is written to again: first touching new pages costs ten times what copying into old
-ones does.
+A ``StreamConnection`` has a ``SharedLane`` where both ends can reach each other's memory. Each end has an
+arena for what it writes: an anonymous file in memory (``memfd_create``) of a fixed size, whose pages are
+allocated when they are first touched. The writer copies a segment into a free part of the arena and sends
+its place; the reader's buffer is that part itself. When the last reference to the buffer is gone, the
+reader returns the part's number, and the part is reused: first touching new pages costs ten times what
+copying into old ones does.
 
-    offer      a descriptor and a token: where the arena is, for those on the same host
+    offer      a descriptor and a token: where the arena is, for a process on the same host
     ready      it was found: you may share               refused   it was not: send everything
     data       a header, the places of the segments that are shared, and the other segments as usual
-    taken      numbers of parts that were read of: until then they count as unsent
-    returned   numbers of parts that nobody here looks at any more
+    taken      numbers of parts that the reader has received; until then they count as unsent
+    returned   numbers of parts that the reader has released
 
-These travel in frames with flags 2, after the handshake. The first large segment is the occasion of the
-offer, and is sent: a connection without any costs no descriptors. An arena is opened through its owner's
-own table of descriptors (`/proc/<pid>/fd`), so it has no name that could outlive it: when a process is
-killed, its memory goes with it. What is opened must be called by the token that was offered and be sealed
-against shrinking, whatever number came: nobody makes us read another file, and nobody takes pages away from
-under a reader.
+These messages travel in frames with flags 2, after the handshake. The first large segment triggers the
+offer and is itself sent over the stream; so a connection without large segments costs no descriptors. An
+arena is opened through its owner's table of descriptors (``/proc/<pid>/fd``), so it has no name that could
+outlive it: when a process is killed, its memory is freed. An opened file must have the offered token in its
+name and be sealed against shrinking, whatever descriptor was sent. So a peer can neither make this process
+read another file nor remove pages that are being read.
 
-Imports `arena`, `errors` and `frame`. Invariants: a part has one reader's buffer at most, and is not written
-to while the peer may look at it; what is never returned costs its writer room, not correctness: without room
-segments are sent.
+The module imports ``arena``, ``errors`` and ``frame``. Invariants: a part has at most one reader's buffer,
+and is not written to while the peer may read it. A part that is never returned costs its writer space, not
+correctness: without space, segments are sent over the stream.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from transports.shm.arena import TOKEN_SIZE, Arena, open_arena
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
 
-# Segments from this size on are shared. Smaller ones are written in one piece, which takes a stream about as
-# long as the words about a shared one.
+# Segments from this size on are shared. Smaller ones are written in one piece, which takes a stream about
+# as long as the messages about a shared one.
 SHARE_FROM = CHUNK_SIZE
-# Pages that were not used for this long, in seconds, are given up; at the latest after twice this.
+# Pages that were unused for this many seconds are released, at the latest after twice this.
 KEPT_FOR = 5.0
 
 _OFFER, _READY, _REFUSED, _DATA, _TAKEN, _RETURNED = b"o", b"r", b"n", b"d", b"t", b"b"
 _COUNT = Struct("!I")
-_PLACE = Struct("!IIQQ")  # position among the segments, number, where in the arena, length in bytes
+_PLACE = Struct("!IIQQ")  # position in the frame, number, offset in the arena, length in bytes
 
 Bytes: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint8]]"
 
@@ -65,7 +65,7 @@ def open_lane(peer_pid: int, send: Callable[[bytes], None]) -> SharedLane | None
     """Return a lane for a connection, or None where memory cannot be shared, or must not.
 
     Args:
-        peer_pid: The process at the other end, as it says.
+        peer_pid: The pid that the peer reports.
         send: Writes the header of a frame with flags 2.
     """
     if sys.platform != "linux" or os.environ.get(SHARED_VARIABLE) == "0":
@@ -74,14 +74,14 @@ def open_lane(peer_pid: int, send: Callable[[bytes], None]) -> SharedLane | None
 
 
 def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
-    """Refuse what the peer offers, as an end that shares nothing.
+    """Refuse the peer's offer, for an end that does not share memory.
 
     Args:
         frame: As it was decoded, with flags 2.
         send: Writes the header of a frame with flags 2.
 
     Raises:
-        ProtocolError: It is no offer.
+        ProtocolError: The frame is not an offer.
     """
     if bytes(frame.header[:1]) != _OFFER or frame.segments:
         raise ProtocolError("a frame about shared memory came, and none is shared")
@@ -89,17 +89,17 @@ def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
 
 
 class Copy:
-    """A segment on its way into shared memory; the bulk lane does it piece by piece.
+    """A pending copy of a segment into shared memory, which the bulk lane does in steps.
 
     Attributes:
-        source: What is copied; borrowed until it is done.
-        target: Where it goes, as long.
+        source: The segment; borrowed until the copy is done.
+        target: The memory of the part, of the same length.
     """
 
     __slots__ = ("_at", "source", "target")
 
     def __init__(self, source: memoryview, target: memoryview) -> None:
-        """Make a copy of which nothing is done."""
+        """Make a copy that has not started."""
         self.source = source
         self.target = target
         self._at = 0
@@ -109,7 +109,7 @@ class Copy:
         return len(self.source) - self._at
 
     def advance(self, most: int) -> int:
-        """Copy up to so many bytes, and return how many."""
+        """Copy up to ``most`` bytes, and return how many were copied."""
         stop = min(self._at + most, len(self.source))
         done = stop - self._at
         self.target[self._at : stop] = self.source[self._at : stop]
@@ -118,63 +118,64 @@ class Copy:
 
 
 class SharedLane:
-    """What one end of a connection shares, and what it looks at of the other's.
+    """The arena that one end of a connection shares, and its view of the other end's arena.
 
-    Made with the connection, and closed with it. Not safe for threads, but for the end of the buffers that
-    it hands out.
+    A lane is made with the connection, and closed with it. It is not thread-safe, except for the release of
+    the buffers that it has returned.
     """
 
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
-        """Make a lane that nobody has agreed to; arguments are those of `open_lane`."""
+        """Make a lane that the peer has not agreed to; the arguments are those of ``open_lane``."""
         self._arena: Arena | None = None
         self._has_offered = False
         self._peer_pid = peer_pid
         self._send = send
         self._loop = asyncio.get_running_loop()
-        self._writes = False  # the peer has said that it reaches our arena
+        self._writes = False  # the peer has reported that it can open our arena
         self._numbers = itertools.count()
-        # Where the parts are that the peer has, or will when it reads what was sent, and how long.
+        # Offset and length of the parts that the peer has, or will have once it reads what was sent.
         self._out: dict[int, tuple[int, int]] = {}
-        self._unread: dict[int, int] = {}  # the lengths of those that it has not read of
+        self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
         self._read = asyncio.Event()
         self._trimming: asyncio.TimerHandle | None = None
-        self._used = False  # since the last look
-        self._offered = False  # the peer's arena was
-        self._theirs = -1  # the descriptor of it, until it is mapped
+        self._used = False  # since _trim last ran
+        self._offered = False  # the peer has offered its arena
+        self._theirs = -1  # the descriptor of the peer's arena, until it is mapped
         self._mapped: Bytes | None = None
         self._lent: dict[int, weakref.ref[Bytes]] = {}
-        self._words: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # that are to be sent
+        self._words: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
         self._closed = False
 
     @property
     def unread(self) -> int:
-        """How many bytes were shared that the peer has not read of."""
+        """The number of shared bytes that the peer has not received."""
         return sum(self._unread.values())
 
     async def wait_for_reader(self, above: int) -> None:
-        """Wait while the peer has not read of more bytes than that."""
+        """Wait while more than ``above`` shared bytes have not been received."""
         while self.unread > above:
             self._read.clear()
             await self._read.wait()
 
     def _offer(self) -> None:
-        """Make our arena, if there is memory to be shared, and tell the peer where to look for it."""
+        """Make an arena, if the system supports it, and offer it to the peer."""
         self._has_offered = True
         with suppress(OSError, AttributeError):  # no descriptors left; a kernel without such files
             self._arena = Arena()
             self._send(_OFFER + _COUNT.pack(self._arena.descriptor) + self._arena.token)
 
-    # -- what goes out -----------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------
 
     def share(self, frame: Frame) -> tuple[Frame, list[Copy]] | None:
-        """Give the large segments of a frame places in the arena.
+        """Assign places in the arena to the large segments of a frame.
 
         Args:
-            frame: One that may be sent; borrowed until the copies are done.
+            frame: A frame that may be sent; borrowed until the copies are done.
 
         Returns:
-            A frame to be sent with flags 2 when the copies are done, and the copies; or None if it is to
-            be sent as it is: nothing in it is large, the peer does not reach us, or there is no room.
+            A frame to be sent with flags 2 when the copies are done, and the copies. None if the frame is
+            to be sent as it is: it has no large segment, the peer cannot reach our memory, or there is no
+            space.
         """
         if not self._has_offered and any(len(flat(s)) >= SHARE_FROM for s in frame.segments):
             self._offer()
@@ -204,14 +205,14 @@ class SharedLane:
         return Frame(header, tuple(rest)), copies
 
     def _note_read(self, numbers: Sequence[int]) -> None:
-        """Count parts as sent."""
+        """Record that the peer has received parts."""
         for number in numbers:
             if self._unread.pop(number, None) is None:
                 raise ProtocolError(f"part {number} was read of and is not out, or was before")
-        self._read.set()  # those who wait look for themselves
+        self._read.set()  # waiters check their condition themselves
 
     def _take_back(self, numbers: Sequence[int]) -> None:
-        """Make parts free that the peer is done with."""
+        """Free parts that the peer has released."""
         for number in numbers:
             part = self._out.pop(number, None)
             if part is None or number in self._unread or self._arena is None:
@@ -221,7 +222,7 @@ class SharedLane:
             self._trimming = self._loop.call_later(KEPT_FOR, self._trim)
 
     def _trim(self) -> None:
-        """Give up the pages that are not used, unless some were lately: they will be again."""
+        """Release unused pages, unless some were used recently and will be again."""
         self._trimming = None
         if self._used:
             self._used = False
@@ -229,20 +230,20 @@ class SharedLane:
         elif self._arena is not None:
             self._arena.give_up_pages()
 
-    # -- what comes in -----------------------------------------------------------------------------
+    # -- receiving ---------------------------------------------------------------------------------
 
     def receive(self, frame: Frame) -> Frame | None:
-        """Take a frame with flags 2.
+        """Process a frame with flags 2.
 
         Args:
             frame: As it was decoded.
 
         Returns:
-            The frame that it stands for, whose shared segments are views of the peer's arena; or None if
-            it was a word between the lanes.
+            The frame that it represents, whose shared segments are views of the peer's arena; or None if it
+            was a message between the lanes.
 
         Raises:
-            ProtocolError: It makes no sense, or nothing was agreed.
+            ProtocolError: The frame is malformed, or nothing was agreed.
         """
         kind, body = bytes(frame.header[:1]), memoryview(frame.header)[1:]
         if kind == _DATA and (self._theirs >= 0 or self._mapped is not None):
@@ -265,9 +266,9 @@ class SharedLane:
         return None
 
     def _take_offer(self, descriptor: int, token: bytes) -> None:
-        """Look for the peer's arena, and tell it whether it is there."""
+        """Open the peer's arena, and report to the peer whether it was found."""
         self._offered = True
-        with suppress(OSError):  # another host, another container, or somebody else's process
+        with suppress(OSError):  # another host, another container, or a process of another user
             self._theirs = open_arena(self._peer_pid, descriptor, token)
         self._send(_REFUSED if self._theirs < 0 else _READY)
 
@@ -299,7 +300,7 @@ class SharedLane:
         return Frame(header, tuple(whole))
 
     def _lend(self, number: int, offset: int, length: int) -> memoryview:
-        """Return a buffer over a part of the peer's arena, whose end sends the number back."""
+        """Return a buffer over a part of the peer's arena; its release sends the number back."""
         whole = self._map()
         if not 0 < length <= len(whole) - offset:
             raise ProtocolError(
@@ -308,7 +309,7 @@ class SharedLane:
         part = whole[offset : offset + length]
         lane = weakref.ref(self)
 
-        # Called by whichever thread drops the last reference, the collector's too.
+        # Called by the thread that drops the last reference, which may be in the garbage collector.
         def over(_: object) -> None:
             self_ = lane()
             if self_ is not None and not self_._closed:
@@ -332,13 +333,13 @@ class SharedLane:
         return self._mapped
 
     def _give_back(self, number: int) -> None:
-        """Note that nobody looks at a part any more."""
+        """Record that a part is no longer referenced."""
         if not self._closed:
             del self._lent[number]
             self._say(_RETURNED, number)
 
     def _say(self, word: bytes, number: int) -> None:
-        """Send a number back; those of one turn of the loop go together."""
+        """Send a number to the peer; numbers of one iteration of the event loop are sent together."""
         if not any(self._words.values()):
             self._loop.call_soon(self._send_words)
         self._words[word].append(number)
@@ -349,10 +350,10 @@ class SharedLane:
                 self._send(word + pack(f"!{len(numbers)}I", *numbers))
             numbers.clear()
 
-    # -- the end -----------------------------------------------------------------------------------
+    # -- closing -----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of everything of ours; buffers that were handed out stay valid."""
+        """Release all resources of this end; buffers that were returned stay valid."""
         self._closed = True
         self._unread.clear()
         self._read.set()

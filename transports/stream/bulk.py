@@ -1,12 +1,13 @@
-"""The bulk lane of a stream: large frames on their way out, in chunks that let small ones pass.
+"""The bulk lane of a stream: large frames are sent in chunks, between which small frames are sent.
 
-`stream` puts the pieces of a large frame here; they go to the transport chunk by chunk, as it takes them.
-What is written to the transport meanwhile stands behind no more than its high-water mark, however much
-waits here. What goes through shared memory is copied here, so that what was put later does not pass it. It
-imports `bytestream`, `connection` for the marks, `frame` for the chunks, and `shared`.
+``connection`` queues the pieces of a large frame here. They go to the transport chunk by chunk, as it
+accepts them. A frame that is written to the transport meanwhile waits for no more than its high-water mark,
+however many bytes are queued here. Segments that go through shared memory are copied here too, so that
+later frames do not overtake them. The module imports ``bytestream``, ``connection`` for the marks,
+``frame`` for the chunks, and ``shm.lane``.
 
-Invariants: pieces go out in the order in which they were put, each once; the child that writes them lives
-only while some are left, and ends when the stream does.
+Invariants: pieces are sent in the order in which they were queued, each once. The child that writes them
+exists only while pieces are queued, and ends when the stream does.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ from transports.frame import CHUNK_SIZE, Buffer, encode_chunk_prefix
 from transports.shm.lane import Copy
 from transports.stream.bytestream import ByteWriter
 
-# Chunks that are written in one turn of the loop. A transport that passes everything on at once, as over
-# loopback, would else hold the loop until the last.
+# Chunks that are written in one iteration of the event loop. A transport that passes everything on at once,
+# as over loopback, would otherwise occupy the loop until the last chunk.
 _PER_TURN = 4
-# Bytes that are copied into shared memory in one turn: a millisecond, if the memory is new.
+# Bytes that are copied into shared memory in one iteration: a millisecond, if the memory is new.
 _COPIED_PER_TURN = 2 * 2**20
 
 
 class BulkLane:
-    """Pieces of frames that wait to be sent."""
+    """The queue of pieces of bulk frames.
+
+    Attributes:
+        nbytes: The number of bytes that are queued here.
+        overhead: The number of bytes of chunk prefixes written so far.
+    """
 
     __slots__ = ("_child", "_pieces", "_room", "_version", "_writer", "nbytes", "overhead")
 
@@ -44,15 +50,15 @@ class BulkLane:
         self._pieces: deque[memoryview | Copy] = deque()
         self._child: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
-        self.nbytes = 0  # that wait here
-        self.overhead = 0  # bytes in front of the chunks so far
+        self.nbytes = 0
+        self.overhead = 0
 
     def put(self, pieces: Sequence[Buffer], copies: Sequence[Copy] = ()) -> None:
         """Queue a frame; some of it may be written at once.
 
         Args:
             pieces: The bytes of the frame.
-            copies: What must be done before the first of them is written.
+            copies: The copies that must be done before the first piece is written.
         """
         for copy in copies:
             self._pieces.append(copy)
@@ -68,18 +74,18 @@ class BulkLane:
                 )
 
     async def wait_for_room(self, above: int) -> None:
-        """Wait while more bytes than that are unsent and some of them here."""
+        """Wait while more than ``above`` bytes are unsent and some of them are queued here."""
         while self.nbytes and self.nbytes + self._writer.transport.get_write_buffer_size() > above:
             self._room.clear()
             await self._room.wait()
 
     async def flush(self) -> None:
-        """Wait until everything is handed over; cancelling it leaves the rest to go on."""
+        """Wait until everything is passed to the transport; cancelling the call does not stop the writing."""
         if self._child is not None:
             await asyncio.wait({self._child})
 
     def drop(self) -> None:
-        """Forget what waits, because the stream is over."""
+        """Drop queued pieces, because the stream has ended."""
         self._pieces.clear()
         self.nbytes = 0
         self._room.set()
@@ -94,14 +100,14 @@ class BulkLane:
                     self._write_some()
                 await asyncio.sleep(0)
         except OSError:
-            pass  # the receiving side says how the stream has ended
+            pass  # the receiving side reports how the stream has ended
         finally:
             self._child = None
-            if self.nbytes:  # nobody is left to write it
+            if self.nbytes:  # no child is left to write it
                 self.drop()
 
     def _write_some(self) -> None:
-        """Write chunks while the transport takes them, for one turn of the loop."""
+        """Write chunks while the transport accepts them, for one iteration of the event loop."""
         transport = self._writer.transport
         copied = 0
         for _ in range(_PER_TURN):
@@ -121,10 +127,10 @@ class BulkLane:
             transport.write(chunk)
             self.nbytes -= len(chunk)
             self.overhead += len(prefix)
-        self._room.set()  # those who wait look for themselves
+        self._room.set()  # waiters check their condition themselves
 
     def _copy_some(self, most: int) -> int:
-        """Do the copies that come next, up to so many bytes, and return how many were done."""
+        """Do the copies at the front of the queue, up to ``most`` bytes, and return how many were copied."""
         done = 0
         while done < most and self._pieces and isinstance(copy := self._pieces[0], Copy):
             done += copy.advance(most - done)

@@ -1,7 +1,7 @@
-"""What a stream has to offer to carry a connection: asyncio's names for it, and no more of them.
+"""The interface of a stream that carries a connection: a subset of asyncio's stream classes.
 
-`stream` speaks over these and does not ask whether the bytes are encrypted below: asyncio's streams
-fit as they are, and `tls.TlsStream` is made to fit. Imports `frame` for the name of a buffer.
+``connection`` uses these protocols whether or not the bytes are encrypted below: asyncio's streams
+implement them, and so does ``tls.TlsStream``. The module imports ``frame`` for ``Buffer``.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ from transports.frame import Buffer
 
 
 class ByteReader(Protocol):
-    """What is read from: asyncio's `StreamReader`, or a `TlsStream`."""
+    """The reading side: asyncio's ``StreamReader``, or a ``TlsStream``."""
 
     async def read(self, n: int, /) -> bytes:
-        """Return what has come, b"" at the end."""
+        """Return available bytes, b"" at the end."""
 
     async def readexactly(self, n: int, /) -> bytes:
-        """Return so many bytes."""
+        """Return exactly ``n`` bytes."""
 
 
 class ByteTransport(Protocol):
-    """What bytes are handed to: asyncio's transport of a stream, or a `TlsStream`."""
+    """The transport of a stream: asyncio's, or a ``TlsStream``."""
 
     def write(self, data: Buffer, /) -> None:
         """Queue bytes."""
 
     def write_eof(self) -> None:
-        """End our direction."""
+        """End the sending direction."""
 
     def abort(self) -> None:
         """Close at once."""
 
     def is_closing(self) -> bool:
-        """Return whether it is closed or about to be."""
+        """Return whether the stream is closed or about to be."""
 
     def get_write_buffer_size(self) -> int:
-        """Return how many bytes wait."""
+        """Return how many bytes are queued."""
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """When `drain` waits."""
+        """Set the limits between which ``drain`` waits."""
 
 
 class ByteWriter(Protocol):
-    """What is written to: asyncio's `StreamWriter`, or a `TlsStream`."""
+    """The writing side: asyncio's ``StreamWriter``, or a ``TlsStream``."""
 
     @property
     def transport(self) -> ByteTransport:
-        """What the bytes are handed to."""
+        """The transport that bytes are passed to."""
 
     def writelines(self, data: Iterable[Buffer], /) -> None:
         """Queue pieces."""
@@ -61,7 +61,7 @@ class ByteWriter(Protocol):
         """Wait for the end of a close."""
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what is known of the socket."""
+        """Return information about the socket."""
 
 
 ByteStreams: TypeAlias = tuple[ByteReader, ByteWriter]

@@ -1,22 +1,22 @@
-"""A connection over an asyncio stream, and the handshake that it begins with.
+"""A connection over a byte stream whose handshake is complete.
 
-`stream_transport` makes these for tcp and unix, and over TLS. All decisions are taken by `decoder`
-and `handshake`; this file reads, writes, waits and hangs up. It imports those, `bytestream`,
-`connection`, `frame`, `hello` and `errors`.
+``listener.become_connection`` makes these for tcp, unix and TLS. Parsing is done in ``decoder``; this
+module reads, writes, waits and hangs up. It imports ``decoder``, ``bytestream``, ``bulk``, ``shm.lane``,
+``connection``, ``frame``, ``hello`` and ``errors``.
 
-Reading: one `read` of whatever has come feeds the decoder, and frames that are decoded are returned
-without awaiting, so that a burst of small frames costs one wake-up. Writing: pieces go to the
-transport as they are, large ones uncopied (the transport keeps them until they are sent).
+Reading: one ``read`` of all available bytes feeds the decoder, and decoded frames are returned without
+awaiting, so that a burst of small frames costs one wake-up. Writing: pieces go to the transport as they
+are, large ones uncopied (the transport keeps them until they are sent).
 
-Large frames that are written as bulk go through `bulk`, in chunks, and others pass them.
+Large frames that are written as bulk go through ``bulk``, in chunks, and other frames overtake them.
 
-Closing is more than `close()`. A socket that is closed while the peer still sends makes the kernel
-answer with a reset, which throws away what was queued for the peer: the very error message that
-explains why we hang up. So `aclose` ends its own direction, reads on and discards until the peer
-has ended its own or patience does, and closes then.
+Closing takes more than ``close()``. If a socket is closed while the peer still sends, the kernel answers
+with a reset. A reset discards the bytes queued for the peer, including the error message that explains the
+hang-up. So ``aclose`` ends its own direction, then reads and discards until the peer has ended its
+direction or a timeout expires, and closes then.
 
-Invariants: after the end is noted (`_ended`), no call touches the stream but the closing child,
-which is awaited by every `aclose`, and the bulk lane's, which ends before that or is dropped.
+Invariants: after the end is recorded (``_ended``), no call uses the stream except the closing child, which
+every ``aclose`` awaits, and the child of the bulk lane, which ends before that or is dropped.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ from transports.shm.lane import decline, open_lane
 from transports.stream.bulk import BulkLane
 from transports.stream.bytestream import ByteReader, ByteWriter
 
-# How much a stream reader holds before it makes the peer wait (twice this): a large array keeps
-# flowing while the loop is busy elsewhere for a millisecond.
+# How much a stream reader buffers before the peer is paused (twice this): a large array keeps flowing while
+# the event loop is busy elsewhere for a millisecond.
 STREAM_LIMIT = 2**20
-# How much one read takes at most. 64 MiB over loopback tcp take 61 ms at 256 KiB and below, 105 ms
-# at 512 KiB and 130 ms at 2 MiB (uvloop 0.23): larger chunks leave the cache before they are copied
-# on, and fall to mmap, whose pages have to be faulted in each time.
+# How much one read returns at most. 64 MiB over loopback tcp take 61 ms at 256 KiB and below, 105 ms at 512
+# KiB and 130 ms at 2 MiB (uvloop 0.23): larger chunks leave the cache before they are copied on, and are
+# allocated by mmap, whose pages have to be faulted in each time.
 READ_SIZE = 2**18
 
-# How long aclose() waits for the peer's own end when nothing of ours is queued: a peer on the same
-# continent that reads answers within this, and one that does not read at all should not cost a
-# close more.
+# How long aclose() waits for the peer's end when no local bytes are queued, in seconds. A peer on the same
+# continent that reads answers within this time, and a peer that does not read should not delay a close
+# further.
 LINGER = 0.25
 
 
 class StreamConnection(Connection):
-    """A connection over one reader and writer."""
+    """A connection over one byte reader and writer."""
 
     def __init__(
         self,
@@ -76,7 +76,17 @@ class StreamConnection(Connection):
         wire_version: int,
         shares: bool = False,
     ) -> None:
-        """Take over a stream whose handshake is done; `shares` is whether memory may be shared."""
+        """Take over a stream whose handshake is complete.
+
+        Args:
+            reader: Of the stream.
+            writer: Of the stream.
+            local_address: The address of this end.
+            peer_address: The address of the other end.
+            peer: The identity of the peer.
+            wire_version: The frame layout that both sides agreed upon.
+            shares: Whether segments may go through shared memory.
+        """
         self.local_address = local_address
         self.peer_address = peer_address
         self.peer = peer
@@ -98,15 +108,15 @@ class StreamConnection(Connection):
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended; not while frames wait that the peer wrote before its end."""
+        """Whether the connection has ended; False while frames that the peer wrote before are unread."""
         return not self._ready and (self._ended is not None or self._transport.is_closing())
 
     def write(self, frame: Frame, *, bulk: bool = False) -> None:
-        """Hand a frame to the transport, or to the bulk lane."""
+        """Pass a frame to the transport, to the bulk lane or to the shared-memory lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
         if bulk and frame.segments and self._shared is not None:
-            whole = measure_frame(frame)  # before any of it is given a place
+            whole = measure_frame(frame)  # before any of its segments is placed in shared memory
             if (placed := self._shared.share(frame)) is not None:
                 small, copies = placed
                 self._frames_sent += 1
@@ -119,20 +129,20 @@ class StreamConnection(Connection):
             self._bytes_sent += size
             self._bulk.put(pieces)
             return
-        # Not writelines(): on the stock loop of Python 3.11 it joins the pieces, however large they
-        # are. uvloop sends separate writes of one iteration together anyway.
+        # Not writelines(): on the standard event loop of Python 3.11 it joins the pieces, however large
+        # they are. uvloop sends separate writes of one iteration together anyway.
         for piece in pieces:
             self._transport.write(piece)
             self._bytes_sent += len(piece)
 
     def _write_shared(self, header: bytes) -> None:
-        """Write a word of the shared-memory lane, which nobody waits for once the end has come."""
+        """Write a message of the shared-memory lane, or drop it if the connection has ended."""
         if self._ended is None and not self._transport.is_closing():
             for piece in encode_frame(Frame(header), self.wire_version, SHARED_FLAG):
                 self._transport.write(piece)
 
     def _takes_time(self, size: int) -> bool:
-        """Say whether others could be held up by a bulk frame that is written as it is."""
+        """Return whether a bulk frame that is written as it is could delay other frames."""
         return (
             size > CHUNK_SIZE
             or self._bulk.nbytes > 0
@@ -141,17 +151,17 @@ class StreamConnection(Connection):
 
     @property
     def unsent(self) -> int:
-        """How many bytes wait in the bulk lane and the transport, or for the peer to look at them."""
+        """The number of bytes in the bulk lane and the transport, and of unread shared bytes."""
         unread = 0 if self._shared is None else self._shared.unread
         return self._bulk.nbytes + self._transport.get_write_buffer_size() + unread
 
     @property
     def ahead(self) -> int:
-        """How many bytes wait in the transport, where nothing passes them."""
+        """The number of bytes in the transport, where no frame overtakes another."""
         return self._transport.get_write_buffer_size()
 
     async def drain(self, above: int = HIGH_WATER) -> None:
-        """Wait while the bulk lane or the transport asks for it."""
+        """Wait while the bulk lane, the shared-memory lane or the transport applies backpressure."""
         if self._ended is None:
             await self._bulk.wait_for_room(above)
         if self._ended is None and self._shared is not None:
@@ -165,7 +175,7 @@ class StreamConnection(Connection):
             raise self._closed_error()
 
     async def recv(self) -> Frame:
-        """Return the next frame that is decoded, or read on until there is one."""
+        """Return the next decoded frame, reading until there is one."""
         if self._ready and self._burst < MAX_BURST:
             self._burst += 1
             return self._ready.popleft()
@@ -177,7 +187,7 @@ class StreamConnection(Connection):
         return self._ready.popleft()
 
     async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
-        """Close in a child of its own, so that every caller can wait for the one end."""
+        """Close the connection in a separate child, so that every caller can wait for the same end."""
         if self._closing is None:
             self._note_end(by_us=True)
             self._closing = asyncio.get_running_loop().create_task(
@@ -190,19 +200,19 @@ class StreamConnection(Connection):
             raise
 
     def abort(self) -> None:
-        """Drop the connection; a closing child notices and ends."""
+        """Drop the connection; a closing child notices this and ends."""
         self._note_end(by_us=True)
         self._drop()
 
     def _drop(self) -> None:
-        """Let what is not sent go, and the stream."""
+        """Drop unsent bytes and the stream, and close the shared-memory lane."""
         self._bulk.drop()
         self._transport.abort()
         if self._shared is not None:
             self._shared.close()
 
     def statistics(self) -> ConnectionStatistics:
-        """Return the counters as they are now."""
+        """Return the current counters."""
         return ConnectionStatistics(
             frames_sent=self._frames_sent,
             frames_received=self._frames_received,
@@ -212,7 +222,7 @@ class StreamConnection(Connection):
         )
 
     async def _receive_more(self) -> None:
-        """Read once and decode what came."""
+        """Read once and decode the bytes."""
         if self._ended is not None:
             raise self._closed_error()
         if self._decoder.error is not None:
@@ -231,10 +241,10 @@ class StreamConnection(Connection):
             raise self._broken(error) from error
 
     def _accept(self, frame: Frame) -> None:
-        """Make a frame ready for `recv`; what is for the shared-memory lane goes there first.
+        """Queue a frame for ``recv``, after the shared-memory lane has processed it if it is a shared one.
 
         Raises:
-            ProtocolError: It makes no sense there.
+            ProtocolError: The frame is invalid for the lane.
         """
         if isinstance(frame, SharedFrame):
             taken = self._take_shared(frame)
@@ -256,11 +266,11 @@ class StreamConnection(Connection):
         return taken
 
     async def _read(self) -> bytes:
-        """Read what has come, in a way that `_note_end` can interrupt.
+        """Read available bytes, in a way that ``_note_end`` can interrupt.
 
-        A stream has no call that wakes its reader and lets another go on reading. So the end
-        cancels the receiver, and the receiver takes that cancellation back, as `asyncio.timeout`
-        does; one from elsewhere passes.
+        A stream has no call that wakes its reader and lets another caller continue reading. Therefore the
+        end cancels the receiver, and the receiver takes that cancellation back, as ``asyncio.timeout``
+        does. A cancellation from elsewhere propagates.
         """
         task = asyncio.current_task()
         if self._receiver is not None or task is None:
@@ -279,7 +289,7 @@ class StreamConnection(Connection):
             self._receiver = None
 
     def _note_end(self, *, by_us: bool, detail: str = "") -> None:
-        """Note the end and wake a pending recv; the first end stays."""
+        """Record the end and wake a pending recv; only the first end is recorded."""
         if self._ended is not None:
             return
         self._ended = self._end(by_us=by_us, detail=detail)
@@ -290,10 +300,10 @@ class StreamConnection(Connection):
             receiver.cancel()
 
     def _closed_error(self, detail: str = "") -> ConnectionClosed:
-        """Return the error that says how it ended.
+        """Return the error that reports how the connection ended.
 
-        The transport may have known before us. That is not noted here: `recv` may still have frames
-        to return, and finds out by itself.
+        The transport may have ended before this object noticed. That is not recorded here: ``recv`` may
+        still have frames to return, and detects the end itself.
         """
         if self._ended is None:
             return self._end(by_us=False, detail=detail)
@@ -302,13 +312,13 @@ class StreamConnection(Connection):
         )
 
     def _lost(self, detail: str) -> ConnectionClosed:
-        """Note that the peer is gone, and drop what nobody will read."""
+        """Record that the peer is gone, and drop what can no longer be sent."""
         self._note_end(by_us=False, detail=detail)
         self._drop()
         return self._closed_error()
 
     def _at_eof(self) -> ConnectionClosed:
-        """End because the peer did; the error says so where that was inside a frame."""
+        """End because the peer did; the error reports it if that was inside a frame."""
         try:
             self._decoder.finish()
         except ProtocolError as error:
@@ -318,7 +328,7 @@ class StreamConnection(Connection):
         return self._lost("")
 
     def _broken(self, error: ProtocolError) -> ProtocolError:
-        """End because the peer's bytes make no sense."""
+        """End because the peer's bytes are invalid."""
         self._note_end(by_us=True, detail=f"it sent what is no frame: {error}")
         self._drop()
         return ProtocolError(
@@ -326,9 +336,9 @@ class StreamConnection(Connection):
         )
 
     async def _close(self, grace: float) -> None:
-        """Let queued bytes out, hear the peer's end, and close; at most `grace` seconds."""
+        """Send queued bytes, wait for the peer's end, and close; at most ``grace`` seconds."""
         try:
-            await asyncio.sleep(0)  # the receiver that was cancelled leaves the reader first
+            await asyncio.sleep(0)  # the cancelled receiver leaves the reader first
             if not self._transport.is_closing():
                 await self._linger(grace)
         finally:
@@ -338,7 +348,7 @@ class StreamConnection(Connection):
             await self._writer.wait_closed()
 
     async def _linger(self, grace: float) -> None:
-        """End our direction, and read on until the peer has ended its own."""
+        """End the sending direction, and read on until the peer has ended its own."""
         queued = self.unsent
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(grace if queued else min(grace, LINGER)):

@@ -1,9 +1,10 @@
-"""The handshake over a stream: messages out and in, until there are peers or a reason why not.
+"""The input and output of the handshake over a stream.
 
-`stream_listener` calls it on both sides before there is a `StreamConnection`; what is said is decided in
-`handshake`. Imports that, `bytestream`, `errors`, `frame`, and `stream` for the sizes.
+``listener.become_connection`` calls it on both sides before there is a ``StreamConnection``. The content of
+the messages is decided in ``transports.handshake``. The module imports that, ``bytestream``, ``errors``,
+``frame``, and ``connection`` for the sizes.
 
-Invariant: not one byte beyond the handshake is taken from the stream.
+Invariant: no byte beyond the handshake is read from the stream.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Role, 
 from transports.stream.bytestream import ByteReader, ByteWriter
 from transports.stream.connection import LINGER, READ_SIZE
 
-# How the records of TLS begin: of a handshake, and of the alert that answers what is no TLS.
+# The first bytes of TLS records: of a handshake, and of the alert that answers data that is not TLS.
 TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"
 
 
@@ -30,17 +31,17 @@ async def shake_hands(
 ) -> Establish:
     """Run one side of the handshake over a stream.
 
-    There is no deadline in it, callers have one. Whatever it raises, the caller hangs up.
+    The call has no deadline; the caller sets one. If it raises, the caller hangs up.
 
     Args:
-        reader: Where the peer's messages come from; not one byte more is taken.
-        writer: Where ours go.
-        core: Our side, not started.
-        check: Called once, when the peer has said who it is: what it raises is what the peer is
-            refused with.
+        reader: The stream of the peer's messages; no byte beyond them is read.
+        writer: The stream for the messages of this side.
+        core: The handshake of this side, not started.
+        check: Called once, after the peer's hello has arrived. If it raises, the peer is refused with that
+            error.
 
     Returns:
-        Who the peer is and what was agreed.
+        The peer's identity and the agreed wire version.
 
     Raises:
         TransportError: The handshake failed, at either end.
@@ -71,13 +72,13 @@ async def shake_hands(
 
 
 async def _read_message(reader: ByteReader, start: bytes) -> bytes:
-    """Read one handshake frame, whose prefix is there; its limits are a stranger's."""
+    """Read one handshake frame after its prefix, under the limits for unidentified peers."""
     prefix = parse_prefix(start, version=HANDSHAKE_VERSION, max_header=MAX_MESSAGE, max_segments=0)
     return await reader.readexactly(prefix.header_length)
 
 
 def _refuse_unless(check: Callable[[], None], writer: ByteWriter) -> None:
-    """Run a check of the peer; tell the peer what it raises."""
+    """Run a check of the peer, and send its error to the peer."""
     try:
         check()
     except TransportError as error:
@@ -86,10 +87,10 @@ def _refuse_unless(check: Callable[[], None], writer: ByteWriter) -> None:
 
 
 def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:
-    """Tell a peer that speaks TLS, where nobody does, from one that speaks nothing of ours.
+    """Distinguish a peer that speaks TLS, where this side does not, from one of another protocol.
 
     Raises:
-        ProtocolError: It does; a dialler was told.
+        ProtocolError: The peer speaks TLS. A dialler that does is sent the error.
     """
     if role is Role.DIALLER and start.startswith(TLS_ALERT):
         raise ProtocolError("it speaks TLS; dial it as tls://")
@@ -100,24 +101,24 @@ def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:
 
 
 def refuse(writer: ByteWriter, error: TransportError) -> None:
-    """Tell a peer that has sent no hello why there will be none; unencrypted, if the writer is.
+    """Send a refusal to a peer that gets no hello; it is unencrypted if the writer is.
 
     Args:
-        writer: Where it reads.
-        error: Its class and words are sent.
+        writer: Of the stream.
+        error: Its class and message are sent.
     """
     writer.writelines(encode_frame(Frame(refusal(error).header), HANDSHAKE_VERSION))
 
 
 async def hang_up(reader: ByteReader, writer: ByteWriter) -> None:
-    """Close a stream that became no connection; a refusal that was written goes out first.
+    """Close a stream that did not become a connection, after sending a queued refusal.
 
-    As with a connection's `aclose`, the peer's end is waited for, or the kernel might throw the
-    refusal away.
+    As with a connection's ``aclose``, the peer's end is awaited, because the kernel might otherwise discard
+    the refusal.
 
     Args:
-        reader: The stream's.
-        writer: The stream's; closed afterwards, within `LINGER` seconds.
+        reader: Of the stream.
+        writer: Of the stream; closed afterwards, within ``LINGER`` seconds.
     """
     transport = writer.transport
     try:

@@ -1,16 +1,16 @@
-"""A socket that accepts streams, and the children that serve what it accepted.
+"""A socket that accepts streams, and the children that serve the accepted streams.
 
-`stream_transport` makes one per address that is listened on. Imports `listener`, `stream`,
-`handshake`, `sockets`, `users`, `address` and `errors`.
+``transport`` makes one per listening address. The module imports ``transports.listener``, ``connection``,
+``handshake``, ``sockets``, ``peer_user``, ``security``, ``address`` and ``errors``.
 
-Who has dialled and not finished the hello is a stranger. A listener holds `MAX_STRANGERS` of them
-and some tens of KiB for each; when one more comes, the one that has waited longest goes. So idle
-strangers keep nobody out: to push out a peer that shakes hands within milliseconds, as many others
-have to come within these.
+A stranger is a dialler that has not completed the handshake. A listener holds ``MAX_STRANGERS`` of them and
+some tens of KiB for each; when one more arrives, the one that has waited longest is dropped. So idle
+strangers cannot block a listener: to displace a peer that shakes hands within milliseconds, as many others
+have to arrive within that time.
 
-Invariants. Whatever goes wrong before the end of the handshake, cancellation included, the stream
-is closed. An accepted stream belongs to a child of the listener before asyncio's callback returns:
-asyncio never owns a task of ours, whose cancellation at the end of a loop it would print.
+Invariants. Whatever fails before the end of the handshake, including cancellation, the stream is closed. An
+accepted stream belongs to a child of the listener before asyncio's callback returns. asyncio therefore
+never owns one of these tasks, whose cancellation at the end of a loop it would print.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from transports.stream.connection import STREAM_LIMIT, StreamConnection
 from transports.stream.handshake import hang_up, shake_hands
 from transports.stream.peer_user import check_user
 
-# A whole cluster dials at once when it starts, and a full backlog would make Linux drop the rest
-# for a second.
+# A whole cluster dials at once when it starts, and a full backlog would make Linux drop the rest for a
+# second.
 BACKLOG = 512
-# As many as the backlog holds, so that the whole cluster may be let in at once.
+# As many as the backlog holds, so that the whole cluster may be accepted at once.
 MAX_STRANGERS = BACKLOG
-# How much is read ahead from a stranger: twice this, and one read of the loop's. A hello takes 8 KiB
-# at most, and the certificates of TLS about as much.
+# How much is read ahead from a stranger: twice this, and one read of the event loop. A hello is 8 KiB at
+# most, and the certificates of TLS about as much.
 STRANGER_LIMIT = 2**14
 
-# Encrypts an accepted stream; the text is the peer's address.
+# A function that encrypts an accepted stream; its text argument is the peer's address.
 Secure: TypeAlias = Callable[
     [asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]
 ]
 
 
 class StreamListener(Listener):
-    """A socket that accepts, and the children that serve what it accepted."""
+    """A socket that accepts, and the children that serve the accepted streams."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class StreamListener(Listener):
         secure: Secure | None = None,
         own_user_only: bool = True,
     ) -> None:
-        """Make a listener that does not accept yet; arguments are those of `listen`.
+        """Make a listener that does not accept yet.
 
-        `secure` encrypts what was accepted, before the hello; `own_user_only` refuses diallers of
-        other users.
+        The arguments are those of ``listen``, and two more: ``secure`` encrypts accepted streams before the
+        hello; ``own_user_only`` refuses diallers of other users.
         """
         super().__init__(str(address), on_connection)
         self._parsed = address
@@ -78,7 +78,7 @@ class StreamListener(Listener):
         self._handshake_timeout = handshake_timeout
         self._secure = secure
         self._own_user_only = own_user_only
-        # Children that are shaking hands; who has waited longest comes first.
+        # The children in the handshake, in order of arrival.
         self._strangers: dict[asyncio.Task[None], str] = {}
         self._server: asyncio.Server | None = None
         self._sock: socket.socket | None = None
@@ -91,7 +91,7 @@ class StreamListener(Listener):
             OSError: The operating system refused to listen.
         """
         self._sock = sock
-        sock.listen(BACKLOG)  # not left to the loop: uvloop 0.23 passes over a refusal in silence
+        sock.listen(BACKLOG)  # not left to the event loop: uvloop 0.23 ignores a refusal silently
         loop = asyncio.get_running_loop()
 
         def make_protocol() -> asyncio.StreamReaderProtocol:
@@ -103,14 +103,14 @@ class StreamListener(Listener):
             self._server = await loop.create_server(make_protocol, sock=sock, backlog=BACKLOG)
 
     async def _stop_accepting(self) -> None:
-        """Close the socket, and remove its file unless another listener has put its own there.
+        """Close the socket, and remove its file unless another listener has replaced it.
 
-        The stock loop accepts in two steps, and a server that is closed between them loses the
-        stream without closing it. So it is first kept from beginning to accept, and closed a turn
-        later; uvloop accepts in one step and shrugs at the request.
+        The standard event loop accepts in two steps, and a server that is closed between them loses the
+        stream without closing it. Therefore the reader is removed first, and the server is closed one
+        iteration later. uvloop accepts in one step and does not support removing the reader.
 
-        `Server.wait_closed()` is not awaited: from Python 3.12 on it waits for clients, which we do
-        by ourselves; the listening socket is closed when `close()` returns, on every version.
+        ``Server.wait_closed()`` is not awaited: from Python 3.12 on it waits for clients, which
+        ``Listener`` does itself. The listening socket is closed when ``close()`` returns, on every version.
         """
         assert self._server is not None  # listen() has started it
         assert self._sock is not None
@@ -123,7 +123,7 @@ class StreamListener(Listener):
             self._remove_file()
 
     def _remove_file(self) -> None:
-        """Remove the socket file that we have made."""
+        """Remove the socket file that this listener made."""
         if self._file is not None and sockets.file_identity(self._parsed.path) == self._file:
             with suppress(OSError):
                 os.unlink(self._parsed.path)
@@ -131,7 +131,7 @@ class StreamListener(Listener):
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Take over an accepted stream.
 
-        A plain function: it returns no coroutine, so asyncio makes no task of it.
+        This is a plain function: it returns no coroutine, so asyncio makes no task for it.
         """
         if self._closed:
             writer.transport.abort()
@@ -144,7 +144,7 @@ class StreamListener(Listener):
         child.add_done_callback(lambda _: self._strangers.pop(child, None))
 
     def _make_room(self) -> None:
-        """Drop the strangers that have waited longest, until there is room for one."""
+        """Drop the strangers that have waited longest until there is space for one more."""
         while len(self._strangers) >= MAX_STRANGERS:
             child, peer = next(iter(self._strangers.items()))
             del self._strangers[child]
@@ -158,7 +158,7 @@ class StreamListener(Listener):
     async def _welcome(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
     ) -> None:
-        """Shake hands with whoever connected, and serve them if they are welcome."""
+        """Shake hands with a dialler, and serve the connection if the handshake succeeds."""
         if not self._parsed.path:
             do_not_delay(writer)
         core = Handshake(
@@ -173,19 +173,20 @@ class StreamListener(Listener):
                 streams: ByteStreams = reader, writer
                 if self._secure is not None:
                     streams = await self._secure(reader, writer, peer)
-                # What is to be encrypted does not go past the encryption.
+                # Data that must be encrypted does not go through shared memory, which bypasses the
+                # encryption.
                 shares = self._secure is None
                 check = user_check(writer, peer, "the dialler") if self._own_user_only else None
                 connection = await become_connection(
                     *streams, core, peer, shares=shares, check=check
                 )
         except TransportError as error:
-            known_as = {"peer": parse_address(peer).host or peer}  # a port is of one attempt alone
+            known_as = {"peer": parse_address(peer).host or peer}  # ports differ by attempt
             logger.warning(
                 "%s refused a connection from %s: %s", self.address, peer, error, extra=known_as
             )
         except (OSError, EOFError) as error:
-            # A port scanner, a health check, a dialler that gave up: nothing to warn of.
+            # A port scanner, a health check, or a dialler that gave up: no reason for a warning.
             reason, _ = explain(error, self._handshake_timeout, "hello")
             logger.info("%s dropped a connection from %s: %s", self.address, peer, reason)
         else:
@@ -193,7 +194,7 @@ class StreamListener(Listener):
             await self._serve(connection)
 
     def _trust(self, reader: asyncio.StreamReader) -> None:
-        """Note that the child that calls serves a peer, no stranger any more."""
+        """Record that the calling child serves a peer and is no longer a stranger."""
         child = asyncio.current_task()
         assert child is not None  # _own_child made it
         self._strangers.pop(child, None)
@@ -201,35 +202,35 @@ class StreamListener(Listener):
             reader.trust()
 
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
-        """Say where a dialler is; on a unix socket diallers have no address but ours."""
+        """Return the address of a dialler; on a unix socket diallers have no address but the listener's."""
         name = writer.get_extra_info("peername")
-        if self._parsed.path or not name:  # gone already
+        if self._parsed.path or not name:  # the peer is gone already
             return self.address
         return str(Address(scheme=self._parsed.scheme, host=name[0], port=name[1]))
 
 
 class StrangersReader(asyncio.StreamReader):
-    """Reads little ahead until it is known who is there."""
+    """A reader that reads little ahead until the peer is identified."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Make the reader of an accepted stream."""
         super().__init__(limit=STRANGER_LIMIT, loop=loop)
 
     def trust(self) -> None:
-        """Read ahead as for a peer from now on.
+        """Read ahead as for an identified peer from now on.
 
-        A stream reader's limit is its own affair after it was made, and it has no other way.
+        The limit of a stream reader cannot be changed by its public interface after construction.
         """
         self._limit = STREAM_LIMIT
 
 
 def user_check(writer: asyncio.StreamWriter, address: str, who: str) -> Callable[[], None]:
-    """Return what refuses the other end of a stream unless it is our own user's.
+    """Return a check that refuses the other end of a stream unless it belongs to our own user.
 
     Args:
         writer: Of the stream.
-        address: The other end's, for errors.
-        who: What the other end is.
+        address: The other end's address, for errors.
+        who: A description of the other end, for errors.
     """
     return lambda: check_user(writer.get_extra_info("socket"), address, who)
 
@@ -243,15 +244,15 @@ async def become_connection(
     shares: bool,
     check: Callable[[], None] | None = None,
 ) -> StreamConnection:
-    """Shake hands over a stream and make a connection of it, or close it.
+    """Shake hands over a stream and return a connection over it, or close the stream.
 
     Args:
-        reader: What the peer says.
-        writer: What it is told.
-        core: Our side, not started.
-        peer_address: Where it is, for the connection and for errors.
+        reader: Of the stream.
+        writer: Of the stream.
+        core: The handshake of this side, not started.
+        peer_address: The peer's address, for the connection and for errors.
         shares: Whether large arrays may go through shared memory, where both ends are on one host.
-        check: As for `shake_hands`.
+        check: As for ``shake_hands``.
 
     Raises:
         TransportError: The handshake failed, at either end.
@@ -260,7 +261,7 @@ async def become_connection(
     """
     try:
         established = await shake_hands(reader, writer, core, check)
-    except ssl.SSLError as error:  # the peer's verdict on our certificate comes with its first word
+    except ssl.SSLError as error:  # the peer's alert about our certificate, in its first data
         writer.transport.abort()
         raise tls_error(error, peer_address) from error
     except TransportError as error:
@@ -284,21 +285,21 @@ async def become_connection(
 
 
 def do_not_delay(writer: asyncio.StreamWriter) -> None:
-    """Send small frames at once and not when the last ones are acknowledged.
+    """Disable Nagle's algorithm, so that small frames are sent at once.
 
-    asyncio does so by itself for sockets that it has made, but goes by a protocol number which one
-    that was accepted from a socket of ours does not carry.
+    asyncio does so for sockets that it has made, but decides by a protocol number, which a socket accepted
+    from our own listening socket does not have.
 
     Args:
         writer: Of a tcp stream.
     """
     sock = writer.get_extra_info("socket")
-    with suppress(OSError):  # gone already; whoever reads next will hear of it
+    with suppress(OSError):  # gone already; the next read raises the error
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _local_address(writer: ByteWriter, peer_address: str) -> str:
-    """Say where our end is; on a unix socket both ends are where the file is."""
+    """Return the address of this end; on a unix socket both ends have the path of the file."""
     name = writer.get_extra_info("sockname")
     if not isinstance(name, tuple):
         return peer_address
@@ -306,12 +307,12 @@ def _local_address(writer: ByteWriter, peer_address: str) -> str:
 
 
 def explain(error: OSError | EOFError, timeout: float, phase: str) -> tuple[str, int | None]:
-    """Return what happened in words, and the error number that goes with it.
+    """Return an explanation of an error, and the error number that belongs to it.
 
     Args:
-        error: What was raised on the way to a connection.
+        error: The error raised while connecting.
         timeout: Seconds that were allowed.
-        phase: As in `ConnectError`.
+        phase: As in ``ConnectError``.
     """
     if isinstance(error, EOFError) and phase == "tls":
         return "it hung up in the middle of the TLS handshake: perhaps it speaks no TLS", None

@@ -1,17 +1,17 @@
-"""Which user is at the other end of a stream, as far as Linux tells.
+"""The user at the other end of a stream, as far as Linux reports it.
 
-Without a token or TLS a listener lets in the user of its own process alone, and who dials trusts no
-listener of another user's. `stream_transport` and `stream_listener` ask here, once per connection.
-Imports `errors`.
+Without a token or TLS a listener accepts only the user of its own process, and a dialler trusts no listener
+of another user. ``transport`` and ``listener`` call this module once per connection. It imports ``errors``.
 
-Of a unix socket the kernel keeps who connected. Of a tcp socket it tells which user made it, for
-all sockets of our network namespace: by netlink (`inet_diag`, some microseconds), or in `/proc/net`
-where that cannot be had (milliseconds). Three answers of the kernel must not be believed:
+For a unix socket the kernel records the user who connected. For a tcp socket it reports the user who made
+it, for all sockets of our network namespace: by netlink (``inet_diag``, some microseconds), or in
+``/proc/net`` where netlink is not available (milliseconds). Three answers of the kernel must not be
+trusted:
 
-- A socket that its process has closed is shown as root's. Only one that is established counts.
-- A connection of another network namespace, whose socket was handed to us, may have the addresses
-  of one in ours. So our own end must be in the table, with the inode that our descriptor has.
-- A user whom our user namespace has no number for is shown under a number that "nobody" has too.
+- A socket that its process has closed is shown as root's. Only an established one counts.
+- A connection of another network namespace, whose socket was passed to this process, may have the same
+  addresses as one in ours. So our own end must be in the table, with the inode of our descriptor.
+- A user without a number in our user namespace is shown under a number that "nobody" has too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PROC = Path("/proc")
 
 
 class _Socket(NamedTuple):
-    """What the kernel tells of a tcp socket."""
+    """The kernel's record of a tcp socket."""
 
     state: int
     uid: int
@@ -48,16 +48,16 @@ class _Socket(NamedTuple):
 
 
 def check_user(sock: socket.socket, address: str, who: str) -> None:
-    """Refuse the other end of a stream unless it is our own user's.
+    """Refuse the other end of a stream unless it belongs to our own user.
 
     Args:
         sock: Of a connected stream.
-        address: The other end's, for error messages.
-        who: What the other end is, such as "the dialler".
+        address: The other end's address, for error messages.
+        who: A description of the other end, such as "the dialler".
 
     Raises:
-        AuthenticationError: It is another user's, or that cannot be known.
-        EOFError: It has hung up.
+        AuthenticationError: The other end belongs to another user, or its user cannot be determined.
+        EOFError: The other end has hung up.
         OSError: The stream broke.
     """
     own, uid = os.geteuid(), peer_user(sock)
@@ -68,7 +68,7 @@ def check_user(sock: socket.socket, address: str, who: str) -> None:
         )
     elif uid == _nobody():
         found = f"it is of a user whom this user namespace does not know (shown as {uid})"
-    elif uid == own or (uid == 0 and sock.family == socket.AF_UNIX):  # files keep no root out
+    elif uid == own or (uid == 0 and sock.family == socket.AF_UNIX):  # root opens any file
         return
     else:
         found = f"it is user {uid}'s"
@@ -80,7 +80,7 @@ def check_user(sock: socket.socket, address: str, who: str) -> None:
 
 
 def peer_user(sock: socket.socket) -> int | None:
-    """Return the user at the other end of a stream, or None where that cannot be known.
+    """Return the user at the other end of a stream, or None where it cannot be determined.
 
     Args:
         sock: A connected stream of a unix socket, or of a tcp socket on this machine.
@@ -98,7 +98,7 @@ def peer_user(sock: socket.socket) -> int | None:
     for look in (_by_netlink, _by_proc):
         peer, own = look(theirs, ours), look(ours, theirs)
         if own is None or own.inode != inode:
-            continue  # not to be had this way, or the table of another network namespace
+            continue  # not available this way, or the table of another network namespace
         if peer is not None and peer.state == _ESTABLISHED and peer.inode:
             return peer.uid
         if peer is not None or own.state != _ESTABLISHED:
@@ -107,12 +107,16 @@ def peer_user(sock: socket.socket) -> int | None:
 
 
 def tells_users() -> bool:
-    """Return whether this system tells whose the tcp sockets on it are."""
+    """Return whether this system reports the owners of its tcp sockets."""
     return (_PROC / "net" / "tcp").exists() or hasattr(socket, "AF_NETLINK")
 
 
 def _unix_user(sock: socket.socket) -> int | None:
-    """Return the user who connected, or who listens; where no system tells, the socket file's mode does."""
+    """Return the user at the other end of a unix socket.
+
+    Where the system does not report it, the mode of the socket file already excludes other users, and our
+    own user is returned.
+    """
     which = getattr(socket, "SO_PEERCRED", None)
     if which is None:
         return os.geteuid()
@@ -122,7 +126,7 @@ def _unix_user(sock: socket.socket) -> int | None:
 
 
 def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
-    """Return what `inet_diag` tells of the socket with these two ends; None if it tells nothing."""
+    """Return ``inet_diag``'s record of the socket with these two ends, or None if there is none."""
     number, packed = _packed(local, remote)
     ports = _PORTS.pack(local[1], remote[1])
     asked = _ASK.pack(number, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ports
@@ -143,7 +147,7 @@ def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
 
 
 def _by_proc(local: _Name, remote: _Name) -> _Socket | None:
-    """Return the same from `/proc/net`, where IPv4 connections of IPv6 sockets stand with the latter."""
+    """Return the record from ``/proc/net``, where IPv4 connections of IPv6 sockets are listed as IPv6."""
     number, packed = _packed(local, remote)
     tables = [("tcp6" if number == socket.AF_INET6 else "tcp", packed)]
     if number == socket.AF_INET:
@@ -163,7 +167,7 @@ def _by_proc(local: _Name, remote: _Name) -> _Socket | None:
 
 
 def _packed(local: _Name, remote: _Name) -> tuple[int, tuple[bytes, bytes]]:
-    """Return the family and the bytes of two hosts, as IPv4 where they are IPv4's."""
+    """Return the family and the bytes of two hosts, as IPv4 where they are IPv4 or mapped IPv4 addresses."""
     hosts = [ipaddress.ip_address(name[0].partition("%")[0]) for name in (local, remote)]
     here, there = (getattr(host, "ipv4_mapped", None) or host for host in hosts)
     family = socket.AF_INET if here.version == 4 else socket.AF_INET6
@@ -171,17 +175,17 @@ def _packed(local: _Name, remote: _Name) -> tuple[int, tuple[bytes, bytes]]:
 
 
 def _hex(address: bytes) -> str:
-    """Return an address as `/proc/net` writes it: words of the machine's byte order."""
+    """Return an address in the notation of ``/proc/net``: words of the machine's byte order."""
     words = [address[i : i + 4] for i in range(0, len(address), 4)]
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
 
 
 @functools.cache
 def _nobody() -> int | None:
-    """Return the number under which users without one are shown; None where every user has one."""
+    """Return the number of users that have none in our namespace, or None where every user has one."""
     try:
         if (_PROC / "self" / "uid_map").read_text().split() == ["0", "0", str(2**32 - 1)]:
             return None
         return int((_PROC / "sys" / "kernel" / "overflowuid").read_text())
-    except (OSError, ValueError):  # no Linux
+    except (OSError, ValueError):  # not Linux
         return None

@@ -1,8 +1,8 @@
-"""Who listens at a tcp port of this machine, as far as Linux tells.
+"""The process that listens at a tcp port of this machine, as far as Linux reports it.
 
-For the error of a port that is taken: whoever reads it wants to know whom to stop. `/proc/net` says
-which socket listens there, and `/proc/PID/fd` which process holds it, for processes that we may look
-at. Imports nothing of ours; called where binding has failed, never otherwise.
+The error for a port that is taken names this process, so that it can be stopped. ``/proc/net`` lists the
+listening sockets, and ``/proc/PID/fd`` the process that holds one, for processes that we may inspect. The
+module imports nothing of this project and is called only after binding has failed.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-# As `/proc/net/tcp` writes the state of a socket that listens.
+# The state of a listening socket in ``/proc/net/tcp``.
 _LISTENS = "0A"
-# Of the columns of `/proc/net/tcp`.
+# Columns of ``/proc/net/tcp``.
 _LOCAL, _STATE, _INODE = 1, 3, 9
 
 
 def port_owner(port: int, proc: Path = Path("/proc")) -> tuple[int, str] | None:
-    """Return pid and name of a process that listens at a port, or None where that cannot be told.
+    """Return pid and name of a process that listens at a port, or None where it cannot be determined.
 
     Args:
-        port: A tcp port of this machine, at whichever of its addresses.
-        proc: Where the kernel shows its processes.
+        port: A tcp port of this machine, at any of its addresses.
+        proc: The folder of the proc file system.
     """
     wanted = {f"socket:[{inode}]" for inode in _listening_inodes(port, proc)}
     if not wanted:
@@ -33,13 +33,13 @@ def port_owner(port: int, proc: Path = Path("/proc")) -> tuple[int, str] | None:
         try:
             if not wanted.isdisjoint(_links(folder / "fd")):
                 return pid, (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:  # it is another user's, or has ended meanwhile
+        except OSError:  # it belongs to another user, or has ended meanwhile
             continue
     return None
 
 
 def _links(folder: Path) -> Iterator[str]:
-    """What the descriptors of a process are; those that are closed meanwhile are left out."""
+    """Yield the targets of a process's descriptors, except those that are closed meanwhile."""
     for name in os.listdir(folder):
         with suppress(FileNotFoundError):
             yield os.readlink(folder / name)

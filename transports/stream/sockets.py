@@ -1,9 +1,9 @@
-"""Sockets as the operating system has them: binding, and which addresses may be bound.
+"""Sockets: binding, and which addresses may be bound.
 
-`stream_transport` binds here and hands the socket to asyncio, which would bind as well but tell
-less: several sockets with different ports for one name and port 0, a live listener's socket file
-removed, no errno where several addresses failed. Blocking calls that touch no network only. Imports
-`address`, `errors` and `port_owner`.
+``transport`` binds here and passes the socket to asyncio. asyncio would bind as well, but with less
+control: it makes several sockets with different ports for one name and port 0, removes the socket file of a
+live listener, and reports no errno where several addresses failed. The calls block but touch no network.
+The module imports ``address``, ``errors`` and ``port_owner``.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
     """Return a socket bound to a numeric host and the address's port.
 
     Args:
-        address: As asked for, for error messages.
+        address: The requested address, for error messages.
         family: socket.AF_INET or socket.AF_INET6.
-        host: The numeric host that `address.host` resolved to.
+        host: The numeric host that ``address.host`` resolved to.
 
     Returns:
-        The bound socket, the caller's.
+        The bound socket, which the caller must close.
 
     Raises:
         BindError: The operating system refused.
     """
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # The port of a listener that has just closed may be taken again at once.
+        # The port of a listener that has just closed may be bound again at once.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:  # [::] must not take IPv4's port as well
+        if family == socket.AF_INET6:  # [::] must not bind IPv4's port as well
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind((host, address.port))
     except OSError as error:
@@ -50,22 +50,22 @@ def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
 def bind_unix(address: Address) -> socket.socket:
     """Return a socket bound to the address's path, which only its owner may connect to.
 
-    A socket file that nobody listens on, left by a process that died, is removed first.
+    A socket file without a listener, left by a process that died, is removed first.
 
     Args:
-        address: Has a path.
+        address: An address with a path.
 
     Returns:
-        The bound socket, the caller's.
+        The bound socket, which the caller must close.
 
     Raises:
-        BindError: Somebody listens there, or the operating system refused.
+        BindError: Another process listens there, or the operating system refused.
     """
     _remove_stale(address.path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.bind(address.path)
-        os.chmod(address.path, 0o600)  # before listen(): nobody could connect until now
+        os.chmod(address.path, 0o600)  # before listen(): no process could connect until now
     except OSError as error:
         sock.close()
         raise bind_error(address, error) from error
@@ -76,7 +76,7 @@ def is_near(name: object) -> bool:
     """Return whether only this machine can reach one end of a socket.
 
     Args:
-        name: As `getsockname` and `getpeername` give it: host and port, or the path of a unix socket.
+        name: As ``getsockname`` and ``getpeername`` return it: host and port, or the path of a unix socket.
     """
     return not isinstance(name, tuple) or is_loopback(str(name[0]))
 
@@ -85,21 +85,21 @@ def is_loopback(host: str) -> bool:
     """Return whether a numeric host is a loopback address.
 
     Raises:
-        ValueError: It is a name.
+        ValueError: The host is a name.
     """
     found = ipaddress.ip_address(host.partition("%")[0])
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
 def check_family(address: Address, sock: socket.socket) -> None:
-    """Check that a socket which was handed to us fits the address's scheme.
+    """Check that a socket which was passed in fits the address's scheme.
 
     Args:
-        address: As asked for.
-        sock: A bound stream socket, hopefully.
+        address: The requested address.
+        sock: The socket, which should be a bound stream socket.
 
     Raises:
-        ValueError: It does not fit.
+        ValueError: The socket does not fit.
     """
     wanted = (socket.AF_UNIX,) if address.path else (socket.AF_INET, socket.AF_INET6)
     if sock.family not in wanted or sock.type != socket.SOCK_STREAM:
@@ -116,7 +116,7 @@ def check_family(address: Address, sock: socket.socket) -> None:
 
 
 def socket_address(scheme: str, sock: socket.socket) -> Address:
-    """Return the address that a socket is really bound to."""
+    """Return the address that a socket is actually bound to."""
     name = sock.getsockname()
     if sock.family == socket.AF_UNIX:
         return Address(scheme=scheme, path=name)
@@ -124,7 +124,7 @@ def socket_address(scheme: str, sock: socket.socket) -> Address:
 
 
 def file_identity(path: str) -> tuple[int, int] | None:
-    """Return device and inode of a path, or None where there is nothing."""
+    """Return device and inode of a path, or None where the path does not exist."""
     try:
         found = os.stat(path)
     except OSError:
@@ -133,22 +133,22 @@ def file_identity(path: str) -> tuple[int, int] | None:
 
 
 def _remove_stale(path: str) -> None:
-    """Remove a socket file that nobody listens on; bind() complains about everything else."""
+    """Remove a socket file without a listener; bind() reports every other obstacle."""
     try:
         if not stat.S_ISSOCK(os.stat(path).st_mode):
             return
     except (OSError, ValueError):
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)  # a full backlog would block, and is a sign of life
+        probe.setblocking(False)  # a full backlog would block, and shows that there is a listener
         if probe.connect_ex(path) == errno.ECONNREFUSED:
             with suppress(FileNotFoundError):
                 os.unlink(path)
 
 
 def bind_error(address: Address, error: OSError) -> BindError:
-    """Translate the operating system's refusal."""
-    # "AF_UNIX path too long" comes without number and strerror
+    """Translate the operating system's refusal into a BindError."""
+    # "AF_UNIX path too long" has neither number nor strerror.
     reason = error.strerror or str(error)
     owner = None
     if error.errno == errno.EADDRINUSE and address.port:

@@ -1,17 +1,17 @@
-"""TLS over an asyncio stream: takes the place of the stream that it runs on.
+"""TLS over an asyncio stream, with the interface of the stream that it replaces.
 
-`tls_transport` makes one per connection, once the plain stream stands. `stream` reads from it and
-writes to it as it does with asyncio's own. It imports `frame` and `errors`.
+``tls_transport`` makes one per connection, once the plain stream is open. ``connection`` uses it like
+asyncio's own streams. The module imports ``frame`` and ``errors``.
 
-The ssl module's memory buffers do the cryptography, and this file moves bytes between them and the
-stream. asyncio's own TLS was not taken: it shakes hands before the listener has heard of a
-connection, so strangers could neither be counted nor be told why they are refused; it has no half
-close, without which the last words of a refusal are lost (see `stream`); and it differs between
-the loops. Nothing here depends on the loop.
+The ssl module's memory buffers do the cryptography, and this module moves bytes between them and the
+stream. asyncio's own TLS is not used for three reasons. It shakes hands before the listener is notified of
+a connection, so strangers could neither be counted nor receive the reason for a refusal. It has no
+half-close, without which the last bytes of a refusal are lost (see ``connection``). And it differs between
+the event loops; nothing here depends on the loop.
 
-Invariants. What TLS has to say (alerts, answers to key updates) is handed to the stream before the
-call that made it returns or raises. Bytes are delivered before the error that follows them. A
-stream that ends without the peer's farewell is an error: somebody may have cut it off.
+Invariants. TLS messages of this side (alerts, answers to key updates) are passed to the stream before the
+call that produced them returns or raises. Bytes are delivered before the error that follows them. A stream
+that ends without the peer's close_notify is an error: it may have been cut off.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 from transports.errors import ProtocolError
 from transports.frame import MAGIC, Buffer
 
-# TLS cuts into records of 16 KiB; what is encrypted at a time is a few of them, so that the copy is
-# sent while it is still in the cache.
+# TLS cuts data into records of 16 KiB. A few records are encrypted at a time, so that the copy is sent
+# while it is still in the cache.
 CHUNK = 2**18
 _RECORD = 2**14
 
@@ -35,7 +35,7 @@ _RECORD = 2**14
 class TlsStream:
     """One side of TLS: reader, writer and transport in one, with asyncio's names.
 
-    One child at a time may read; anybody may write.
+    At most one child at a time may read; any number may write.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class TlsStream:
         server_side: bool,
         host: str | None = None,
     ) -> None:
-        """Make a side that has said nothing yet.
+        """Make a side that has sent nothing yet.
 
         Args:
             reader: Of the plain stream.
-            writer: Of the plain stream; this object's from now on.
-            context: Of `security.make_context`.
+            writer: Of the plain stream; belongs to this object from now on.
+            context: From ``security.make_context``.
             server_side: Whether the stream was accepted.
-            host: Whom the peer's certificate must name; None on the accepting side.
+            host: The host that the peer's certificate must name; None on the accepting side.
         """
         self._reader = reader
         self._writer = writer
@@ -63,19 +63,19 @@ class TlsStream:
         self._tls = context.wrap_bio(
             self._incoming, self._outgoing, server_side=server_side, server_hostname=host
         )
-        self._kept = b""  # decrypted, and not taken yet
-        self._failed: ssl.SSLError | None = None  # comes after what was decrypted before it
+        self._kept = b""  # decrypted and not read yet
+        self._failed: ssl.SSLError | None = None  # raised after what was decrypted before it
         self._peer_ended = self._we_ended = False
 
     async def handshake(self, begin: bytes = b"") -> None:
         """Run the TLS handshake.
 
         Args:
-            begin: What was read from the stream already.
+            begin: Bytes that were already read from the stream.
 
         Raises:
-            ssl.SSLError: It failed; the peer was sent the alert, but not waited for.
-            ProtocolError: What answers is a port of ours without TLS.
+            ssl.SSLError: The handshake failed. The alert was sent, without waiting for the peer.
+            ProtocolError: The port answers with this package's protocol, without TLS.
             OSError: The stream broke.
             EOFError: The peer hung up.
         """
@@ -99,16 +99,16 @@ class TlsStream:
     # -- reading -----------------------------------------------------------------------------------
 
     async def read(self, limit: int) -> bytes:
-        """Return what has come, or wait for more; b"" after the peer's farewell.
+        """Return available bytes, waiting for some if there are none; b"" after the peer's close_notify.
 
-        After our own `write_eof` it is what the peer still sends, encrypted: it is read only to be
-        thrown away then.
+        After a local ``write_eof`` the result is the encrypted bytes that the peer still sends, which are
+        read only to be discarded.
 
         Args:
             limit: The most bytes to return.
 
         Raises:
-            ssl.SSLError: The bytes that came are no TLS.
+            ssl.SSLError: The received bytes are not valid TLS.
             OSError: The stream broke, or ended before TLS did.
         """
         if self._kept:
@@ -130,11 +130,11 @@ class TlsStream:
             self._incoming.write(data)
 
     async def readexactly(self, count: int) -> bytes:
-        """Return so many bytes.
+        """Return exactly this many bytes.
 
         Raises:
             asyncio.IncompleteReadError: The peer ended before; an EOFError.
-            OSError: As for `read`.
+            OSError: As for ``read``.
         """
         data = b""
         while len(data) < count:
@@ -146,7 +146,7 @@ class TlsStream:
         return data
 
     def _decrypt(self, limit: int) -> bytes:
-        """Return what the bytes that have come hold, up to a limit; note how that ended."""
+        """Return decrypted bytes up to a limit, and record an end or error that follows them."""
         records: list[bytes] = []
         try:
             while limit > 0:
@@ -169,18 +169,18 @@ class TlsStream:
 
     @property
     def transport(self) -> TlsStream:
-        """Return this object, which is its own transport."""
+        """This object, which is its own transport."""
         return self
 
     def write(self, data: Buffer) -> None:
-        """Encrypt bytes and queue them; what is written to a stream that has failed is dropped."""
+        """Encrypt bytes and queue them; drop bytes that are written to a failed stream."""
         view = memoryview(data)
         try:
             for at in range(0, len(view), CHUNK):
                 self._tls.write(view[at : at + CHUNK])
                 self._below.write(self._outgoing.read())
         except ssl.SSLError:
-            self._below.abort()  # the reading side hears of it
+            self._below.abort()  # the reading side raises the error
 
     def writelines(self, pieces: Iterable[Buffer]) -> None:
         """Encrypt pieces and queue them."""
@@ -188,29 +188,29 @@ class TlsStream:
             self.write(piece)
 
     def write_eof(self) -> None:
-        """Say farewell, and end this direction."""
+        """Send close_notify, and end this direction."""
         self._we_ended = True
-        with suppress(ssl.SSLError):  # it waits for the peer's farewell, which we do not
+        with suppress(ssl.SSLError):  # raised because the peer's close_notify is not awaited
             self._tls.unwrap()
         self._send_pending()
         self._below.write_eof()
 
     async def drain(self) -> None:
-        """Wait while the stream asks for it."""
+        """Wait while the stream applies backpressure."""
         await self._writer.drain()
 
     def close(self) -> None:
-        """Say farewell, and close once all is sent."""
+        """Send close_notify, and close once all bytes are sent."""
         if not self._we_ended and not self._below.is_closing():
             self.write_eof()
         self._writer.close()
 
     async def wait_closed(self) -> None:
-        """Wait for the end of `close`."""
+        """Wait for the end of ``close``."""
         await self._writer.wait_closed()
 
     def abort(self) -> None:
-        """Close at once, without a farewell."""
+        """Close at once, without close_notify."""
         self._below.abort()
 
     def is_closing(self) -> bool:
@@ -222,16 +222,16 @@ class TlsStream:
         return self._below.get_write_buffer_size()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Say from when on `drain` waits."""
+        """Set the limits between which ``drain`` waits."""
         self._below.set_write_buffer_limits(high=high, low=low)
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what is known of the stream below, or TLS's own objects."""
+        """Return information about the stream below, or TLS's own object."""
         if name == "ssl_object":
             return self._tls
         return self._writer.get_extra_info(name, default)
 
     def _send_pending(self) -> None:
-        """Hand over what TLS has to say."""
+        """Pass TLS messages that are waiting to the stream."""
         if self._outgoing.pending:
             self._below.write(self._outgoing.read())

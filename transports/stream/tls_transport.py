@@ -1,9 +1,9 @@
 """The tls transport: tcp with mutual TLS between the stream and the hello.
 
-`transports/__init__` registers one. It derives from tcp's and says how a stream becomes encrypted;
-`tls` does the encrypting, `security` makes the contexts. A TLS port and a plain port can be dialled
-by mistake for each other: the first byte tells them apart (see `frame`), and who dials is told by
-the same refusal that a wrong cluster gets.
+``transports/__init__`` registers one. It derives from tcp's and adds the encryption of streams; ``tls``
+encrypts and ``security`` makes the contexts. A TLS port and a plain port may be dialled by mistake for each
+other. The first byte distinguishes them (see ``frame``), and the dialler receives the same kind of refusal
+as for a wrong cluster.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from transports.stream.transport import TcpTransport
 
 
 class TlsTransport(TcpTransport):
-    """Carries `tls://host:port`."""
+    """The transport for ``tls://host:port``."""
 
     authenticates = True
 
     def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
-        """Return what shakes hands as TLS's client; the listener's certificate must name the host."""
+        """Return a function that runs TLS as a client; the listener's certificate must name the host."""
         try:
             context = make_context(security, server_side=False)
         except SecurityFault as fault:
@@ -46,7 +46,7 @@ class TlsTransport(TcpTransport):
         return secure
 
     def _accepting(self, address: Address, security: SecurityConfig | None) -> Secure | None:
-        """Return what shakes hands as TLS's server, for every stream with one context."""
+        """Return a function that runs TLS as a server, with one context for all streams."""
         try:
             context = make_context(security, server_side=True)
         except SecurityFault as fault:
@@ -62,7 +62,7 @@ class TlsTransport(TcpTransport):
         return secure
 
     def _announced(self, address: Address, sock: socket.socket) -> Address:
-        """Return a host name as it was given, for that is what the certificate names."""
+        """Return a host name as it was given, because the certificate contains that name."""
         found = super()._announced(address, sock)
         with suppress(ValueError):
             ipaddress.ip_address(address.host)
@@ -77,11 +77,11 @@ async def _shake_hands(
     peer: str,
     begin: bytes = b"",
 ) -> ByteStreams:
-    """Run TLS's handshake, or close the stream."""
+    """Run the TLS handshake, or close the stream."""
     try:
         await stream.handshake(begin)
     except ssl.SSLError as error:
-        await hang_up(reader, writer)  # of the plain stream: the alert is out, and no farewell due
+        await hang_up(reader, writer)  # of the plain stream: the alert is sent
         raise tls_error(error, peer) from error
     except ProtocolError as error:
         writer.transport.abort()
@@ -95,10 +95,10 @@ async def _shake_hands(
 async def _first_bytes(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
 ) -> bytes:
-    """Return how a dialler begins.
+    """Return the first bytes of a dialler.
 
     Raises:
-        ProtocolError: With a hello that is not encrypted; it was told, and hung up on.
+        ProtocolError: The dialler sent an unencrypted hello; it was refused and hung up on.
     """
     try:
         begin = await reader.readexactly(len(MAGIC))

@@ -1,11 +1,11 @@
-"""The tcp and unix transports: how a stream is dialled, bound and named.
+"""The tcp and unix transports: dialling, binding and addresses of streams.
 
-`transports/__init__` registers one of each; `tls_transport` derives from tcp's. asyncio's streams
-carry them, `stream` speaks over them, `sockets` binds, and `stream_listener` owns what is accepted.
-Imports those, `handshake`, `connection`, `address` and `errors`.
+``transports/__init__`` registers one of each; ``tls_transport`` derives from tcp's. asyncio's streams carry
+the bytes, ``connection`` runs over them, ``sockets`` binds, and ``listener`` owns the accepted streams. The
+module imports those, ``handshake``, ``address`` and ``errors``.
 
-Invariant: whatever goes wrong between connecting and the end of the handshake, cancellation
-included, the stream is closed.
+Invariant: whatever fails between connecting and the end of the handshake, including cancellation, the
+stream is closed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class StreamTransport(ABC):
-    """What tcp and unix have in common.
+    """The common part of tcp and unix.
 
-    Without a token, and unless `authenticates`, either end refuses one of another user of this
-    machine.
+    Without a token, and unless ``authenticates``, either end refuses another user of this machine.
     """
 
     authenticates = False
@@ -62,7 +61,7 @@ class StreamTransport(ABC):
         token: str | None,
         security: SecurityConfig | None = None,
     ) -> Connection:
-        """Connect and shake hands; see `transports.connect`."""
+        """Connect and shake hands; see ``transports.connect``."""
         secure = self._dialling(address, security)
         core = Handshake(
             Role.DIALLER,
@@ -101,7 +100,7 @@ class StreamTransport(ABC):
         sock: socket.socket | None,
         security: SecurityConfig | None = None,
     ) -> Listener:
-        """Bind and serve; see `transports.listen`."""
+        """Bind and serve; see ``transports.listen``."""
         bound = sock
         try:
             secure = self._accepting(address, security)
@@ -117,7 +116,7 @@ class StreamTransport(ABC):
                 own_user_only=token is None and not self.authenticates,
             )
             await listener.start(bound)
-        except OSError as error:  # two may bind a port at the same time, but just one may listen
+        except OSError as error:  # two may bind a port at the same time, but only one may listen
             _close(bound)
             raise sockets.bind_error(address, error) from error
         except BaseException:
@@ -128,37 +127,40 @@ class StreamTransport(ABC):
     def _listener_check(
         self, writer: asyncio.StreamWriter, address: Address
     ) -> Callable[[], None] | None:
-        """Return what refuses a listener of another user; whose one on another host is, nobody knows."""
+        """Return a check that refuses a listener of another user, or None where none is needed.
+
+        There is none for a listener on another host, whose user cannot be determined.
+        """
         if self.authenticates or not sockets.is_near(writer.get_extra_info("peername")):
             return None
         return user_check(writer, str(address), "whoever listens")
 
     def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
-        """Return what encrypts a dialled stream; these transports do not.
+        """Return the function that encrypts a dialled stream; these transports have none.
 
         Raises:
-            ConnectError: It takes files that do not do.
+            ConnectError: The function needs TLS files that are unusable.
         """
         return None
 
     def _accepting(self, address: Address, security: SecurityConfig | None) -> Secure | None:
-        """Return what encrypts an accepted stream; these transports do not.
+        """Return the function that encrypts an accepted stream; these transports have none.
 
         Raises:
-            BindError: It takes files that do not do.
+            BindError: The function needs TLS files that are unusable.
         """
         return None
 
     def _announced(self, address: Address, sock: socket.socket) -> Address:
-        """Return where others dial: what the socket is really bound to."""
+        """Return the address to dial: the one that the socket is actually bound to."""
         return sockets.socket_address(address.scheme, sock)
 
     @abstractmethod
     async def _open(self, address: Address) -> Streams:
-        """Connect, without a word said yet.
+        """Open a stream, without sending anything.
 
         Raises:
-            OSError: Nobody there.
+            OSError: The connection failed.
         """
 
     @abstractmethod
@@ -166,15 +168,15 @@ class StreamTransport(ABC):
         """Return a socket bound to the address.
 
         Raises:
-            BindError: It cannot be had.
+            BindError: The address cannot be bound.
         """
 
 
 class TcpTransport(StreamTransport):
-    """Carries `tcp://host:port`."""
+    """The transport for ``tcp://host:port``."""
 
     async def _open(self, address: Address) -> Streams:
-        """Try what the host resolves to, one after the other; the last error speaks for all."""
+        """Try the addresses of the host one after the other; the last error is raised if all fail."""
         refused = OSError("the host name resolves to nothing")
         for family, host in await _resolve(address):
             try:
@@ -199,7 +201,7 @@ class TcpTransport(StreamTransport):
 
 
 class UnixTransport(StreamTransport):
-    """Carries `unix:///absolute/path`."""
+    """The transport for ``unix:///absolute/path``."""
 
     async def _open(self, address: Address) -> Streams:
         """Connect to the socket file."""
@@ -211,7 +213,7 @@ class UnixTransport(StreamTransport):
 
 
 async def _resolve(address: Address) -> list[tuple[int, str]]:
-    """Return family and numeric host of all that a host resolves to; a numeric one is itself.
+    """Return family and numeric host of every address of a host; a numeric host is returned as it is.
 
     Raises:
         socket.gaierror: The name does not resolve.
@@ -225,6 +227,6 @@ async def _resolve(address: Address) -> list[tuple[int, str]]:
 
 
 def _close(sock: socket.socket | None) -> None:
-    """Close a socket that became no listener."""
+    """Close a socket that did not become a listener."""
     if sock is not None:
         sock.close()

@@ -1,13 +1,14 @@
-"""A process's pulse: what it shows of itself to those who hear nothing from it.
+"""The heartbeat of a process in shared memory, which peers can read when nothing arrives from the process.
 
-Owns ``HeartbeatMemory``, the showing side, and ``HeartbeatLocation``, the line about it in a hello. A beat
-over a link needs the peer's event loop, which a kernel may hold; what is shown here does not. A process is
-named by host, pid namespace, number and start time, so a recycled number is not believed and a container's is
-not mistaken. And each time its loop comes round it counts in a piece of memory that processes of the same
-user can read: that tells a loop which is held from a network which is cut.
+``HeartbeatMemory`` is the publishing side, and ``HeartbeatLocation`` its description in a hello. A
+heartbeat over a link needs the peer's event loop, which a kernel may block; the memory published here can
+be read without it. A process is identified by host, pid namespace, pid and start time, so that neither a
+recycled pid nor a container's is mistaken for it. The process also increments a counter from its event
+loop, in memory that processes of the same user can read. The counter distinguishes a blocked event loop
+from an interrupted network.
 
-Servers have one from start to stop, clients one per connection; ``peer_monitor`` reads it at the other end.
-Linux only: elsewhere the note says nothing, and silence means loss.
+Servers have one ``HeartbeatMemory`` from start to stop, clients one per connection; ``peer_monitor`` reads
+it at the other end. It works on Linux only. Elsewhere the location is empty, and silence means loss.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from actorsession.rpc.liveness.sidecar import TURNS
 __all__ = ["MEMORY_NAME", "HeartbeatLocation", "HeartbeatMemory", "this_host"]
 
 MEMORY_NAME = "actorsession-pulse"
-"""The name of the memory with the count; who is told of a descriptor looks whether it is that."""
+"""The name of the memory with the counter; a reader checks that the given descriptor has this name."""
 
-# A peer may ask for more beats than we would send, but not for a flood of them.
+# A peer may request more heartbeats than this process would send by itself, but not a flood of them.
 _LEAST_BEAT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatLocation:
-    """What a hello says of a process's pulse.
+    """The description of a process's heartbeat in its hello.
 
     Attributes:
-        beat: seconds between signs of life that it wants of its peers; 0 if it does not care.
-        host: names host and pid namespace; "" where its process cannot be looked at.
-        started: when the process was started, in ticks of the kernel.
-        memory: descriptor of its count of turns; -1 for none.
-        port: where its sidecar answers datagrams; 0 for none.
-        secret: for the sidecar's key.
+        beat: seconds between heartbeats that the process requests of its peers; 0 for no request.
+        host: identifies host and pid namespace; "" where the process cannot be inspected.
+        started: start time of the process, in clock ticks of the kernel.
+        memory: descriptor of the memory with its counter; -1 for none.
+        port: UDP port of its sidecar; 0 for none.
+        secret: input of the sidecar's key.
     """
 
     beat: float = 0.0
@@ -53,7 +54,7 @@ class HeartbeatLocation:
     secret: bytes = b""
 
     def __str__(self) -> str:
-        """Return the line that travels."""
+        """Return the text form that a hello carries."""
         return (
             f"{self.beat:.6g} {self.host or '-'} {self.started} {self.memory} {self.port} "
             f"{self.secret.hex() or '-'}"
@@ -61,7 +62,7 @@ class HeartbeatLocation:
 
     @classmethod
     def parse(cls, text: str) -> HeartbeatLocation:
-        """Read a line; one that makes no sense says nothing."""
+        """Parse the text form; malformed text gives an empty location."""
         try:
             beat, host, started, memory, port, secret = text.split()
             return cls(
@@ -75,10 +76,10 @@ class HeartbeatLocation:
 
 @cache
 def this_host() -> str:
-    """Names this host and the pid namespace that we are in; "" where there is no ``/proc``.
+    """Return an identifier of this host and pid namespace; "" where there is no ``/proc``.
 
-    Not by the machine's own name, which containers and clones share; and not in clear, because strangers
-    hear it.
+    It is not the machine's name, which containers and clones share. It is a hash, because unauthenticated
+    peers receive it.
     """
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
@@ -90,7 +91,7 @@ def this_host() -> str:
 
 
 def _started(pid: int) -> int | None:
-    """When a process was started, in ticks of the kernel."""
+    """Return the start time of a process in clock ticks of the kernel, or None if it cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
@@ -100,16 +101,17 @@ def _started(pid: int) -> int | None:
 
 
 class HeartbeatMemory:
-    """What this process shows, on the running loop, from now until it is closed.
+    """The published heartbeat of this process, on the running event loop, until it is closed.
 
     Args:
-        beat: seconds between signs of life on its links; peers are asked for the same.
-        on_turn: called each time with the seconds by which the loop came late.
+        beat: seconds between heartbeats on the links of the process; the same interval is requested of
+            peers.
+        on_turn: called at each count with the seconds by which the event loop was late.
 
     Attributes:
-        note: for the hello.
-        lag: seconds by which the loop came late to its last count.
-        worst_lag: the most that was, so far.
+        note: the description for the hello.
+        lag: seconds by which the event loop was late for its last count.
+        worst_lag: the largest lag so far.
     """
 
     def __init__(
@@ -117,7 +119,8 @@ class HeartbeatMemory:
     ) -> None:
         self._on_turn = on_turn
         self._loop = asyncio.get_running_loop()
-        # Twice a beat: a few counts without a beat then prove that beats do not come through.
+        # Twice per heartbeat interval: a few counts without a heartbeat then prove that heartbeats are lost
+        # on the way.
         self._interval = beat / 2
         self._count = 0
         self.lag = self.worst_lag = 0.0
@@ -134,7 +137,7 @@ class HeartbeatMemory:
 
     @property
     def memory(self) -> int:
-        """The descriptor of the count; -1 for none."""
+        """The descriptor of the memory with the counter; -1 for none."""
         return self._memory
 
     def _turn(self) -> None:
@@ -150,7 +153,7 @@ class HeartbeatMemory:
             self._on_turn(self.lag)
 
     def close(self) -> None:
-        """Show nothing any more; may be called twice."""
+        """Stop counting and close the memory; may be called twice."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -168,12 +171,15 @@ class HeartbeatMemory:
 
 
 def _make_memory() -> int:
-    """Memory that ends with the process, and that others find among its descriptors."""
+    """Return a descriptor of memory that ends with the process, or -1 if there is none.
+
+    Other processes find it among the descriptors of this process.
+    """
     if not hasattr(os, "memfd_create"):
         return -1
     try:
         memory = os.memfd_create(MEMORY_NAME, os.MFD_CLOEXEC)
         os.pwrite(memory, TURNS.pack(0), 0)
-    except OSError:  # no descriptors left, or a sandbox: one proof less
+    except OSError:  # no descriptors left, or a sandbox: peers then have less evidence
         return -1
     return memory

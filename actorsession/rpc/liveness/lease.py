@@ -1,12 +1,12 @@
-"""The lease of a link: when to give a sign of life, and when to give up on the peer.
+"""The lease of a link: when to send a heartbeat, and when a silent peer's lease has expired.
 
-Owns the decision as plain code without a loop: ``Link`` asks it once per beat. The lease is over when
-nothing has come from the peer for ``seconds``, not even the bytes of an unfinished frame. Whether
-the peer is lost then, or only busy, is for ``peer_monitor`` to see, where it can.
+The decision is plain code without an event loop; ``Link`` calls it once per heartbeat interval. The lease
+expires when nothing has arrived from the peer for ``seconds``, not even the bytes of an incomplete frame.
+``peer_monitor`` then determines whether the peer is lost or only busy, where it can.
 
-Time in which our own process stood still does not count: it was stopped, or its loop was held, and
-what the peer sent meanwhile lies unread. It shows as a look that comes later than the beat it was
-due.
+Time in which this process itself stood still does not count: it was stopped, or its event loop was blocked,
+and what the peer sent meanwhile is unread. Such a pause shows as a check that comes later than the interval
+at which it was due.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ LEASE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is to be done.
+    """The result of a check.
 
     Attributes:
-        beat_due: whether a beat must be sent, because nothing else was.
-        silence: seconds since the peer was last heard.
-        lost: whether the lease has run out.
+        beat_due: whether a heartbeat must be sent, because nothing else was.
+        silence: seconds since the last bytes from the peer.
+        lost: whether the lease has expired.
     """
 
     beat_due: bool
@@ -37,15 +37,15 @@ class Look:
 
 
 class Lease:
-    """The signs of life on one link.
+    """The lease of one link.
 
     Args:
-        beat: seconds between looks, and between signs of life.
-        lease: seconds of silence after which the peer counts as lost; at least two beats.
-        now: seconds of the clock that later looks are taken by.
+        beat: seconds between checks, and between heartbeats.
+        lease: seconds of silence after which the lease expires; at least two beats.
+        now: seconds of the clock that is used for later checks.
 
     Raises:
-        InvalidArgumentError: if the lease is shorter than two beats, or the beat is not positive.
+        InvalidArgumentError: the lease is shorter than two beats, or the beat is not positive.
     """
 
     def __init__(self, *, beat: float, lease: float, now: float) -> None:
@@ -60,11 +60,11 @@ class Lease:
         self._received = self._sent = 0
 
     def look(self, now: float, *, received: int, sent: int) -> Look:
-        """Judge the time since the last look.
+        """Evaluate the time since the last check.
 
         Args:
             now: seconds of the clock.
-            received: bytes that have come from the peer so far.
+            received: bytes that have arrived from the peer so far.
             sent: frames sent to it so far.
         """
         late = now - self._looked - self.beat
@@ -74,8 +74,8 @@ class Lease:
         elif late > self.beat:
             self._heard += late
         beat_due = sent == self._sent
-        self._sent = sent + beat_due  # the beat that is sent now is no sign of other traffic
+        self._sent = sent + beat_due  # the heartbeat sent now does not count as other traffic
         silence = now - self._heard
-        # After a late look, what lies unread is read first: a beat more for that.
+        # After a late check, unread bytes are read first: the lease is extended by one beat for that.
         enough = self.seconds + (self.beat if late > self.beat else 0.0)
         return Look(beat_due, silence, silence >= enough)

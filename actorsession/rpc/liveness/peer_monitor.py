@@ -1,13 +1,12 @@
-"""Watching a silent peer: where its pulse can be seen, and how.
+"""Monitoring a silent peer: the two probes of its process, and the choice between them.
 
-Owns the two ways, and the choice between them by what the peer's hello says. A process on this host is
-looked at through ``/proc``, which takes some microseconds; another host's is asked for with a datagram,
-which the sidecar of that server answers. A peer that can be seen in neither way is not watched. ``Link``
-holds a ``PeerMonitor``, which looks at each beat of a silence and, when the lease is over, has ``verdict``
-decide.
+The choice depends on the peer's hello. A process on this host is inspected through ``/proc``, which takes
+some microseconds. For a process on another host the sidecar of that server is queried with a datagram. A
+peer that neither probe can reach is not monitored. ``Link`` holds a ``PeerMonitor``, which probes at each
+heartbeat interval of a silence. When the lease has expired, ``verdict`` decides.
 
-Invariant: nothing here holds the loop: the network question is a child of the link, with a limit in time
-of its own.
+Invariant: nothing here blocks the event loop. The network query is a child of the link, with a timeout of
+its own.
 """
 
 from __future__ import annotations
@@ -35,52 +34,52 @@ from transports import Connection, parse_address
 
 __all__ = ["PeerMonitor", "PeerProbe", "ProbeFactory", "probe_factory", "probe_for"]
 
-# Beats without a sign of life that two timers which lie badly explain.
+# Beats of silence that are explained by the timers of both ends being out of phase.
 _UNREMARKABLE = 1.5
 
 _log = logging.getLogger("actorsession.actors")
 
-# Part of a beat that an answer may take, so that the next beat can ask again.
+# Fraction of a beat that an answer may take, so that the next beat can query again.
 _LIMIT = 0.8
-# A datagram may be lost: it is sent up to so many times, and one question in vain says nothing yet.
+# A datagram may be lost: it is sent up to _AGAIN times, and one unanswered query proves nothing yet.
 _AGAIN = 3
 _IN_VAIN = 2
 
 
 class PeerProbe(Protocol):
-    """Sees whether a silent peer lives."""
+    """A check of whether a silent peer is alive."""
 
     def heard(self) -> None:
-        """The peer has said something."""
+        """Reset the probe, because the peer has sent something."""
 
     def look(self, now: float) -> Coroutine[Any, Any, None] | None:
-        """Look at the peer, which is silent.
+        """Probe the peer, which is silent.
 
         Returns:
-            What is to be run for it, if the look takes time.
+            A coroutine that the caller must run if the probe takes time, else None.
         """
 
     def finding(self, now: float, silence: float) -> str | None:
-        """Why the peer is lost, which has been silent for its lease; ``None`` to wait for it."""
+        """Return why the peer, whose lease has expired, is lost; ``None`` to keep waiting for it."""
 
 
 ProbeFactory: TypeAlias = Callable[[Connection, float, float], PeerProbe | None]
-"""From a connection, beat and lease to a watch over the peer, if there is one."""
+"""Makes the probe of a peer from a connection, beat and lease, or returns None if there is none."""
 
 
 def probe_for(
     connection: Connection, beat: float, lease: float, token: str | None = None
 ) -> PeerProbe | None:
-    """A watch over the peer of a connection.
+    """Make the probe of the peer of a connection.
 
     Args:
-        connection: to the peer.
-        beat: seconds between looks.
-        lease: seconds of silence after which it is judged.
-        token: the cluster's; sidecars on other hosts answer nobody who does not have it.
+        connection: the connection to the peer.
+        beat: seconds between checks.
+        lease: seconds of silence after which the peer is judged.
+        token: the token of the cluster; sidecars on other hosts answer only to its holders.
 
     Returns:
-        The watch; ``None`` if the peer says nothing that helps.
+        The probe; ``None`` if the peer's hello has no usable location.
     """
     peer = connection.peer
     note = HeartbeatLocation.parse(peer.pulse)
@@ -100,7 +99,7 @@ def probe_for(
 
 
 def probe_factory(token: str | None) -> ProbeFactory:
-    """``probe_for`` for the links of a cluster with a token, or with none."""
+    """Return ``probe_for`` bound to the token of a cluster, or to None."""
 
     def watch(connection: Connection, beat: float, lease: float) -> PeerProbe | None:
         return probe_for(connection, beat, lease, token)
@@ -109,12 +108,12 @@ def probe_factory(token: str | None) -> ProbeFactory:
 
 
 class PeerMonitor:
-    """What a link makes of the silence of its peer.
+    """The evaluation of a peer's silence, for one link.
 
     Args:
-        watch: sees whether the peer lives; ``None`` if nobody does, so that silence is loss.
-        beat: seconds between signs of life.
-        peer: who and where it is, for the log.
+        watch: the probe of the peer; ``None`` if there is none, so that silence means loss.
+        beat: seconds between heartbeats.
+        peer: name and address of the peer, for the log.
     """
 
     def __init__(self, watch: PeerProbe | None, beat: float, peer: str) -> None:
@@ -124,10 +123,10 @@ class PeerMonitor:
         self._looking = self._waiting = False
 
     def judge(self, look: Look, now: float) -> tuple[str | None, Coroutine[Any, Any, None] | None]:
-        """Take in what the lease says.
+        """Evaluate the result of a lease check.
 
         Returns:
-            Why the peer is lost, if it is; and what is to be run to see more of it, if anything.
+            The reason why the peer is lost, or None; and a coroutine to run for the probe, or None.
         """
         said = f"nothing came from it for {look.silence:.3g} s"
         if self._watch is None:
@@ -151,11 +150,11 @@ class PeerMonitor:
 
 
 class LocalProbe:
-    """A watch over a process of this host.
+    """A probe of a process on this host.
 
     Args:
-        pid: its number.
-        note: what its hello says.
+        pid: the pid of the process.
+        note: the location from its hello.
         lease: seconds of silence after which it is judged.
     """
 
@@ -165,37 +164,38 @@ class LocalProbe:
         self._silence = LivenessVerdict(f"process {pid}", lease)
 
     def sees(self) -> bool:
-        """Return whether the process, which must be alive now, can be looked at."""
+        """Return whether the process, which must be alive now, can be inspected."""
         try:
             return sight(self._pid, self._note.started) is not None
         except OSError:
             return False
 
     def heard(self) -> None:
-        """Forget what was seen."""
+        """Discard the observations."""
         self._silence.heard()
 
     def look(self, now: float) -> None:
-        """Look at once."""
+        """Inspect the process at once."""
         try:
             seen = sight(self._pid, self._note.started)
-        except OSError:  # no descriptors left here: no news of the peer
+        except OSError:  # no descriptors left in this process: no observation of the peer
             return
         if seen is not None:
             seen = seen._replace(turns=self._turns())
         self._silence.note(now, seen)
 
     def _turns(self) -> int | None:
-        """Return the peer's count of its loop's turns, if we may see it."""
+        """Return the peer's counter of event loop iterations, if this process may read it."""
         if self._note.memory < 0:
             return None
         path = f"/proc/{self._pid}/fd/{self._note.memory}"
         try:
-            # What else the number may stand for must not be opened: that may wait, or do something.
+            # The descriptor may be another file, which must not be opened: that may block or have side
+            # effects.
             if not os.readlink(path).startswith(f"/memfd:{MEMORY_NAME}"):
                 return None
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:  # another user's process, as a rule
+        except OSError:  # usually a process of another user
             return None
         try:
             return read_turns(descriptor)
@@ -208,15 +208,15 @@ class LocalProbe:
 
 
 class RemoteProbe:
-    """A watch over a server of another host, through its sidecar.
+    """A probe of a server on another host, through its sidecar.
 
     Args:
-        host: where the server is.
-        port: of its sidecar.
-        key: what the sidecar answers to.
+        host: the host of the server.
+        port: the UDP port of its sidecar.
+        key: the key that authenticates queries to the sidecar.
         pid: the server's process, for findings.
-        beat: seconds for an answer.
-        lease: seconds of silence after which it is judged.
+        beat: seconds between checks; an answer may take a fraction of it.
+        lease: seconds of silence after which the server is judged.
     """
 
     def __init__(
@@ -228,17 +228,17 @@ class RemoteProbe:
         self._limit = _LIMIT * beat
         self._silence = LivenessVerdict(f"process {pid}", lease)
         self._asking = False
-        self._in_vain = 0  # questions without an answer, one after the other
-        self._heard = 0  # how often; an answer from before says nothing of the present silence
+        self._in_vain = 0  # consecutive queries without an answer
+        self._heard = 0  # counts resets; an answer from before a reset is ignored
 
     def heard(self) -> None:
-        """Forget what was seen."""
+        """Discard the observations."""
         self._heard += 1
         self._in_vain = 0
         self._silence.heard()
 
     def look(self, now: float) -> Coroutine[Any, Any, None] | None:
-        """Ask the sidecar, unless it is being asked."""
+        """Query the sidecar, unless a query is in progress."""
         if self._asking:
             return None
         self._asking = True
@@ -258,7 +258,7 @@ class RemoteProbe:
             self._silence.note(now, seen)
 
     def finding(self, now: float, silence: float) -> str | None:
-        """See ``PeerProbe.finding``; a sidecar that does not answer says that its host is lost."""
+        """See ``PeerProbe.finding``; if the sidecar does not answer, its host is considered lost."""
         if self._in_vain >= _IN_VAIN:
             where = f"{self._host}, udp port {self._port}"
             return f"its sidecar at {where}, does not answer either"
@@ -266,7 +266,7 @@ class RemoteProbe:
 
 
 class _Asker(asyncio.DatagramProtocol):
-    """Waits for the answer to one question."""
+    """Receives the answer to one query."""
 
     def __init__(self, key: bytes, nonce: bytes) -> None:
         self._key = key
@@ -274,14 +274,14 @@ class _Asker(asyncio.DatagramProtocol):
         self.seen: asyncio.Future[Sighting] = asyncio.get_running_loop().create_future()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Take the answer; anything else may come from anybody."""
+        """Accept the answer; ignore any other datagram, which may come from any sender."""
         seen = read_answer(self._key, self._nonce, data)
         if seen is not None and not self.seen.done():
             self.seen.set_result(seen)
 
 
 async def _question(host: str, port: int, key: bytes, limit: float) -> Sighting | None:
-    """Ask a sidecar; ``None`` if no answer comes within ``limit`` seconds."""
+    """Query a sidecar; return ``None`` if no answer arrives within ``limit`` seconds."""
     nonce = secrets.token_bytes(NONCE)
     try:
         async with asyncio.timeout(limit):

@@ -1,12 +1,13 @@
-"""What the operating system says of a process, and a sidecar that tells it to other hosts.
+"""The state of a process as the operating system reports it, and a sidecar that sends it to other hosts.
 
-Owns the look at ``/proc``, the two datagrams in which one host asks another for it, and the program that
-answers them: a process beside a server that shares no interpreter lock with it, so it can answer when the
-server cannot. ``peer_monitor`` and ``heartbeat_memory`` import it; a server starts it as ``python -I -S
-sidecar.py``, so it imports the standard library alone and reads no text but numbers.
+The module holds the inspection of ``/proc``, the two datagrams by which one host queries another, and the
+program that answers them. The program is a process beside a server that shares no interpreter lock with it,
+so it can answer when the server cannot. ``peer_monitor`` and ``heartbeat_memory`` import the module. A
+server starts it as ``python -I -S sidecar.py``, so it imports only the standard library, and its arguments
+are numbers.
 
-Invariants: it ends with the server, however that ends, because the pipe at its standard input does; an
-answer is never longer than its question, and only those are answered who have the key.
+Invariants: the program ends with the server, however that ends, because the pipe at its standard input
+closes. An answer is never longer than its query, and only queries made with the key are answered.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ __all__ = [
 ]  # fmt: skip
 
 NONCE = 16
-"""Bytes of random that a question has, and its answer is made over."""
+"""Random bytes of a query; its answer is authenticated over them."""
 
 TURNS = struct.Struct("=q")
-"""The memory in which a process counts the turns of its event loop."""
+"""The memory in which a process counts the iterations of its event loop."""
 
 _ASK, _ANSWER = b"asession pulse?\1", b"asession pulse!\1"
 _MAC = 32
-# state, processor seconds, turns of the loop (-1 if unknown)
+# state, processor seconds, iterations of the event loop (-1 if unavailable)
 _SEEN = struct.Struct("!cdq")
 ASKED = len(_ASK) + NONCE + _MAC + _SEEN.size
-"""Bytes of a question: as many as of an answer, so nobody gets more than they have sent."""
+"""Bytes of a query, and of an answer: a sender never receives more than it has sent."""
 
 _MOST = 256
-# Seconds between looks at who the parent is: a process that the server forked holds the pipe open.
+# Seconds between checks of the parent pid: a process that the server forked keeps the pipe open.
 _LOOK = 5.0
 
 
 class Sighting(NamedTuple):
-    """A process as it was seen at one moment.
+    """The state of a process at one moment.
 
     Attributes:
-        state: the letter that the kernel has for it; "T" and "t" are stopped, "Z" and "X" have ended.
-        cpu: processor seconds that it has used so far, in steps of about 10 ms.
-        turns: how often its event loop came round to count so far; ``None`` if that cannot be seen.
+        state: the kernel's letter for the state; "T" and "t" are stopped, "Z" and "X" have ended.
+        cpu: processor seconds used so far, in steps of about 10 ms.
+        turns: the counter of its event loop; ``None`` if it cannot be read.
     """
 
     state: str
@@ -58,24 +59,24 @@ class Sighting(NamedTuple):
 
 
 def sight(pid: int, started: int) -> Sighting | None:
-    """Look at a process; ``turns`` is not looked at.
+    """Inspect a process, except for its ``turns``.
 
     Args:
-        pid: its number.
-        started: when it was started, in the kernel's ticks: numbers are given out again.
+        pid: the pid of the process.
+        started: its start time in the kernel's clock ticks, because pids are recycled.
 
     Returns:
-        What is to be seen; ``None`` if the process is gone.
+        The state; ``None`` if the process is gone.
 
     Raises:
-        OSError: if it must not be looked at, or there is no ``/proc``.
+        OSError: the process may not be inspected, or there is no ``/proc``.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name in brackets may hold anything, brackets and blanks included.
+    # The name in brackets may contain any characters, including brackets and blanks.
     words = text[text.rindex(b")") + 2 :].split()
     if int(words[19]) != started:
         return None
@@ -86,7 +87,7 @@ _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def read_turns(descriptor: int) -> int | None:
-    """Return the count in a file of ``TURNS``; ``None`` if it holds none."""
+    """Return the counter in a file of ``TURNS``; ``None`` if it is too short."""
     data = os.pread(descriptor, TURNS.size, 0)
     return int(TURNS.unpack(data)[0]) if len(data) == TURNS.size else None
 
@@ -98,20 +99,20 @@ def derive_key(token: str | None, secret: bytes) -> bytes:
     """Return the key of a sidecar.
 
     Args:
-        token: the cluster's, if it has one.
-        secret: what the server says in its hello; known to the whole network unless that was encrypted.
+        token: the token of the cluster, if it has one.
+        secret: the secret of the server's hello; public unless the hello was encrypted.
     """
     return hmac.digest((token or "").encode(), secret, hashlib.sha256)
 
 
 def ask(key: bytes, nonce: bytes) -> bytes:
-    """A question, which is answered once to whoever sends it."""
+    """Return a query, which is answered once to its sender."""
     body = _ASK + nonce + bytes(_SEEN.size)
     return body + hmac.digest(key, body, hashlib.sha256)
 
 
 def answer(key: bytes, question: bytes, seen: Sighting) -> bytes | None:
-    """Return the answer to a question; ``None`` if it deserves none."""
+    """Return the answer to a query; ``None`` if the query is malformed or made without the key."""
     body, mac = question[:-_MAC], question[-_MAC:]
     if len(question) != ASKED or not body.startswith(_ASK):
         return None
@@ -124,7 +125,7 @@ def answer(key: bytes, question: bytes, seen: Sighting) -> bytes | None:
 
 
 def read_answer(key: bytes, nonce: bytes, data: bytes) -> Sighting | None:
-    """Return what an answer says; ``None`` if it is no answer to the question with that nonce."""
+    """Return the state in an answer; ``None`` if it does not answer the query with that nonce."""
     body, mac = data[:-_MAC], data[-_MAC:]
     if len(data) != ASKED or not body.startswith(_ANSWER + nonce):
         return None
@@ -138,13 +139,13 @@ def read_answer(key: bytes, nonce: bytes, data: bytes) -> Sighting | None:
 
 
 def main(pid: int, started: int, sock: socket.socket, turns: int) -> None:
-    """Answer for a process until the standard input ends; the key comes from there.
+    """Answer queries about a process until the standard input ends, which also supplies the key.
 
     Args:
         pid: the process.
-        started: when it was started.
+        started: its start time.
         sock: a bound datagram socket.
-        turns: descriptor of its count of turns; -1 for none.
+        turns: descriptor of its counter; -1 for none.
     """
     key = os.read(0, _MAC)
     parent = os.getppid()
@@ -165,7 +166,7 @@ def main(pid: int, started: int, sock: socket.socket, turns: int) -> None:
                 reply = answer(key, question, seen._replace(turns=count))
                 if reply is not None:
                     sock.sendto(reply, where)
-            except OSError:  # an asker that is gone, or a full buffer; who needs it asks again
+            except OSError:  # the sender is gone, or a buffer is full; the sender will query again
                 continue
 
 
@@ -173,4 +174,4 @@ if __name__ == "__main__":
     main(
         int(sys.argv[1]), int(sys.argv[2]), socket.socket(fileno=int(sys.argv[3])), int(sys.argv[4])
     )
-    os._exit(0)  # at once: the server waits for us, and there is nothing to clean up
+    os._exit(0)  # at once: the server waits for this process, and there is nothing to clean up

@@ -1,13 +1,13 @@
-"""The judgement of a silent peer: is it busy, stopped, stuck or gone, or does its voice not reach us.
+"""The verdict over a silent peer: busy, stopped, stuck, gone or unreachable.
 
-Owns ``LivenessVerdict``, plain code without clock or files: sightings come in, a finding goes out.
-``peer_monitor`` feeds it from the operating system, ``Link`` asks it when a lease has run out, and every beat
-from then on.
+``LivenessVerdict`` is plain code without clock or files: it receives observations and returns a finding.
+``peer_monitor`` passes observations from the operating system to it. ``PeerMonitor`` requests a finding
+when a lease has expired, and at every beat from then on.
 
-What is found, in this order: a process that is gone or stopped is lost at once. One whose loop turns while
-nothing arrives is cut off from us, and lost. One that has used the processor within the last ``PATIENCE``
-leases is busy, and waited for. One that has not is stuck, and lost: a deadlock, or a call that holds the
-interpreter lock for ever.
+The rules, in this order. A process that is gone or stopped is lost at once. One whose event loop runs while
+nothing arrives is disconnected from this host, and lost. One that has used the processor within the last
+``PATIENCE`` leases is busy, and is waited for. One that has not is stuck, and lost: a deadlock, or a call
+that holds the interpreter lock for ever.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from actorsession.rpc.liveness.sidecar import Sighting
 __all__ = ["PATIENCE", "LivenessVerdict"]
 
 PATIENCE = 3
-"""Leases after which a process that neither answers nor uses the processor is lost: long enough for a call
-that sleeps with the interpreter lock for twice the time that a stopped peer is given."""
+"""Leases after which a process that neither answers nor uses the processor is lost.
 
-# Turns of the loop that prove that it runs. The peer counts twice a beat, so a loop that is held right
-# after a turn shows one or two that brought no beat, depending on how the timers lie.
+It is long enough for a call that sleeps with the interpreter lock for twice the time allowed to a stopped
+peer.
+"""
+
+# Iterations that prove that the event loop runs. The peer counts twice a beat, so an event loop that is
+# blocked right after a count shows one or two counts without a heartbeat, depending on the phase of the
+# timers.
 _TURNS = 3
 # Threads that wait for the interpreter lock wake every 5 ms and use some 0.2 % of a processor each.
 _SHARE = 0.02
@@ -35,10 +39,10 @@ _RUNS = "R"
 
 
 class LivenessVerdict:
-    """What was seen of one peer since it was last heard.
+    """The observations of one peer since something last arrived from it.
 
     Args:
-        process: what it is called in findings, such as ``process 4711``.
+        process: the name of the process in findings, such as ``process 4711``.
         lease: seconds of silence after which it is judged.
     """
 
@@ -48,21 +52,21 @@ class LivenessVerdict:
         self._seen: deque[tuple[float, Sighting]] = deque()  # of the last lease
         self._gone = False
         self._first_turns: int | None = None
-        self._worked = float("-inf")  # when it was last seen to have used the processor
+        self._worked = float("-inf")  # when it was last observed using the processor
 
     def heard(self) -> None:
-        """Forget what was seen: the peer lives."""
+        """Discard the observations, because something arrived from the peer."""
         self._seen.clear()
         self._gone = False
         self._first_turns = None
         self._worked = float("-inf")
 
     def note(self, now: float, seen: Sighting | None) -> None:
-        """Take in a look at the peer.
+        """Record an observation of the peer.
 
         Args:
             now: seconds of the clock.
-            seen: what was seen; ``None`` if the process is gone.
+            seen: the observation; ``None`` if the process is gone.
         """
         if seen is None:
             self._gone = True
@@ -78,14 +82,14 @@ class LivenessVerdict:
             self._worked = now
 
     def finding(self, now: float, silence: float) -> str | None:
-        """Judge a peer whose lease has run out.
+        """Judge a peer whose lease has expired.
 
         Args:
             now: seconds of the clock.
-            silence: seconds for which nothing has come from it.
+            silence: seconds for which nothing has arrived from it.
 
         Returns:
-            Why it is lost; ``None`` if it is to be waited for.
+            The reason why it is lost; ``None`` if it is to be waited for.
         """
         if self._gone:
             return f"{self._process} is gone"
