@@ -49,7 +49,7 @@ _METADATA_OPS = frozenset({"Rank", "Shape", "Size"})
 
 
 def _op_types(node: NodeDef) -> frozenset[str]:
-    """Return the operation types that a device must support for a node: its own and those of its functions."""
+    """Return the operation types that a device must support to run a node, nested ones included."""
     return frozenset([node.op, *[inner.op for inner, _ in nodes_inside(node)]])
 
 
@@ -310,7 +310,7 @@ class Placer:
                 )
 
     def _together(self, construct: NodeDef) -> str:
-        """Return the merged request of the nodes inside a functional control flow operation, if they agree."""
+        """Return the merged request of the nodes inside a loop, cond or call; empty if they disagree."""
         merged = _ANYWHERE
         for node in asking_inside(construct):
             request = self._request(node)

@@ -69,7 +69,7 @@ def build_key(
 # A loop over several devices has as many keys as iterations, all of them for the same few edges.
 @lru_cache(maxsize=65536)
 def _edge(front: str) -> tuple[str, int, str, str] | None:
-    """Return the devices, incarnation and edge of a key without its last field; ``None`` if it is malformed."""
+    """Return the devices, incarnation and edge in the front of a key; ``None`` if it is malformed."""
     parts = front.split(";")
     if len(parts) == 4 and all(parts):
         src, incarnation, dst, edge = parts

@@ -66,7 +66,7 @@ def nodes_of_varying_cost(nodes: Sequence[NodeDef]) -> frozenset[str]:
 
 
 class _Values:
-    """The values of a partition and of the functions in it, as numbers, with the values computed from each."""
+    """The values of a partition and its functions, as numbers, with the values computed from each."""
 
     def __init__(self) -> None:
         self._readers: list[list[int]] = []

@@ -108,7 +108,7 @@ class _Compiler:
     # -- segments ------------------------------------------------------------------------------
 
     def _masks(self) -> tuple[list[int], list[int]]:
-        """Return, as bits, the arrivals that each node's values wait for and those that the node waits for."""
+        """Return, as bits, the arrivals that each node's values wait for and those of the node itself."""
         masks: list[int] = []
         begun: list[int] = []
         arrivals = 0
@@ -140,7 +140,7 @@ class _Compiler:
         return order, [groups[m] for m in order]
 
     def _crossing(self, segments: int) -> list[list[Ref]]:
-        """Return the values that other segments read, by the segment that makes them, and give each a slot."""
+        """Return the values that other segments read, by the segment that makes them; each gets a slot."""
         crossing: list[list[Ref]] = [[] for _ in range(segments)]
         for segment, refs in zip(self.segment_of, self.flow.inputs, strict=True):
             for ref in refs:
@@ -161,7 +161,7 @@ class _Compiler:
         return self.slot_count - 1
 
     def _outside(self, op: str, attr: str) -> tuple[tuple[int, Any], ...]:
-        """Return the slots of feeds or arrivals, each with the attribute that identifies it to the executor."""
+        """Return the slots of feeds or arrivals, each with the attribute that identifies it."""
         found = []
         for i, node in enumerate(self.flow.nodes):
             if node.op == op:

@@ -48,7 +48,7 @@ class Construct:
         return flow
 
     def wanted(self) -> list[int]:
-        """Return the outputs that are read, or all of its own if none is read or another node runs after it."""
+        """Return the outputs that are read; all of its own if none is read or a node runs after it."""
         outputs = range(len(self.node.outputs))
         read = [k for k in outputs if self.block.is_read((self.i, k))]
         if read and not self.flow.runs_before(self.i):
@@ -56,7 +56,7 @@ class Construct:
         return sorted({*range(self.shown()), *read})
 
     def shown(self) -> int:
-        """Return the number of outputs of its own; those added for gradients are made only if they are read."""
+        """Return the number of outputs of its own; those added for gradients are made only if read."""
         return len(self.node.outputs)
 
     def test(self, flow: UseDef, ref: Ref, name: str) -> str:

@@ -263,7 +263,7 @@ class Emitter:
         return not self._left[ref] and self._may_drop(ref)
 
     def _goes_on_without(self, i: int) -> bool:
-        """Return whether the code after a node continues without its values, which arrive through the step."""
+        """Return whether the code after a node continues without its values, which the step delivers."""
         return False
 
     def _made(self, i: int) -> str:

@@ -92,7 +92,7 @@ class SegmentWriter(Emitter):
         )
 
     def _has_size(self, ref: Ref) -> bool:
-        """Return whether the number of bytes of a value is static; handles and variants count as if it were."""
+        """Return whether the number of bytes of a value is static; for handles and variants it counts so."""
         spec = self.flow.nodes[ref[0]].outputs[ref[1]]
         if spec.dtype.kind == "s":
             return False
