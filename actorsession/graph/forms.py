@@ -1,8 +1,8 @@
-"""How operations and shapes are told in TensorFlow's messages, which a higher room knows.
+"""The forms of operations and shapes as TensorFlow's messages, which a higher package provides.
 
-``Operation.node_def``, ``Operation.get_attr``, what ``Operation.op_def`` says of inputs, outputs and
-attributes, and ``TensorShape.as_proto`` answer as TensorFlow's do, in messages of ``interop``, which stands
-above graphs and registers here how it makes them. Everything else reads ``Operation.plain`` and
+``Operation.node_def``, ``Operation.get_attr``, the inputs, outputs and attributes in ``Operation.op_def``,
+and ``TensorShape.as_proto`` return messages like TensorFlow's. The messages belong to ``interop``, which is
+above graphs and registers here how to make them. Everything else reads ``Operation.plain`` and
 ``Operation.attrs``.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["Forms", "forms", "register_forms"]
 
 
 class Forms(Protocol):
-    """Makes TensorFlow's messages."""
+    """The factory of TensorFlow's messages."""
 
     def node(self, op: Operation) -> Any:
         """Return an operation as ``NodeDef``.
@@ -29,7 +29,7 @@ class Forms(Protocol):
         """
 
     def attribute(self, op: Operation, name: str) -> Any:
-        """An attribute as TensorFlow gives it, also one that is derived from the inputs.
+        """Return an attribute as in TensorFlow, also one that is derived from the inputs.
 
         Raises:
             ValueError: if the operation has no such attribute.
@@ -39,19 +39,19 @@ class Forms(Protocol):
         """Return an operation type as TensorFlow's ``OpDef``."""
 
     def shape(self, shape: TensorShape) -> Any:
-        """A shape as ``TensorShapeProto``."""
+        """Return a shape as ``TensorShapeProto``."""
 
 
 _REGISTERED: list[Forms] = []
 
 
 def register_forms(made: Forms) -> None:
-    """Say how messages are made; called by ``interop`` once, when it is imported."""
+    """Register the factory of messages; ``interop`` calls this once, when it is imported."""
     _REGISTERED[:] = [made]
 
 
 def forms() -> Forms:
-    """Who makes messages.
+    """Return the factory of messages.
 
     Raises:
         RuntimeError: before ``actorsession.interop`` is imported, which ``import actorsession`` does.

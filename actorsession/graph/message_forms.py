@@ -1,7 +1,7 @@
-"""Objects that can be written as messages of other systems, and who writes them.
+"""Objects that can be written as messages of other systems, and the functions that do it.
 
-Variables and queue runners have ``to_proto`` and ``from_proto``, but messages are a matter of a higher room.
-It registers its functions here, by class, when it is imported, which importing the package does.
+Variables and queue runners have ``to_proto`` and ``from_proto``, but messages belong to a higher package. It
+registers its functions here, by class, when it is imported, which importing ``actorsession`` does.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ _FORMS: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
 
 def register_message_form(kind: type, write: Callable[..., Any], read: Callable[..., Any]) -> None:
-    """Say how the objects of a class are written and read.
+    """Register the functions that write and read the objects of a class.
 
     Args:
         kind: the class.
-        write: from an object and the scope to leave off its names, or ``None``, to a message.
+        write: from an object and the scope to strip from its names, or ``None``, to a message.
         read: from a message and the scope to put before the names in it, or ``None``, to an object.
     """
     _FORMS[kind] = (write, read)
 
 
 def written(value: Any, export_scope: str | None) -> Any:
-    """An object as a message; nothing if it is outside of the scope.
+    """Return an object as a message; ``None`` if it is outside of the scope.
 
     Raises:
-        TypeError: if nobody says how.
+        TypeError: if no function is registered.
     """
     return _form_of(type(value))[0](value, export_scope)
 
@@ -38,7 +38,7 @@ def read(kind: type, message: Any, import_scope: str | None) -> Any:
     """Return the object of a class that a message describes, in the default graph.
 
     Raises:
-        TypeError: if nobody says how.
+        TypeError: if no function is registered.
     """
     return _form_of(kind)[1](message, import_scope)
 
