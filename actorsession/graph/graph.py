@@ -58,9 +58,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         self._lock = threading.RLock()
         self._names = NameTable()
         self._finalized_at: str | None = None
-        self._changed: list[
-            tuple[Tensor | Operation, str]
-        ] = []  # changes after building
+        self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._restrictions = 0
