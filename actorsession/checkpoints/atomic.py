@@ -111,8 +111,9 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
 
 
 def _new_file(folder: str, name: str) -> BinaryIO:
-    """Return a new file with a unique name, so that two writers of one path cannot mix: the later rename
-    wins.
+    """Return a new file with a unique name.
+
+    Two writers of one path cannot mix then: the later rename wins.
     """
     while True:
         path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")

@@ -227,7 +227,7 @@ _PACKER = _Packer()
 def _plain(obj: Any) -> Any:
     """Return a value of a subclass of a plain type as one of the type itself; ``None`` for other values."""
     if isinstance(obj, str):
-        return str.__str__(obj)  # str() of an enum member gives its name
+        return str.__str__(obj)  # str() of an enum member returns its name
     kinds: tuple[type[Any], ...] = (float, bytes, dict, list)
     return next((kind(obj) for kind in kinds if isinstance(obj, kind)), None)
 

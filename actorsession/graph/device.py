@@ -174,7 +174,7 @@ class DeviceAttributes:
 
     @property
     def memory_limit_bytes(self) -> int:
-        """``memory_limit`` under the name that ``list_devices`` gives it in TensorFlow."""
+        """``memory_limit`` under the name in TensorFlow's ``list_devices``."""
         return self.memory_limit
 
     @property
@@ -183,7 +183,7 @@ class DeviceAttributes:
         return self.name.rpartition("/device:")[0]
 
     def renamed(self, task: str) -> DeviceAttributes:
-        """Return the same device under the name that a task of another name gives it."""
+        """Return the same device under the name of another task."""
         return replace(self, name=f"{task}/device:{self.name.rpartition('/device:')[2]}")
 
     def to_wire(self) -> list[Any]:

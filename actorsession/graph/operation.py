@@ -1,6 +1,6 @@
 """Operations and tensors: the live objects that users hold while they build a graph.
 
-An ``Operation`` is made by ``Graph.create_op`` alone and hardly changes afterwards. A ``Tensor`` is one
+An ``Operation`` is made by ``Graph.create_op`` and changed only by its graph afterwards. A ``Tensor`` is one
 output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can be a key of feeds.
 Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is imported.
 """

@@ -88,8 +88,7 @@ def _found(tensor: Tensor) -> Array | None:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Return the value of a tensor if it is known while the graph is built; such a tensor cannot be fed any
-    more.
+    """Return the value of a tensor if it is known while the graph is built, and forbid feeding it then.
 
     Args:
         tensor: a tensor; anything else that belongs to no graph is its own value.

@@ -70,7 +70,7 @@ class DebugTensorDatum:
         """Read the value.
 
         Raises:
-            DataLossError: if the file is gone or holds something else.
+            DataLossError: if the file is missing or holds something else.
         """
         try:
             stored = np.load(self.file_path, allow_pickle=False)

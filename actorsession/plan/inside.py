@@ -32,8 +32,8 @@ def asking_inside(construct: NodeDef) -> Iterator[NodeDef]:
     """Yield the nodes inside a functional control flow operation that request a device of their own.
 
     There are none for other nodes. A node that requests the device of the operation follows the operation,
-    and one that takes a resource goes where that is, as outside. An operation without inputs stands for one
-    that was placed before.
+    and one that takes a resource goes where that is, as outside. An operation without inputs represents
+    one that was placed before.
     """
     if construct.op not in CONSTRUCTS or not construct.inputs:
         return

@@ -106,7 +106,7 @@ class Placer:
         """Check that the devices of placed nodes still exist.
 
         Raises:
-            InvalidArgumentError: for the first node whose device is gone.
+            InvalidArgumentError: for the first node whose device no longer exists.
         """
         for node in nodes:
             placed = self._placed.get(node.name)
@@ -114,7 +114,7 @@ class Placer:
                 self._spec_of(placed.device, node, node.name)
 
     def _spec_of(self, device: str, node: NodeDef, placed: str) -> DeviceSpec:
-        """Return the parsed name of the device of the node ``placed``, with which ``node`` must be."""
+        """Return the parsed name of the device of the node ``placed``, with which ``node`` is colocated."""
         spec = self._devices.specs.get(device)
         if spec is None:
             raise InvalidArgumentError(

@@ -97,9 +97,7 @@ class GraphView(dict[str, NodeDef]):
 
 
 def _continues(old: NodeDef, new: NodeDef) -> bool:
-    """Return whether ``new`` extends ``old``: a loop or branch with more outputs, or a Merge whose loop is
-    closed.
-    """
+    """Return whether ``new`` is ``old`` with more outputs (a loop or branch) or a closed loop (a Merge)."""
     same = (old.op, old.control_inputs, old.device) == (new.op, new.control_inputs, new.device)
     if old.op in MERGES:
         return same and old.outputs == new.outputs and len(old.inputs) == len(new.inputs)
@@ -226,7 +224,7 @@ def _collect(
     return needed
 
 
-# -- loops that stand for others ---------------------------------------------------------------------
+# -- loops that replace others ------------------------------------------------------------------------
 
 
 def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]:

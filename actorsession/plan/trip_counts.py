@@ -154,9 +154,7 @@ class _Values:
 
 
 def _can_differ(node: NodeDef) -> bool:
-    """Return whether a node may compute different results from the same inputs; unregistered planner nodes
-    may.
-    """
+    """Return whether a node may compute different results from the same inputs, as planner nodes may."""
     if not is_registered(node.op):
         return True
     definition = lookup(node.op)

@@ -96,9 +96,7 @@ class Emitter:
         self._left: dict[Ref, int] = {}  # remaining uses of each value in this code
         self._over: dict[Ref, str] = {}  # the locals of values that were written over others
         self._gone: set[Ref] = set()  # the values that were overwritten
-        self._joins: dict[
-            int, list[Join]
-        ] = {}  # sums by the nodes whose values are yet to be added
+        self._joins: dict[int, list[Join]] = {}  # sums by the nodes that they wait for
         self._joined: set[int] = set()
 
     def nodes(self, nodes: Sequence[int]) -> None:

@@ -77,9 +77,7 @@ def _folded(
             statement = list(_folded_inside(statement, indent, call))
         if len(waiting) + len(statement) > LONGEST:
             flush()
-        if statement[0].text.endswith(
-            ": break"
-        ):  # it breaks out of the loop around it, so it cannot move
+        if statement[0].text.endswith(": break"):  # it ends the loop around it, so it cannot move
             flush()
             out += statement
         else:

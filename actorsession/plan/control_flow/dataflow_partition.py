@@ -315,7 +315,7 @@ def _taking(reader: NodePlan) -> int:
 def _is_idle(plan: NodePlan) -> bool:
     """Return whether the readers of a node may read its input directly without an observable difference.
 
-    There is a difference for a Merge: a dead tensor from an Enter ends its waiting.
+    There is a difference for a Merge, which stops waiting when an Enter delivers a dead tensor.
     """
     if plan.kind != PASS or plan.pending != 1 or plan.inputs != 1 or plan.outputs != 1:
         return False

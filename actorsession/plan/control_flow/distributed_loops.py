@@ -1,6 +1,6 @@
 """Control loops: they make it possible to run a primitive loop on several devices.
 
-A partition must know the number of iterations of a loop before it can receive the values that others send in
+A partition needs the number of iterations of a loop before it can receive the values that others send in
 each iteration. So every device that receives something inside a loop gets a small loop of its own, driven by
 the loop's predicate. The Merge of this control loop triggers the receives of each iteration, as in TensorFlow
 (core/graph/graph_partition.cc).

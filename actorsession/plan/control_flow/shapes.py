@@ -5,8 +5,8 @@ is only its first. As one operation, a loop has variables whose shapes follow fr
 from the results of an iteration. So shape inference is repeated over the functions until the shapes of the
 variables do not change any more.
 
-It is needed for another reason too: a kernel relies on its shape function having seen everything that the
-plan knows of its inputs, constants included, and an Enter or Switch had hidden that. If a shape function
+It is needed for another reason too: a kernel relies on its shape function having seen all static
+data of its inputs, constants included, and an Enter or Switch had hidden that. If a shape function
 refuses the inputs, the graph is left as it was, so that the error appears in the run. ``functionalize`` calls
 this.
 """

@@ -143,7 +143,7 @@ class _Walk:
         self._seen: dict[tuple[Any, ...], NodeDef] = {}
         self._pure: dict[str, OpDef | None] = {
             ARG: None
-        }  # by type; None for those that must not be changed
+        }  # by type; None for those not to be changed
 
     @property
     def changed(self) -> bool:
@@ -247,9 +247,7 @@ class _Walk:
     # -- nodes that only forward their input ---------------------------------------------------------
 
     def _passes(self, node: NodeDef) -> bool:
-        """Redirect the readers of an Identity to its input if that is unobservable; return whether it was
-        done.
-        """
+        """Redirect the readers of an Identity to its input if unobservable; return whether it was done."""
         if node.control_inputs or node.name in self._kept:
             return False
         ref = node.inputs[0]
