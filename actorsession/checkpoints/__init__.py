@@ -1,8 +1,8 @@
 """Checkpoints on disk: the formats, without any graph.
 
-Owns our own format (safetensors files, an index where several devices wrote) and the reading of
-TensorFlow's. The save and restore ops stand on it, and ``train`` for what happens in the caller's process. It
-imports the errors and the dtypes of the graph room, and nothing of ops.
+This package holds the library's own format (safetensors files, and an index where several devices wrote) and
+the reading and writing of TensorFlow's. The save and restore ops use it, and so does ``train`` in the
+caller's process. It imports the errors and the dtypes of the graph package, and nothing of ops.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Files that are there whole or not at all.
+"""Atomic files: a file exists completely or not at all.
 
-Owns how a file comes to be: written beside its place under another name, synced, renamed. A crash at any
-moment leaves the old file or the new one. What a writer that was killed leaves beside it is removed by the
-next one: a file that is being written is locked, and the kernel releases the locks of the dead. Also owns
-which error of ours a failing file system becomes. Everything that writes checkpoints and snapshots calls it.
+A file is written beside its destination under another name, synced, and renamed. A crash at any moment leaves
+the old file or the new one. The unfinished file of a killed writer is removed by the next writer: a file that
+is being written is locked, and the kernel releases the locks of a process that ended. The module also maps
+errors of the file system to the library's errors. All code that writes checkpoints and snapshots calls it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "sync_folder", "write_whole",
 ]  # fmt: skip
 
-# What the name of a file that is being written ends in, behind a dot and its future name.
+# The suffix of a file that is being written; before it are a dot and the final name.
 UNFINISHED = r"\.[0-9a-f]{12}\.tmp"
 
 _ERRORS: dict[int, type[OpError]] = {
@@ -61,10 +61,10 @@ _ERRORS: dict[int, type[OpError]] = {
 
 @contextlib.contextmanager
 def file_errors(what: str) -> Iterator[None]:
-    """Turn errors of the file system into ours.
+    """Convert errors of the file system into errors of the library.
 
     Args:
-        what: what was being done, to begin the message with: ``cannot write the checkpoint x``.
+        what: the failed action, with which the message begins: ``cannot write the checkpoint x``.
     """
     try:
         yield
@@ -77,16 +77,16 @@ def file_errors(what: str) -> Iterator[None]:
 
 
 def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
-    """Make or replace a file; folders that are missing are made.
+    """Create or replace a file, and create missing folders.
 
-    What writers of the same path have left that were killed is removed first.
+    Unfinished files of killed writers of the same path are removed first.
 
     Args:
-        path: where it is to be.
+        path: the destination.
         write: writes the content to the file that it is given. If it raises, nothing is left behind.
 
     Raises:
-        OpError: as ``file_errors`` says.
+        OpError: as in ``file_errors``.
     """
     folder, name = os.path.split(os.path.abspath(path))
     with file_errors(f"cannot write {path!r}"):
@@ -94,7 +94,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
         remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
         file = _new_file(folder, name)
         try:
-            # Locked until it has its name: nobody takes it for what a dead writer left.
+            # Locked until it has its name, so that it does not count as abandoned.
             with _lock_held(file.fileno()):
                 with file:
                     write(file)
@@ -111,21 +111,24 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
 
 
 def _new_file(folder: str, name: str) -> BinaryIO:
-    """A file of a name of its own, so that two writers of one path cannot mix: the later rename wins."""
+    """Return a new file with a unique name.
+
+    Two writers of one path cannot mix then: the later rename wins.
+    """
     while True:
         path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
         file = open(path, "xb")  # noqa: SIM115 - the caller closes it
-        # Before the lock was had, somebody may have taken the file for abandoned, and removed it.
+        # Before it was locked, another process may have removed the file as abandoned.
         if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
             return file
         file.close()
 
 
 def replace_file(source: str, destination: str) -> None:
-    """Move a whole file to another name, over one that may be there.
+    """Move a complete file to another name, replacing any existing file.
 
     Raises:
-        OpError: as ``file_errors`` says.
+        OpError: as in ``file_errors``.
     """
     with file_errors(f"cannot move {source!r} to {destination!r}"):
         os.makedirs(os.path.dirname(os.path.abspath(destination)), exist_ok=True)
@@ -134,8 +137,8 @@ def replace_file(source: str, destination: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Make renames in a folder outlast a crash of the machine, where the system can promise it."""
-    # Some file systems refuse to sync a folder, and Windows to open one: the rename is whole there too.
+    """Make renames in a folder survive a crash of the machine, where the system can guarantee it."""
+    # Some file systems refuse to sync a folder, and Windows to open one; the rename is atomic there too.
     with contextlib.suppress(OSError):
         held = os.open(folder, os.O_RDONLY)
         try:
@@ -144,16 +147,16 @@ def sync_folder(folder: str) -> None:
             os.close(held)
 
 
-# -- who uses a file -------------------------------------------------------------------------------
+# -- files in use ----------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def keep_file(path: str) -> Iterator[None]:
-    """Keep others from removing a file as unused, for as long as the block lasts.
+    """Prevent the removal of a file as unused for the length of the block.
 
     Raises:
-        AbortedError: if somebody is removing it.
-        OpError: as ``file_errors`` says.
+        AbortedError: if another process is removing it.
+        OpError: as in ``file_errors``.
     """
     with contextlib.ExitStack() as held:
         with file_errors(f"cannot read {path!r}"):
@@ -165,11 +168,11 @@ def keep_file(path: str) -> Iterator[None]:
 
 
 def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
-    """Remove the files of a folder that nobody is writing or keeps; errors are no matter.
+    """Remove the files of a folder that are neither being written nor kept; errors are ignored.
 
     Args:
-        folder: where.
-        form: what the whole names look like.
+        folder: the folder.
+        form: a pattern for the complete names.
     """
     with contextlib.suppress(OSError):
         for entry in os.listdir(folder):
@@ -178,17 +181,17 @@ def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
 
 
 def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
-    """Remove a file unless somebody is writing or keeps it; errors are no matter.
+    """Remove a file unless it is being written or kept; errors are ignored.
 
     Args:
         path: the file.
-        wanted: whether it is to stay all the same; asked when nobody else can come to keep it.
+        wanted: whether it is to stay all the same; called while the file is locked, so that it cannot be kept
+            anew.
     """
     if sys.platform == "win32":
-        return  # nothing tells who uses it
-    with contextlib.suppress(
-        OSError
-    ):  # gone, another user's, or a file system without locks: it stays
+        return  # nothing shows whether a file is in use
+    # The file stays if it is another user's, or on a file system without locks.
+    with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -199,14 +202,14 @@ def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None
 
 
 def _lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Lock an open file if nobody else has; ``True`` also where the file system has no locks."""
+    """Lock an open file if it is not locked; return ``True`` also where the file system has no locks."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError:
-            pass  # whoever wants to remove it does not get a lock either, and leaves it
+            pass  # a process that wants to remove it cannot lock it either, and leaves it
     return True
 
 

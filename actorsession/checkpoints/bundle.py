@@ -1,9 +1,9 @@
 """Reading TensorFlow's checkpoints (``V2``, tensor bundles) without TensorFlow.
 
-Owns the format: ``prefix.index`` is a sorted table from tensor name to a protobuf message that says where
-in ``prefix.data-00000-of-00001`` and its like the bytes are; the empty key holds a header. Tensors saved in
-slices have an entry that lists the slices, and one under a key of its own for each. Every checksum is
-verified. ``reader`` calls it; nothing here writes.
+The format: ``prefix.index`` is a sorted table from tensor name to a protobuf message with the place of the
+bytes in ``prefix.data-00000-of-00001`` and similar files; the empty key holds a header. A tensor saved in
+slices has an entry that lists the slices, and one entry per slice under a key of its own. Every checksum is
+verified. ``reader`` calls this; nothing here writes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from actorsession.records import dataclass
 
 __all__ = ["TensorBundle", "data_file"]
 
-# The version of the format that is read here; later readers may be asked for by the header.
+# The version of the format that is read here; the header may require a later one.
 _READS_VERSION = 1
 _LITTLE = 0
 
@@ -59,11 +59,11 @@ class _Record:
 
 
 class TensorBundle:
-    """A checkpoint of TensorFlow that is open; a ``Source``.
+    """An open TensorFlow checkpoint; a ``Source``.
 
     Args:
-        prefix: what its files begin with.
-        opener: opens each of them, as that of ``open``.
+        prefix: the beginning of the names of its files.
+        opener: opens each of them, like the ``opener`` of ``open``.
 
     Raises:
         DataLossError: if the index is damaged.
@@ -88,7 +88,7 @@ class TensorBundle:
             raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
 
     def close(self) -> None:
-        """Let go of the files; may be called twice."""
+        """Release the files; may be called twice."""
         self._maps.clear()
 
     def _add(self, name: str, record: _Record, table: dict[bytes, bytes]) -> None:
@@ -148,13 +148,13 @@ class TensorBundle:
 
 
 def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
-    """Return the content of a data file; nothing if it is empty."""
+    """Return the content of a data file; ``None`` if it is empty."""
     try:
         with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:
-        # The index is there, so that something has come of a checkpoint that was whole.
+        # The index exists, so the checkpoint was complete once and has lost this file.
         raise DataLossError(f"the data file {path!r} is missing") from exc
 
 
@@ -162,7 +162,7 @@ def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
 
 
 def _read_header(data: bytes, path: str) -> int:
-    """Return the number of shards, once the header is known to be one that is read here."""
+    """Return the number of shards, after checking that the header can be read."""
     shards, endianness, needs = 0, _LITTLE, 0
     for number, value in fields(data):
         if number == 1:
@@ -216,7 +216,7 @@ def _read_shape(data: bytes) -> Shape:
 
 
 def _read_span(data: bytes) -> tuple[int, int]:
-    """Start and size of one dimension of a slice; size -1 for all of it."""
+    """Return the start and size of one dimension of a slice; size -1 for all of it."""
     start, size = 0, -1
     for number, value in fields(data):
         if number == 1:
@@ -253,7 +253,7 @@ _UINT32, _UINT64 = struct.Struct("<I"), struct.Struct("<Q")
 
 
 def _strings(content: Array, record: _Record, shape: Shape, where: str) -> Array:
-    """A string tensor: the lengths, a checksum of them, then the bytes.
+    """Return a string tensor, which is stored as the lengths, a checksum of them, then the bytes.
 
     The checksum of the tensor is over the lengths as fixed numbers, that checksum, and the bytes.
     """

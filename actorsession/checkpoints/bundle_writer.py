@@ -1,8 +1,8 @@
 """Writing checkpoints in TensorFlow's format (``V2``, tensor bundles), for programs that read no other.
 
-Owns the bytes that ``bundle`` reads: a data file, and a sorted table that says where in it each tensor is. It
-is written for saved models, whose readers are TensorFlow's as well; a ``Saver`` writes the library's own
-format. The index comes last, so that a checkpoint that has one is whole.
+It writes the files that ``bundle`` reads: a data file, and a sorted table with the place of each tensor in
+it. The format is written for saved models, which TensorFlow reads as well; a ``Saver`` writes the library's
+own format. The index is written last, so that a checkpoint with an index is complete.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from actorsession.graph.dtypes import DType, string
 
 __all__ = ["write_bundle", "write_table"]
 
-# Keys of a table are told whole once in so many, and a block of entries ends behind so many bytes: LevelDB's
-# numbers.
+# A table has a complete key once in so many entries, and a block of entries ends after so many bytes:
+# LevelDB's numbers.
 _RESTART, _BLOCK = 16, 4096
 
 
 def write_bundle(prefix: str, tensors: Iterable[tuple[str, DType, Array]]) -> None:
-    """Make or replace a checkpoint.
+    """Create or replace a checkpoint.
 
     Args:
-        prefix: what its files begin with.
+        prefix: the beginning of the names of its files.
         tensors: name, type and value of each; strings are arrays of objects. One value at a time is held.
 
     Raises:
-        OpError: as ``file_errors`` says.
+        OpError: as in ``file_errors``.
     """
     # One shard, little-endian, and the version of the format that writes it.
     entries = {b"": _integer(1, 1) + length_field(3, _integer(1, 1))}
@@ -75,7 +75,7 @@ def _string_parts(value: Array) -> tuple[list[Any], int]:
 def _entry(
     dtype: DType, shape: Sequence[int], offset: int, parts: Sequence[Any], crc: int
 ) -> bytes:
-    """A BundleEntryProto."""
+    """Return a BundleEntryProto."""
     dims = b"".join([length_field(2, _integer(1, size)) for size in shape])
     return b"".join(
         (
@@ -94,7 +94,7 @@ def _integer(number: int, value: int) -> bytes:
 
 
 def write_table(entries: Mapping[bytes, bytes]) -> bytes:
-    """A sorted table of some entries, as ``sorted_table`` reads it."""
+    """Return a sorted table of some entries, as ``sorted_table`` reads it."""
     out = bytearray()
     index: list[tuple[bytes, bytes]] = []
     block: list[tuple[bytes, bytes]] = []
@@ -112,7 +112,7 @@ def write_table(entries: Mapping[bytes, bytes]) -> bytes:
 
 
 def _appended(out: bytearray, entries: Sequence[tuple[bytes, bytes]], every: int) -> bytes:
-    """Append a block, its compression (none) and their checksum; where it is."""
+    """Append a block, its compression (none) and their checksum, and return the handle of the block."""
     content, restarts, last = bytearray(), [], b""
     for i, (key, value) in enumerate(entries):
         shared = 0

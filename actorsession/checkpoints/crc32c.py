@@ -1,15 +1,15 @@
 """The checksum CRC-32C (Castagnoli) over bytes, and the masked form in which TensorFlow stores it.
 
-Owns the arithmetic alone; ``ops.parsing.records`` and the readers of checkpoints call it.
+This module holds the arithmetic alone; ``ops.parsing.records`` and the readers of checkpoints call it.
 
-A CRC is linear over bits: it is the sum of what each byte gives at its distance from the end, and zeros in
-front of the bytes give nothing. numpy takes the parts out of a table, a row of bytes at a time, and the rows
-are joined by the operator that appends a row's length of zeros. That takes a nanosecond a byte, so long
-inputs are made short first. The register is a remainder modulo a polynomial, and a multiple of that
-polynomial has four terms only (``_FOLDS``): what stands so far in front may be added to three later places
-and is gone, a whole stretch of bytes at a time. Folding takes an eighth of a nanosecond a byte.
+A CRC is linear over bits: it is the sum of the contributions of each byte at its distance from the end, and
+zeros in front of the bytes contribute nothing. numpy takes the contributions from a table, a row of bytes at
+a time, and the rows are joined by the operator that appends a row's length of zeros. That takes a nanosecond
+a byte, so long inputs are shortened first. The register is a remainder modulo a polynomial, and a multiple of
+that polynomial has only four terms (``_FOLDS``): bytes at the front may be added to three later places and
+removed, a whole stretch of bytes at a time. Folding takes an eighth of a nanosecond a byte.
 
-Many short inputs are rows of one table look-up (``crc32c_each``), for a call of its own costs each some
+Many short inputs are rows of one table look-up (``crc32c_each``), because a call for each costs some
 microseconds.
 """
 
@@ -24,33 +24,33 @@ __all__ = ["crc32c", "crc32c_each", "masked", "unmasked"]
 
 _POLYNOMIAL = 0x82F63B78  # reflected
 _ALL = 0xFFFFFFFF
-# Added by the mask, so that a checksum of data that holds checksums is not degenerate (LevelDB's number).
+# Added by the mask, so that a checksum of data that contains checksums is not degenerate (LevelDB's number).
 _MASK_DELTA = 0xA282EAD8
 
 # Bytes to a row; the table has 256 entries for each, half a megabyte. Joining costs half a microsecond a row.
 _ROW = 512
 # Below this many bytes a loop over them is faster.
 _LOOP_BELOW = 24
-# Bytes looked up at a time, for their places in the table take eight times as much.
+# Bytes looked up at a time; their indices into the table take eight times as much memory.
 _LOOKED_UP = 1 << 15
 # x^6777 + x^484 + x^100 + 1 is a multiple of the polynomial (a search over all such sums up to x^9000 found
 # a dozen, and this one has the widest gap behind its first term). Its eighth power has the same exponents in
 # bytes, and every further square doubles them.
 _FOLDS = (6777, 484, 100)
-# Fewer bytes than these are looked up sooner than they are folded to ``_FOLDS[0]`` of them.
+# Below this many bytes, looking up is faster than folding to ``_FOLDS[0]`` bytes.
 _FOLD_FROM = 9000
-# Bytes folded at a time: they are copied, and the copy is to stay in the cache.
+# Bytes folded at a time: they are copied, and the copy should stay in the cache.
 _CHUNK = 1 << 20
-# From here on an input of ``crc32c_each`` goes by itself.
+# From this size on an input of ``crc32c_each`` is processed separately.
 _LONG = 1 << 13
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """Return the checksum of ``data``, or of what ``crc`` is the checksum of followed by ``data``.
+    """Return the checksum of ``data``, or of the data with checksum ``crc`` followed by ``data``.
 
     Args:
         data: bytes or any contiguous buffer of them.
-        crc: checksum of what came before.
+        crc: checksum of the preceding data.
     """
     register = crc ^ _ALL
     if len(data) <= _ROW:
@@ -72,7 +72,7 @@ def crc32c_each(
     Args:
         data: a contiguous array of bytes.
         starts: where the parts begin.
-        sizes: how many bytes each has.
+        sizes: number of bytes of each.
 
     Returns:
         A new array, uint32.
@@ -113,7 +113,7 @@ def unmasked(stored: int) -> int:
 
 
 def _folded(data: np.ndarray[Any, Any], register: int) -> np.ndarray[Any, Any]:
-    """Fewer bytes that lead from the register 0 to where ``data`` leads from ``register``."""
+    """Return fewer bytes with which register 0 reaches the state that ``data`` gives from ``register``."""
     work = data.copy()
     work[:4] ^= np.frombuffer(register.to_bytes(4, "little"), np.uint8)
     power = 1
@@ -132,13 +132,13 @@ def _folded(data: np.ndarray[Any, Any], register: int) -> np.ndarray[Any, Any]:
 
 
 def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
-    """Return the register behind some bytes."""
+    """Return the register after some bytes."""
     if data.size < _LOOP_BELOW:
         table = _byte_list()
         for byte in data.tobytes():
             register = table[(register ^ byte) & 255] ^ register >> 8
         return register
-    # What came before counts as if it were in the first four bytes.
+    # The previous register is equivalent to a change of the first four bytes.
     head = data.size % _ROW or _ROW
     found = int(np.bitwise_xor.reduce(_sum_table().take(data[:head] + _distances()[-head:])))
     table = _byte_list()
@@ -165,7 +165,7 @@ def _advance(register: int, data: np.ndarray[Any, Any]) -> int:
 
 
 def _row_sums(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return where bytes lead from the register 0, for rows of at most ``_ROW`` of them."""
+    """Return the registers that bytes give from register 0, for rows of at most ``_ROW`` of them."""
     count, width = rows.shape
     distances, table = _distances()[_ROW - width :], _sum_table()
     out = np.empty(count, np.uint32)
@@ -180,14 +180,14 @@ def _row_sums(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _of_rows(data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return where whole rows lead from the register 0."""
+    """Return the registers that whole rows give from register 0."""
     return _row_sums(_gathered(data, starts, _ROW))
 
 
 def _gathered(
     data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any], width: int
 ) -> np.ndarray[Any, Any]:
-    """So many bytes from each start on, a new array of rows."""
+    """Return ``width`` bytes from each start on, as a new array of rows."""
     items = np.ndarray((data.size - width + 1,), f"V{width}", data, strides=(1,))
     found: np.ndarray[Any, Any] = items[starts].view(np.uint8).reshape(starts.size, width)
     return found
@@ -196,9 +196,9 @@ def _gathered(
 def _of_heads(
     data: np.ndarray[Any, Any], starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Return the registers behind the first bytes of each part, of which there are less than a row."""
+    """Return the registers after the first bytes of each part, of which there are less than a row."""
     out: np.ndarray[Any, Any] = _behind_zeros()[sizes]
-    # Inputs of like size are the rows of one look-up, with zeros in front of shorter ones.
+    # Inputs of similar size are the rows of one look-up, with zeros in front of shorter ones.
     groups = np.frexp(sizes.astype(np.float64))[1]
     for group in np.unique(groups[sizes > 0]).tolist():
         mine = np.flatnonzero(groups == group)
@@ -216,7 +216,7 @@ def _of_heads(
 
 
 def _row_appended(registers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the registers behind a row of zeros."""
+    """Return the registers after a row of zeros."""
     octets = registers.view(np.uint8).reshape(-1, 4)
     tables = _appending_zeros()
     found = tables[0][octets[:, 0]]
@@ -244,13 +244,13 @@ def _byte_list() -> list[int]:
 
 @functools.cache
 def _distances() -> np.ndarray[Any, Any]:
-    """Return where the part of the table begins for each byte of a row."""
+    """Return the start in the table for each byte of a row."""
     return np.arange(_ROW - 1, -1, -1, dtype=np.int64) * 256
 
 
 @functools.cache
 def _sum_table() -> np.ndarray[Any, Any]:
-    """Return what a byte gives that is followed by 0, 1, 2, ... others: 256 entries for each distance."""
+    """Return the contribution of a byte followed by 0, 1, 2, ... others: 256 entries for each distance."""
     table = _byte_table()
     parts = np.empty((_ROW, 256), np.uint32)
     parts[0] = table
@@ -261,13 +261,13 @@ def _sum_table() -> np.ndarray[Any, Any]:
 
 @functools.cache
 def _sums() -> memoryview[int]:
-    """Return the same table for the hands of Python, which takes single entries of a view faster."""
+    """Return the same table as a view, from which Python reads single entries faster."""
     return memoryview(_sum_table().data)
 
 
 @functools.cache
 def _behind_zeros() -> np.ndarray[Any, Any]:
-    """Return the register that a checksum begins with, behind 0, 1, 2, ... zeros."""
+    """Return the initial register of a checksum after 0, 1, 2, ... zeros."""
     table, registers = _byte_list(), [_ALL]
     for _ in range(_ROW - 1):
         registers.append(table[registers[-1] & 255] ^ registers[-1] >> 8)
@@ -276,8 +276,8 @@ def _behind_zeros() -> np.ndarray[Any, Any]:
 
 @functools.cache
 def _appending_zeros() -> tuple[np.ndarray[Any, Any], ...]:
-    """Return what the zero bytes of a row make of a register, as a table for each of its four bytes."""
-    # A byte of the register is one that the last four of the row's distances stand before.
+    """Return the effect of a row of zero bytes on a register, as a table for each of its four bytes."""
+    # A byte of the register is like a byte at one of the last four distances of a row.
     parts = _sum_table().reshape(_ROW, 256)
     return tuple(parts[_ROW - 1 - i] for i in range(4))
 

@@ -1,7 +1,7 @@
-"""What every format of checkpoint gives a reader: named tensors made of pieces.
+"""The common model of checkpoints in every format: named tensors that consist of pieces.
 
-Owns ``Entry``, ``Piece`` and the protocol ``Source``; the formats make them, ``reader`` reads through them.
-A piece is loaded when it is needed and no earlier; it may be a view of a mapped file.
+This module holds ``Entry``, ``Piece`` and the protocol ``Source``; the formats make them, and ``reader``
+reads through them. A piece is loaded only when it is needed; it may be a view of a mapped file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Piece:
     """A box of a tensor that is stored in one place.
 
     Attributes:
-        extent: where it lies in the tensor.
-        load: gives its values, borrowed and perhaps not writable; DataLossError if they are damaged.
+        extent: its position in the tensor.
+        load: returns its values, borrowed and perhaps not writable; raises DataLossError if they are damaged.
     """
 
     extent: Extent
@@ -38,10 +38,10 @@ class Entry:
     """One tensor of a checkpoint.
 
     Attributes:
-        dtype: element type; nothing for one that there are no tensors of here.
-        stored: what the format calls the element type.
+        dtype: element type; ``None`` for one that the library does not support.
+        stored: name of the element type in the format.
         shape: of the whole tensor.
-        pieces: what it is stored as, one piece unless it was saved in slices.
+        pieces: its stored pieces, one unless it was saved in slices.
     """
 
     dtype: DType | None
@@ -58,8 +58,8 @@ class Entry:
             wanted: the box; all if left out.
 
         Raises:
-            DataLossError: if what is stored is damaged, or a slice is missing.
-            UnimplementedError: for an element type that there are no tensors of.
+            DataLossError: if the stored bytes are damaged, or a slice is missing.
+            UnimplementedError: for an element type that the library does not support.
         """
         if self.dtype is None:
             raise UnimplementedError(
@@ -80,7 +80,7 @@ class Entry:
 
 
 class Source(Protocol):
-    """A checkpoint that is open, of whatever format."""
+    """An open checkpoint of any format."""
 
     @property
     def path(self) -> str:
@@ -91,14 +91,14 @@ class Source(Protocol):
         """Its tensors by name."""
 
     def close(self) -> None:
-        """Let go of its files; may be called twice."""
+        """Release its files; may be called twice."""
 
 
 def add_piece(entries: dict[str, Entry], name: str, entry: Entry, path: str) -> None:
-    """Add an entry to those that are known, its pieces to those of the same tensor.
+    """Add an entry to the known ones, or its pieces to those of the same tensor.
 
     Raises:
-        DataLossError: if what is known of the tensor contradicts it.
+        DataLossError: if it contradicts the known entry of the tensor.
     """
     known = entries.setdefault(name, entry)
     if known is entry:

@@ -1,8 +1,8 @@
-"""The nonce of a save: what makes the names of its shards its own, and tells whether it is still under way.
+"""The nonce of a save: it makes the names of its shards unique, and shows whether the save is in progress.
 
-Owns its form: 24 hexadecimal digits, of which eight each stand for the host (its boot and process namespace),
-the process that saves, and chance. Shards that no index names belong to a save that is under way, or to one
-that has ended without its index: the nonce tells which, as far as that can be known here.
+A nonce has 24 hexadecimal digits: eight each for the host (its boot and process namespace), the process that
+saves, and a random number. Shards that no index names belong to a save in progress, or to one that has ended
+without its index: the nonce distinguishes the two, as far as that is possible on this host.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["FORM", "has_ended", "nonce_held"]
 FORM = r"[0-9a-f]{24}"
 
 _PID_MASK = 0xFFFFFFFF
-# Those of saves of this process that are under way.
+# The nonces of this process's saves in progress.
 _under_way: set[str] = set()
 
 
 @contextlib.contextmanager
 def nonce_held() -> Iterator[str]:
-    """A new nonce, of a save that is under way for as long as the block lasts."""
+    """Yield a new nonce, whose save is in progress for the length of the block."""
     nonce = f"{_host()}{os.getpid() & _PID_MASK:08x}{secrets.token_hex(4)}"
     _under_way.add(nonce)
     try:
@@ -38,27 +38,26 @@ def nonce_held() -> Iterator[str]:
 
 
 def has_ended(nonce: str) -> bool:
-    """Return whether a save is known to have ended; ``False`` if it may be under way, such as on another
-    host."""
+    """Return whether a save is known to have ended; ``False`` if unknown, such as on another host."""
     host, pid = nonce[:8], int(nonce[8:16], 16)
     if host != _host():
         return False
     if pid == os.getpid() & _PID_MASK:
         return nonce not in _under_way
     if sys.platform == "win32":
-        return False  # where nothing asks for a process without hurting it
+        return False  # Windows has no harmless way to test whether a process exists
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except OSError:
-        pass  # it lives, and is another user's
+        pass  # it exists, and belongs to another user
     return False
 
 
 @functools.cache
 def _host() -> str:
-    """Return what processes have in common that know each other by number."""
+    """Return an identifier of the set of processes within which process numbers are unique."""
     parts = [platform.node()]
     # The same number may be another process after a boot, and in another container.
     with contextlib.suppress(OSError):

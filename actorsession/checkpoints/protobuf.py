@@ -1,11 +1,11 @@
-"""The protobuf wire format: varints, tags, fixed words, lengths, and what is skipped.
+"""The protobuf wire format: varints, tags, fixed words, lengths, and the skipping of unknown fields.
 
-Owns the bytes and knows no message: checkpoints, ``interop`` and the ops that parse examples stand on it and
-know the numbers of their fields.
+This module implements the encoding and no message: checkpoints, ``interop`` and the ops that parse examples
+use it and define the numbers of their fields.
 
-What is read may be hostile. No function looks beyond the end that it is given, and a length is compared with
-what is there before anything is taken. Whatever is wrong is a ``WireError`` that says where; whoever knows
-what the bytes were a part of makes an error of the user's of it.
+Input may be hostile. No function reads beyond the end that it is given, and a length is compared with the
+remaining bytes before anything is read. Every fault is a ``WireError`` with its position; callers convert it
+into an error about their own data.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _MAX_FIELD = 2**29 - 1
 # Ten groups of seven bits hold the 64 of a word.
 _MAX_VARINT = 10
 _WORD = 0xFFFFFFFFFFFFFFFF
-# The bit of each byte of a word that says that another follows; words of which 0 to 10 bytes count, and the
+# The bit of each byte of a word that marks another byte after it; words of which 0 to 10 bytes count, and the
 # bits and marks in those of an integer of so many.
 _MARKS = np.uint64(0x8080808080808080)
 _MASKS = np.array([(1 << 8 * min(size, 8)) - 1 for size in range(11)], np.uint64)
 _BITS = _MASKS & ~_MARKS
 _MARKS_OF = np.concatenate((_MASKS[:1], _MASKS[:8], _MASKS[8:10])) & _MARKS
-# Bytes of a row of integers that are decoded at a time: what comes of them is to stay in the cache.
+# Bytes of a sequence of integers that are decoded at a time: the results should stay in the cache.
 _BLOCK = 1 << 14
 
 
 class WireError(ValueError):
-    """The bytes are no message."""
+    """The bytes are no valid message."""
 
 
 # -- varints ---------------------------------------------------------------------------------------
 
 
 def write_varint(value: int) -> bytes:
-    """A non-negative integer, seven bits a byte."""
+    """Return a non-negative integer as a varint, with seven bits a byte."""
     if value < 0x80:
         return bytes((value,))
     out = bytearray()
@@ -65,8 +65,8 @@ def read_varint(data: bytes, pos: int, end: int | None = None) -> tuple[int, int
     """Return the integer at ``pos`` (below 2**64) and the position behind it.
 
     Raises:
-        WireError: if it does not end before ``end``, that of the bytes if left out, or takes more than
-            ten bytes.
+        WireError: if it does not end before ``end``, that of the bytes if left out, or takes more than ten
+            bytes.
     """
     if end is None:
         end = len(data)
@@ -90,7 +90,7 @@ def signed(value: int) -> int:
 
 
 def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
-    """Return all the integers that stand in a row, uint64; a new array.
+    """Return all the integers of a packed sequence, uint64; a new array.
 
     Raises:
         WireError: if the last one has no end, or one takes more than ten bytes.
@@ -102,7 +102,7 @@ def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
     if not last[-1]:
         raise WireError(f"an integer runs over the end, byte {octets.size}")
     out = np.empty(np.count_nonzero(last), np.uint64)
-    # Eight bytes are there from each on, and from those behind the first eight of an integer.
+    # Eight bytes can be read from each position, also from the one behind the first eight of an integer.
     padded = bytes(data) + bytes(16)
     start = done = 0
     while start < octets.size:  # a block at a time, because of the caches
@@ -124,12 +124,12 @@ def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
 def single_integers(
     data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any] | None:
-    """Return the integers, int64, that parts of some bytes are, if they are one each; else nothing.
+    """Return the integers, int64, in parts of some bytes, if each part is one integer; else ``None``.
 
     Args:
         data: the bytes, and at least sixteen more.
         starts: where the parts begin.
-        sizes: how many bytes each has, at least one.
+        sizes: number of bytes of each, at least one.
     """
     if not sizes.size:
         return np.zeros(0, np.int64)
@@ -149,14 +149,14 @@ def single_integers(
 
 
 def _marked(words: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> bool:
-    """Return whether the bytes of integers that begin words are marked, but for the last of each."""
+    """Return whether all bytes of integers at the start of words are marked, except the last of each."""
     return not ((words & _MARKS ^ _MARKS_OF[sizes]) & _MASKS[sizes]).any()
 
 
 def _integers_at(
     data: bytes, starts: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Return the bits of integers of some sizes without the marks; behind them are sixteen bytes more."""
+    """Return the bits of integers without the marks; sixteen more bytes must follow the last."""
     most = int(sizes.max())
     out: np.ndarray[Any, Any]
     # Bytes are joined two by two, then pairs, then halves.
@@ -186,7 +186,7 @@ def _words(data: bytes, kind: str) -> np.ndarray[Any, Any]:
 
 
 def write_varints(words: np.ndarray[Any, Any]) -> bytes:
-    """Integers in a row; negative ones as their two's complement."""
+    """Return integers as a packed sequence; negative ones as their two's complement."""
     return b"".join([write_varint(word & _WORD) for word in words.tolist()])
 
 
@@ -194,22 +194,22 @@ def write_varints(words: np.ndarray[Any, Any]) -> bytes:
 
 
 def write_tag(number: int, wire_type: int) -> bytes:
-    """Return what stands before a field's value."""
+    """Return the tag before a field's value."""
     return write_varint(number << 3 | wire_type)
 
 
 def counted(content: bytes) -> bytes:
-    """Bytes behind their length."""
+    """Return bytes preceded by their length."""
     return write_varint(len(content)) + content
 
 
 def length_field(number: int, content: bytes) -> bytes:
-    """A field that is bytes, a string or a message."""
+    """Return a field that is bytes, a string or a message."""
     return write_tag(number, BYTES) + counted(content)
 
 
 def read_tag(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
-    """Field number, wire type, and the position behind them."""
+    """Return field number, wire type, and the position behind them."""
     tag, after = read_varint(data, pos, end)
     number = tag >> 3
     if not 1 <= number <= _MAX_FIELD:
@@ -228,7 +228,7 @@ def read_bytes(data: bytes, pos: int, end: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, pos: int, end: int, number: int, wire_type: int) -> int:
-    """Return the position behind a field that nobody knows.
+    """Return the position behind an unknown field.
 
     Raises:
         WireError: if it is cut short or of no valid wire type.
@@ -250,7 +250,7 @@ def skip(data: bytes, pos: int, end: int, number: int, wire_type: int) -> int:
 
 
 def skip_value(data: bytes, pos: int, end: int, wire_type: int) -> int:
-    """Return the position behind a value that is no group; errors as ``skip``."""
+    """Return the position behind a value that is no group; errors as for ``skip``."""
     if wire_type == VARINT:
         return read_varint(data, pos, end)[1]
     if wire_type == BYTES:
@@ -264,7 +264,7 @@ def skip_value(data: bytes, pos: int, end: int, wire_type: int) -> int:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Field]]:
-    """The fields of a message in the order in which they stand: number and value; groups are left out.
+    """Yield number and value of the fields of a message in their order; groups are left out.
 
     Raises:
         WireError: if the bytes are no message.

@@ -1,8 +1,8 @@
-"""Reading a checkpoint of either format by its prefix, and which files a prefix stands for.
+"""Reading a checkpoint of either format by its prefix, and the files that belong to a prefix.
 
-Owns ``CheckpointReader``, what users and the restore op read through. It finds the format by the files that
-are there: ours (``sharded``) or TensorFlow's (``bundle``); where a prefix has been used for several, the one
-that was written last counts. Nothing is loaded before it is asked for.
+This module holds ``CheckpointReader``, through which users and the restore op read. It determines the format
+by the existing files: the library's own (``sharded``) or TensorFlow's (``bundle``). Where a prefix has files
+of several, the one that was written last counts. Values are loaded on access.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ __all__ = [
     "remove_files",
 ]  # fmt: skip
 
-# How the error for a prefix without files begins; a saver tells it from a missing tensor by that.
+# The beginning of the error for a prefix without files; a saver distinguishes it from a missing tensor by
+# that.
 MISSING = "there is no checkpoint "
 
 _TENSORFLOW_SUFFIX = ".index"
@@ -38,7 +39,7 @@ _TENSORFLOW_SUFFIX = ".index"
 def _candidates(
     prefix: str, opener: Opener | None = None
 ) -> list[tuple[str, Callable[[], Source]]]:
-    """Return the files that a prefix may lead to, and how each is opened."""
+    """Return the files that a prefix may lead to, with a function to open each."""
     found: list[tuple[str, Callable[[], Source]]] = [
         (path, functools.partial(NativeCheckpoint, path, opener))
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
@@ -50,7 +51,7 @@ def _candidates(
 
 
 def _open_bundle(prefix: str, opener: Opener | None) -> Source:
-    # Most programs never read one: the import of the library is spared the rest.
+    # Imported here because most programs never read one.
     from actorsession.checkpoints.bundle import TensorBundle
 
     return TensorBundle(prefix, opener)
@@ -67,7 +68,7 @@ def _chosen(prefix: str, opener: Opener | None = None) -> tuple[str, Callable[[]
 
 
 def main_file(prefix: str) -> str | None:
-    """Return the file that a prefix leads to; nothing if there is none."""
+    """Return the file that a prefix leads to; ``None`` if there is none."""
     found = _chosen(prefix)
     return None if found is None else found[0]
 
@@ -78,7 +79,11 @@ def checkpoint_exists(prefix: str) -> bool:
 
 
 def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
-    """Open the checkpoint that a prefix leads to; each file by ``opener``, which is as that of ``open``.
+    """Open the checkpoint that a prefix leads to.
+
+    Args:
+        prefix: the prefix.
+        opener: opens each file, like the ``opener`` of ``open``.
 
     Raises:
         NotFoundError: if there is none.
@@ -93,7 +98,7 @@ def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
 
 
 def remove_files(prefix: str) -> None:
-    """Remove the files of a checkpoint of either format, that which the prefix leads to first.
+    """Remove the files of a checkpoint of either format, beginning with the one that the prefix leads to.
 
     Raises:
         OpError: if the file system refuses.
@@ -117,13 +122,13 @@ def _data_files(prefix: str) -> list[str]:
 
 
 class CheckpointReader:
-    """Reads the tensors of a checkpoint, of our format or TensorFlow's.
+    """A reader of the tensors of a checkpoint, of the library's own format or TensorFlow's.
 
-    Files stay mapped until the reader is closed or dropped.
+    Files stay mapped until the reader is closed or garbage-collected.
 
     Args:
-        prefix: what the files of the checkpoint begin with.
-        opener: opens each of them, as that of ``open``.
+        prefix: the beginning of the names of the checkpoint's files.
+        opener: opens each of them, like the ``opener`` of ``open``.
 
     Raises:
         NotFoundError: if there is no checkpoint of that prefix.
@@ -143,7 +148,7 @@ class CheckpointReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files; may be called twice."""
+        """Release the files; may be called twice."""
         self._source.close()
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -151,7 +156,7 @@ class CheckpointReader:
         return {name: list(entry.shape) for name, entry in self._source.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """Return the element type of each tensor, by name; those that no tensor here has are left out."""
+        """Return the element type of each tensor, by name, without unsupported ones."""
         entries = self._source.entries.items()
         return {name: entry.dtype for name, entry in entries if entry.dtype is not None}
 
@@ -165,7 +170,7 @@ class CheckpointReader:
         Raises:
             NotFoundError: if there is none of that name; the message lists the nearest names.
             DataLossError: if it is damaged.
-            UnimplementedError: for an element type that no tensor here has.
+            UnimplementedError: for an element type that the library does not support.
         """
         return self.read(tensor_str)[()]
 
@@ -178,7 +183,7 @@ class CheckpointReader:
         return "".join(lines).encode()
 
     def entry(self, name: str) -> Entry:
-        """Return what is known of a tensor.
+        """Return the entry of a tensor.
 
         Raises:
             NotFoundError: if there is none of that name; the message lists the nearest names.
@@ -197,15 +202,15 @@ class CheckpointReader:
         return found
 
     def read(self, name: str, shape_and_slice: tuple[tuple[int, ...], Extent] | None = None) -> Any:
-        """A tensor, or a slice of it, as a new array.
+        """Return a tensor, or a slice of it, as a new array.
 
         Args:
             name: of the tensor.
-            shape_and_slice: shape that the whole must have, and the part that is wanted; all if left out.
+            shape_and_slice: shape that the whole must have, and the part to read; all if left out.
 
         Raises:
             InvalidArgumentError: if the whole has another shape.
-            NotFoundError: as ``get_tensor``, which also says what else may go wrong.
+            NotFoundError: as for ``get_tensor``, whose other errors are possible too.
         """
         entry = self.entry(name)
         if shape_and_slice is None:

@@ -1,17 +1,18 @@
 """Safetensors files, written and read: eight bytes of length, a JSON header, then the bytes of the tensors.
 
-Owns the layout of one file and what we add to it. The header says for each tensor its element type, shape
-and place; places follow each other without a gap, so a file that was cut off is known by its length alone.
-Any reader of the format can read our files. Under ``__metadata__`` stand, as strings, the mark
-``format: actorsession`` and, under ``actorsession``, a JSON object with what the format has no place for:
+This module holds the layout of one file and the library's additions to it. The header has for each tensor its
+element type, shape and place; places follow each other without a gap, so a file that was cut off is
+recognised by its length alone. Any reader of the format can read the library's files. Under ``__metadata__``
+are, as strings, the mark ``format: actorsession`` and, under ``actorsession``, a JSON object with data for
+which the format has no place:
 
 - ``crc32``: a checksum (zlib's) of the bytes of each tensor, hexadecimal;
 - ``stored_as``: tensors whose element type the format does not have, by name: ``dtype`` and ``shape``.
-  Strings are stored as U8: for each element in C order its length (unsigned, 64 bits, little-endian) and
-  its bytes. complex128 is stored as F64 with a last dimension of 2, real and imaginary;
+  Strings are stored as U8: for each element in C order its length (unsigned, 64 bits, little-endian) and its
+  bytes. complex128 is stored as F64 with a last dimension of 2, real and imaginary;
 - ``slices``: tensors that are a part of a larger one: its name, and TensorFlow's ``shape_and_slice``.
 
-Files are mapped when read: only what is asked for is loaded.
+Files are mapped when read, and tensors are loaded on access.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ __all__ = ["SUFFIX", "Header", "SafetensorsFile", "Stored", "write_file"]
 SUFFIX = ".safetensors"
 
 _LENGTH = struct.Struct("<Q")
-# The format's own bound, so that a damaged length does not ask for gigabytes.
+# The format's own bound, so that a damaged length does not request gigabytes.
 _MAX_HEADER = 100_000_000
 _ALIGNMENT = 8
 _METADATA, _OURS = "__metadata__", "actorsession"
@@ -51,7 +52,8 @@ _NAMES: dict[str, str] = {
     "int64": "I64", "uint64": "U64", "complex64": "C64",
 }  # fmt: skip
 _DTYPES: dict[str, DType] = {stored: as_dtype(name) for name, stored in _NAMES.items()}
-# Element types of the format that no tensor here has, with their sizes: such files can still be listed.
+# Element types of the format that the library does not support, with their sizes: such files can still be
+# listed.
 _SIZES: dict[str, int] = {
     "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1,
     **{stored: dtype.itemsize for stored, dtype in _DTYPES.items()},
@@ -60,15 +62,15 @@ _SIZES: dict[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One tensor as the header of a file describes it.
+    """One tensor as described in the header of a file.
 
     Attributes:
-        kind: element type in the format's words.
+        kind: the format's name of the element type.
         shape: as stored.
         begin: first byte behind the header.
         end: byte behind the last.
-        dtype: element type of the tensor that it stands for; nothing for one that we do not have.
-        meant: shape of the tensor that it stands for.
+        dtype: element type of the tensor that it represents; ``None`` for an unsupported one.
+        meant: shape of the tensor that it represents.
         crc: checksum of the bytes, if the file has one.
         part_of: for a slice, the name of the whole and the ``shape_and_slice``.
     """
@@ -89,15 +91,15 @@ class Stored:
 def write_file(
     path: str, tensors: Mapping[str, Any], parts: Mapping[str, tuple[str, str]] | None = None
 ) -> int:
-    """Write a file, whole or not at all.
+    """Write a file atomically.
 
     Args:
-        path: where it is to be; replaced if it is there.
+        path: the file; replaced if it exists.
         tensors: arrays by name; borrowed.
         parts: of those that are slices, the name of the whole and the ``shape_and_slice``.
 
     Returns:
-        The checksum of the header, which knows one such file from another.
+        The checksum of the header, which distinguishes such files.
 
     Raises:
         InvalidArgumentError: for a name that the format reserves, or a value that is no tensor.
@@ -114,7 +116,7 @@ def write_file(
             stored_as[name] = meant
         checksums[name] = f"{zlib.crc32(_bytes_of(array)):08x}"
         ready.append((name, kind, array))
-    # The widest first: then each tensor begins at a multiple of the size of its elements.
+    # The widest first, so that each tensor begins at a multiple of the size of its elements.
     ready.sort(key=lambda item: (-item[2].itemsize, item[0]))
     ours: dict[str, Any] = {"version": 1, "crc32": checksums}
     if stored_as:
@@ -134,7 +136,7 @@ def write_file(
 
 
 def _as_stored(value: Array) -> tuple[str, Array, dict[str, Any] | None]:
-    """Element type in the format's words, array to write, and what it stands for if not itself."""
+    """Return the format's element type, the array to write, and what it represents if not itself."""
     dtype = as_dtype(value.dtype)
     if dtype is string:
         packed = pack_strings(value)
@@ -151,7 +153,7 @@ def _as_stored(value: Array) -> tuple[str, Array, dict[str, Any] | None]:
 
 
 def _bytes_of(array: Array) -> memoryview:
-    # Of bytes: memoryview does not know bfloat16.
+    # Of bytes: memoryview does not support bfloat16.
     return array.reshape(-1).view(np.uint8).data
 
 
@@ -173,7 +175,7 @@ def _header_bytes(ready: Iterable[tuple[str, str, Array]], metadata: dict[str, s
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself.
+    """The header of a file.
 
     Attributes:
         tensors: by stored name.
@@ -191,7 +193,7 @@ class SafetensorsFile:
 
     Args:
         path: the file.
-        opener: opens it, as that of ``open``.
+        opener: opens it, like the ``opener`` of ``open``.
 
     Raises:
         DataLossError: if it is no such file, or was cut off.
@@ -209,12 +211,12 @@ class SafetensorsFile:
                 self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
 
     def close(self) -> None:
-        """Let go of the file; arrays that were loaded keep what they need of it."""
-        # Not closed by force: a view of the mapping may be in use.
+        """Release the file; arrays that were loaded keep what they need of it."""
+        # The mapping is not closed explicitly: a view of it may be in use.
         self._map = None
 
     def load(self, name: str) -> Array:
-        """Return the values of a tensor, once their checksum is known to be right.
+        """Return the values of a tensor, after checking their checksum.
 
         Args:
             name: as stored.

@@ -1,16 +1,17 @@
-"""Checkpoints of ours as sources: one safetensors file, or several behind an index.
+"""Checkpoints in the library's own format as sources: one safetensors file, or several behind an index.
 
-Owns the names of files. A checkpoint is known by its *prefix*, as in TensorFlow:
+This module defines the names of files. A checkpoint is identified by its *prefix*, as in TensorFlow:
 
 - ``prefix.safetensors`` is a whole checkpoint;
-- ``prefix.safetensors.index.json`` names the files of one that several devices wrote, in the form that
-  other users of the format know: ``weight_map`` from tensor to file. Its ``metadata`` holds, under
+- ``prefix.safetensors.index.json`` names the files of one that several devices wrote, in the form that other
+  users of the format read: ``weight_map`` from tensor to file. Its ``metadata`` holds, under
   ``actorsession``, the checksum of each file's header; files of two checkpoints are never read as one.
 
-The file that the prefix leads to is written last and replaced in one go, so that a checkpoint is there whole
-or not at all. Shards are ``prefix.NONCE-00000-of-00002.safetensors`` and so on, with the nonce of their save:
-they are never those of an earlier checkpoint, whose own are removed once the new index is there. Shards of
-saves that ended without an index are removed by the next one. Shards of an older form have no nonce.
+The file that the prefix leads to is written last and replaced atomically, so that a checkpoint exists
+completely or not at all. Shards are ``prefix.NONCE-00000-of-00002.safetensors`` and so on, with the nonce of
+their save: they never overwrite those of an earlier checkpoint, which are removed once the new index exists.
+Shards of saves that ended without an index are removed by the next save. Shards of an older form have no
+nonce.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ __all__ = [
 INDEX_SUFFIX = SUFFIX + ".index.json"
 _OURS = "actorsession"
 _SHARD = re.compile(rf"(?:\.(?P<nonce>{nonces.FORM}))?-\d{{5}}-of-\d{{5}}")
-# Seconds after which a shard without an index is of no save any more, if nothing else tells: no step takes
-# as long.
+# Seconds after which a shard without an index counts as left over, if nothing else decides: no step takes as
+# long.
 _FORGOTTEN = 86400.0
 
 
@@ -59,15 +60,15 @@ def sharded_name(basename: str, shard: int, num_shards: int) -> str:
 
 @contextlib.contextmanager
 def saving(prefix: str) -> Iterator[str]:
-    """A save of a checkpoint in shards, which is under way for as long as the block lasts.
+    """Open a save of a checkpoint in shards, which is in progress for the length of the block.
 
     If the block fails, the shards that it has written are removed.
 
     Args:
         prefix: of the checkpoint.
 
-    Returns:
-        What the prefixes of its shards begin with, see ``sharded_name``.
+    Yields:
+        The beginning of the prefixes of its shards, see ``sharded_name``.
     """
     with nonces.nonce_held() as nonce:
         try:
@@ -78,8 +79,8 @@ def saving(prefix: str) -> Iterator[str]:
 
 
 def stored_name(name: str, spec: str) -> str:
-    """Return what a tensor is called in a file: a slice has its place behind its name."""
-    # No node has a space in its name, so that slices and whole tensors cannot collide.
+    """Return the name of a tensor in a file; for a slice its place follows."""
+    # No node has a space in its name, so slices and whole tensors cannot collide.
     return f"{name} {spec}" if spec else name
 
 
@@ -87,16 +88,16 @@ def stored_name(name: str, spec: str) -> str:
 
 
 def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequence[Any]) -> None:
-    """Write tensors as the one file of a prefix, in the place of whatever it led to.
+    """Write tensors as the one file of a prefix, replacing the checkpoint that it led to.
 
     Args:
-        prefix: of the checkpoint, or of a shard that ``merge`` is to make one of.
+        prefix: of the checkpoint, or of a shard for ``merge``.
         names: of the tensors.
         specs: the ``shape_and_slice`` of each; empty for a whole tensor.
         values: arrays; borrowed.
 
     Raises:
-        InvalidArgumentError: for a tensor that stands there twice, or does not fit its slice.
+        InvalidArgumentError: for a tensor that occurs twice, or does not fit its slice.
         OpError: if the file system refuses.
     """
     check_prefix(prefix)
@@ -137,8 +138,8 @@ def check_prefix(prefix: str) -> None:
 def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
     """Make one checkpoint of shards that were saved under prefixes of their own.
 
-    Those that do not have the name of a shard of the destination with a nonce are moved to one; the tensors
-    are not read. What the destination was before is removed once the new checkpoint is whole.
+    Shards that do not have the name of a shard of the destination with a nonce are moved to one; the tensors
+    are not read. The previous checkpoint of the destination is removed once the new one is complete.
 
     Args:
         prefixes: of the shards.
@@ -183,7 +184,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
 
 
 def _place(prefix: str, name: str, destination: str) -> str:
-    """Return where the file of a shard goes: it stays if no other save can give a file that name."""
+    """Return the final file of a shard, which keeps its place if no other save can use that name."""
     start = os.path.abspath(destination)
     own = os.path.abspath(prefix)
     match = _SHARD.fullmatch(own[len(start) :]) if own.startswith(start) else None
@@ -191,7 +192,7 @@ def _place(prefix: str, name: str, destination: str) -> str:
 
 
 def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) -> None:
-    """Move shards to their places and write the index, with which they are the checkpoint."""
+    """Move shards to their places and write the index, which makes them the checkpoint."""
     entries: dict[str, Entry] = {}
     weights: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -218,14 +219,14 @@ def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) 
 
 
 def _ignore(count: int) -> None:
-    """The number of bytes written, which is all of them."""
+    """Ignore the number of bytes written, which is all of them."""
 
 
 # -- removing --------------------------------------------------------------------------------------
 
 
 def remove_files_of(prefix: str) -> None:
-    """Remove the files of a checkpoint of ours, that which the prefix leads to first.
+    """Remove the files of a checkpoint in the library's format, beginning with the one the prefix leads to.
 
     Raises:
         OpError: if the file system refuses.
@@ -235,14 +236,14 @@ def remove_files_of(prefix: str) -> None:
 
 
 def _drop(*paths: str) -> None:
-    """Remove files; those that are not there are no error."""
+    """Remove files; missing ones are ignored."""
     for path in paths:
         with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
 
 def _shards(prefix: str) -> list[tuple[str, str | None]]:
-    """Return the shards that are there of a prefix, whatever checkpoint they are of, with their nonces."""
+    """Return the existing shards of a prefix, of any checkpoint, with their nonces."""
     folder, name = os.path.split(prefix)
     form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{re.escape(SUFFIX)}")
     with contextlib.suppress(OSError):
@@ -252,7 +253,7 @@ def _shards(prefix: str) -> list[tuple[str, str | None]]:
 
 
 def _shards_named(prefix: str) -> list[str]:
-    """Return the files that are shards of a prefix by their names, and of its checkpoint by the index."""
+    """Return the shards of a prefix that its index names."""
     try:
         named = set(_read_index(prefix + INDEX_SUFFIX)[0].values())
     except (NotFoundError, DataLossError):
@@ -261,7 +262,7 @@ def _shards_named(prefix: str) -> list[str]:
 
 
 def _is_over(nonce: str | None, path: str) -> bool:
-    """Return whether a shard is known to be of a save that has ended; without a nonce it may be anybody's."""
+    """Return whether a shard is known to be of a save that has ended; ``False`` for one without a nonce."""
     if nonce is None or nonces.has_ended(nonce):
         return nonce is not None
     with contextlib.suppress(OSError):
@@ -270,7 +271,7 @@ def _is_over(nonce: str | None, path: str) -> bool:
 
 
 def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_over) -> None:
-    """Remove what saves of a prefix have left that ended, or were killed, without a checkpoint.
+    """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
     Args:
         prefix: of the checkpoint.
@@ -283,7 +284,7 @@ def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_o
         except NotFoundError:
             return False
         except OpError:
-            return True  # who knows
+            return True  # unknown, so the shard stays
 
     folder, name = os.path.split(prefix)
     form = rf"\.{re.escape(name)}({_SHARD.pattern})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
@@ -297,11 +298,11 @@ def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_o
 
 
 class NativeCheckpoint:
-    """A checkpoint of ours that is open; a ``Source``.
+    """An open checkpoint in the library's own format; a ``Source``.
 
     Args:
         path: a safetensors file, or the index of several.
-        opener: opens each of them, as that of ``open``.
+        opener: opens each of them, like the ``opener`` of ``open``.
 
     Raises:
         DataLossError: if a file is damaged, missing from the index or of another checkpoint.
@@ -323,7 +324,7 @@ class NativeCheckpoint:
             raise
 
     def close(self) -> None:
-        """Let go of the files; may be called twice."""
+        """Release the files; may be called twice."""
         for file in self._files:
             file.close()
 
@@ -354,7 +355,7 @@ class NativeCheckpoint:
 
 
 def _add(entries: dict[str, Entry], name: str, stored: Stored, file: SafetensorsFile) -> None:
-    """Add what a file stores under ``name`` to the tensors of a checkpoint."""
+    """Add the tensor stored under ``name`` in a file to the tensors of a checkpoint."""
     shape, extent = stored.meant, Extent.whole(stored.meant)
     if stored.part_of is not None:
         name_of_whole, spec = stored.part_of
@@ -378,7 +379,7 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
 def _read_index(
     path: str, opener: Opener | None = None
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """From tensor to file, and from file to the checksum of its header."""
+    """Return the maps from tensor to file, and from file to the checksum of its header."""
     with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
         text = file.read()
     try:

@@ -1,8 +1,8 @@
-"""Slices of tensors: what a partitioned variable saves of the whole, and how a whole is put together.
+"""Slices of tensors: the saved parts of a partitioned variable, and their assembly.
 
-Owns ``Extent`` and its two written forms: TensorFlow's ``shape_and_slice`` of the save and restore ops
-(``"5 4 2,2:-"``: of a [5, 4] tensor the rows 2 and 3), and the order-preserving key that a TensorFlow
-checkpoint keeps a slice under.
+This module holds ``Extent`` and its two written forms: TensorFlow's ``shape_and_slice`` of the save and
+restore ops (``"5 4 2,2:-"``: of a [5, 4] tensor the rows 2 and 3), and the order-preserving key under which a
+TensorFlow checkpoint stores a slice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Extent:
 
     Attributes:
         starts: first index of each dimension.
-        sizes: how many indices of each dimension.
+        sizes: number of indices of each dimension.
     """
 
     starts: Shape
@@ -36,12 +36,12 @@ class Extent:
 
     @classmethod
     def whole(cls, shape: Sequence[int]) -> Extent:
-        """Return all of a tensor of that shape."""
+        """Return the box of a whole tensor of that shape."""
         return cls((0,) * len(shape), tuple(shape))
 
     @property
     def elements(self) -> int:
-        """How many elements lie in it."""
+        """The number of elements in it."""
         return math.prod(self.sizes)
 
     def fits(self, shape: Sequence[int]) -> bool:
@@ -52,7 +52,7 @@ class Extent:
         )
 
     def meet(self, other: Extent) -> Extent | None:
-        """Return what lies in both; nothing if that is empty."""
+        """Return the intersection; ``None`` if it is empty."""
         starts = tuple(map(max, self.starts, other.starts))
         ends = tuple(
             min(a + n, b + m)
@@ -62,7 +62,7 @@ class Extent:
         return Extent(starts, sizes) if all(n > 0 for n in sizes) else None
 
     def within(self, outer: Extent) -> tuple[slice, ...]:
-        """Return the index of it in an array that holds ``outer``."""
+        """Return its index in an array that holds ``outer``."""
         return tuple(
             slice(a - b, a - b + n)
             for a, b, n in zip(self.starts, outer.starts, self.sizes, strict=True)
@@ -74,17 +74,17 @@ class Extent:
 
 
 def parse_spec(spec: str) -> tuple[Shape, Extent] | None:
-    """Read a ``shape_and_slice``: the shape of the whole and the part that is meant.
+    """Read a ``shape_and_slice``: the shape of the whole and the part.
 
     Args:
-        spec: sizes of the whole, then ``start,size`` or ``-`` for each dimension joined by colons; empty
-            for a whole tensor.
+        spec: sizes of the whole, then ``start,size`` or ``-`` for each dimension joined by colons; empty for
+            a whole tensor.
 
     Returns:
-        Nothing for the empty text.
+        The shape and the part; ``None`` for the empty text.
 
     Raises:
-        InvalidArgumentError: for another form, or a part that reaches over the whole.
+        InvalidArgumentError: for another form, or a part that exceeds the whole.
     """
     if not spec:
         return None
@@ -119,16 +119,16 @@ def write_spec(shape: Sequence[int], starts: Sequence[int], sizes: Sequence[int]
 def assemble(
     shape: Sequence[int], dtype: Any, wanted: Extent, pieces: Iterable[tuple[Extent, Array]]
 ) -> tuple[Array, int]:
-    """Put a box of a tensor together from pieces that do not overlap.
+    """Assemble a box of a tensor from pieces that do not overlap.
 
     Args:
         shape: of the whole tensor.
         dtype: of its elements, numpy's.
         wanted: the box.
-        pieces: where each lies in the whole, and its values.
+        pieces: the position of each in the whole, and its values.
 
     Returns:
-        A new array, and how many of its elements no piece has.
+        A new array, and the number of its elements that no piece has.
     """
     assert wanted.fits(shape), (shape, wanted)
     out = np.empty(wanted.sizes, dtype)
@@ -159,14 +159,14 @@ def slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
 
 
 def _unsigned(value: int) -> bytes:
-    """Return how many bytes, then the bytes, so that longer numbers sort behind shorter ones."""
+    """Return the number of bytes, then the bytes, so that longer numbers sort behind shorter ones."""
     digits = value.to_bytes((value.bit_length() + 7) // 8, "big")
     return bytes([len(digits)]) + digits
 
 
 def _ordered(value: int) -> bytes:
-    """A signed number as bytes that sort as it does: ones before it say how many bytes follow."""
+    """Return a signed number as bytes that sort in its order; leading ones give the number of bytes."""
     size = (~value if value < 0 else value).bit_length() // 7 + 1
-    # The leading ones, as many as there are bytes; those of a negative number are inverted with it.
+    # There are as many leading ones as bytes; those of a negative number are inverted with it.
     leading = ((1 << size) - 1) << 7 * size
     return ((value & (1 << 8 * size) - 1) ^ leading).to_bytes(size, "big")

@@ -1,7 +1,7 @@
-"""Decompression of Snappy's raw format, which blocks of LevelDB-style tables may be in.
+"""Decompression of Snappy's raw format, in which blocks of LevelDB-style tables may be.
 
-Owns nothing else; TensorFlow does not compress its checkpoints unless it was built to. Input may be damaged:
-everything that cannot be is a ``ValueError``.
+TensorFlow does not compress its checkpoints unless it was built to. Input may be damaged: every invalid input
+is a ``ValueError``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from actorsession.checkpoints.protobuf import read_varint
 
 __all__ = ["decompress"]
 
-# Blocks are some 256 KiB; a damaged length must not ask for gigabytes.
+# Blocks are some 256 KiB; a damaged length must not request gigabytes.
 _MAX_LENGTH = 1 << 30
 
 
@@ -51,7 +51,7 @@ def _literal_size(data: bytes, position: int, code: int) -> tuple[int, int]:
 
 
 def _copy(data: bytes, position: int, tag: int) -> tuple[int, int, int]:
-    """Size and offset of a copy, and the position behind it."""
+    """Return the size and offset of a copy, and the position behind it."""
     kind = tag & 3
     if kind == 1:
         offset = (tag >> 5) << 8 | _number(data, position, 1)
@@ -70,5 +70,5 @@ def _repeat(out: bytearray, offset: int, size: int) -> None:
     if not 0 < offset <= len(out):
         raise ValueError(f"a copy reaches {offset} bytes back, {len(out)} are there")
     piece = out[-offset:]
-    # A copy may overlap what it makes: the piece is then repeated.
+    # A copy may overlap its own result: the piece is then repeated.
     out += (piece * (size // offset + 1))[:size]

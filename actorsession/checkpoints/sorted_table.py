@@ -1,8 +1,8 @@
-"""Reading sorted tables: the file format of LevelDB, which TensorFlow's checkpoint index is in.
+"""Reading sorted tables: the file format of LevelDB, which is that of TensorFlow's checkpoint index.
 
-Owns blocks, their checksums and prefix-compressed keys. A table ends in a footer that points to an index
-block, whose entries point to data blocks; a block is followed by one byte for its compression and the
-masked CRC-32C of both. ``bundle`` calls it. Tables are read whole: an index is small.
+This module reads blocks, their checksums and prefix-compressed keys. A table ends in a footer that points to
+an index block, whose entries point to data blocks; a block is followed by one byte for its compression and
+the masked CRC-32C of both. ``bundle`` calls this. Tables are read whole, because an index is small.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
 
     Args:
         data: the whole file.
-        path: where it is from, for messages.
+        path: its path, for messages.
 
     Raises:
         DataLossError: if a checksum is wrong or the bytes are no table.
@@ -54,14 +54,14 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
 
 
 def _handle(data: bytes, position: int) -> tuple[int, int, int]:
-    """Offset and size of a block, and the position behind the two."""
+    """Return the offset and size of a block, and the position behind the two."""
     offset, position = read_varint(data, position)
     size, position = read_varint(data, position)
     return offset, size, position
 
 
 def _block(data: bytes, offset: int, size: int) -> bytes:
-    """Return the content of a block, once its checksum is known to be right."""
+    """Return the content of a block, after checking its checksum."""
     end = offset + size
     if end + _TRAILER > len(data) - _FOOTER:
         raise ValueError(f"a block at {offset} of {size} bytes lies outside of the file")
@@ -79,7 +79,7 @@ def _block(data: bytes, offset: int, size: int) -> bytes:
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block; a key repeats the beginning of the one before."""
+    """Yield keys and values of a block; a key repeats the beginning of the one before."""
     if len(block) < 4:
         raise ValueError("a block is too short")
     restarts = int.from_bytes(block[-4:], "little")

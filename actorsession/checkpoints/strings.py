@@ -1,7 +1,7 @@
-"""String tensors as bytes: how our files store what the safetensors format has no element type for.
+"""String tensors as bytes, for which the safetensors format has no element type.
 
-For each element in C order its length, unsigned with 64 bits little-endian, and its bytes. The shape stands
-elsewhere.
+The bytes hold for each element in C order its length, unsigned with 64 bits little-endian, and its bytes. The
+shape is stored elsewhere.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def pack_strings(value: Array) -> Array:
 
 
 def unpack_strings(content: Any, shape: Shape, where: str) -> Array:
-    """Return the string tensor that ``pack_strings`` made bytes of.
+    """Return the string tensor from the bytes that ``pack_strings`` made.
 
     Args:
         content: the bytes.
         shape: of the tensor.
-        where: what is read, for messages.
+        where: description of the source, for messages.
 
     Raises:
         DataLossError: if the bytes are not those of a tensor of that shape.

@@ -1,7 +1,7 @@
-"""What a graph is: element types, shapes, devices, operations, scopes, plain data, op registry.
+"""The graph: element types, shapes, devices, operations, scopes, plain data, op registry.
 
-The lowest room that knows of dataflow. It computes nothing and talks to nobody; ``ops/`` fills its
-op registry, planners read its plain data.
+This is the lowest package that deals with dataflow. It computes nothing and does no communication; ``ops/``
+fills its op registry, planners read its plain data.
 """
 
 from __future__ import annotations

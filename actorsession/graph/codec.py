@@ -1,16 +1,16 @@
-"""How values become bytes: msgpack with tensors, dtypes and shapes as extension types.
+"""The encoding of values as bytes: msgpack with tensors, dtypes and shapes as extension types.
 
-The one seam to the wire library. GraphDefs and messages are made of the values that this module can
-carry: ``None``, bool, int, float, str, bytes, list (tuples become lists), dict, numpy arrays and
-scalars (which come back as arrays of rank 0), ``DType``, ``TensorShape``, functions of nodes, and the
+This is the only module that uses the wire library. GraphDefs and messages consist of the values that this
+module can encode: ``None``, bool, int, float, str, bytes, list (tuples become lists), dict, numpy arrays and
+scalars (which are decoded as arrays of rank 0), ``DType``, ``TensorShape``, functions of nodes, and the
 values of variant tensors.
 Nothing is pickled, and nothing received is executed.
 
-A tensor travels as its dtype's *name*, its shape and its bytes in C order and the machine's byte
-order (little-endian everywhere we run). Tensors above ``INLINE_LIMIT`` go out of band when the
-caller passes a segment list: the message then holds the index of the segment, and the bytes are
-never copied into it. Unpacked tensors are writable when their bytes came in a writable segment;
-small ones get a buffer of their own. String tensors hold bytes.
+A tensor is encoded as its dtype's *name*, its shape and its bytes in C order and the machine's byte order
+(little-endian on all supported machines). Tensors above ``INLINE_LIMIT`` go out of band when the caller
+passes a segment list: the message then holds the index of the segment, and the bytes are never copied into
+it. Decoded tensors are writable when their bytes came in a writable segment; small ones get a buffer of their
+own. String tensors hold bytes.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
-# Below this a copy into the message is cheaper than another buffer on the socket: one more writev
-# entry costs about as much as copying 16 KiB.
+# Below this a copy into the message is cheaper than another buffer on the socket: one more writev entry costs
+# about as much as copying 16 KiB.
 INLINE_LIMIT = 16 * 1024
 
 # Characters of an integer beyond 64 bits. Reading a decimal number takes quadratic time, so a peer
@@ -51,23 +51,23 @@ _MAX_RANK = 64  # numpy's own limit
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
 _EXT_VARIANT, _EXT_PACKED = 7, 8
 
-# An empty list or map is one byte on the wire and some sixty here, so a header of 64 MiB could ask for
-# 4 GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
+# An empty list or map is one byte on the wire and some sixty in memory, so a header of 64 MiB could take 4
+# GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
 _MAX_CONTAINERS = 2**22
-# Below this no count is needed, and messages of steps are not slowed by one.
+# Below this no count is needed, and the messages of steps are not slowed by one.
 _COUNT_ABOVE = 2**20
 
-# Functions inside functions: a few more than planners accept, so that they can say what is wrong. Lists in
-# lists as well: a loop in a loop makes one.
+# Functions inside functions: a few more levels than planners accept, so that planners can report the error.
+# The limit holds for nested lists as well; each loop in a loop adds one.
 _MAX_DEPTH = 70
 
 
 class NestedClass(NamedTuple):
-    """A class of values that travel and may be nested.
+    """A class of values that can be encoded and may be nested.
 
     Attributes:
         kind: the class, which has ``to_wire()``.
-        read: from what ``to_wire`` made to a value; ProtocolError for any other form.
+        read: from the result of ``to_wire`` to a value; ProtocolError for any other form.
     """
 
     kind: type[Any]
@@ -77,19 +77,19 @@ class NestedClass(NamedTuple):
 NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint(
     "classes that travel", "actorsession.ops"
 )
-"""Of ``functions``, which are made of nodes, and of ``variants``, the values of variant tensors."""
+"""The classes ``functions``, which consist of nodes, and ``variants``, the values of variant tensors."""
 
 _NESTED = {_EXT_FUNCTION: "functions", _EXT_VARIANT: "variants"}
 
 
 class Packed:
-    """A value that was encoded before it is put into a message, and is decoded after it was taken out.
+    """A value that is encoded before it is put into a message, and decoded after it was taken out.
 
     To encode or decode a graph of 60,000 nodes takes a second, and messages are encoded and decoded on event
-    loops. What is packed goes beside the message, like a large tensor.
+    loops. A packed value is sent beside the message, like a large tensor.
 
     Args:
-        data: what ``pack`` made.
+        data: the result of ``pack``.
         segments: the buffers that belong to it.
     """
 
@@ -101,16 +101,16 @@ class Packed:
 
 
 def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
-    """Encode a list that will travel inside another value; it comes as a ``Packed``, for ``opened``.
+    """Encode a list that will be sent inside another value, as a ``Packed`` for ``opened``.
 
-    One item after the other, so that no call holds the interpreter lock for long.
+    The items are encoded one by one, so that no call holds the interpreter lock for long.
 
     Args:
-        items: what it is a list of.
-        to_wire: from an item to a value that travels.
+        items: the items of the list.
+        to_wire: from an item to a value that can be encoded.
 
     Raises:
-        InvalidArgumentError: for a value that does not travel.
+        InvalidArgumentError: for a value that cannot be encoded.
     """
     segments: list[Buffer] = []
     parts = [msgpack.Packer().pack_array_header(len(items))]
@@ -119,7 +119,7 @@ def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
 
 
 def opened(value: Any) -> Any:
-    """A value that may have been packed.
+    """Return a value, decoded if it is packed.
 
     Raises:
         ProtocolError: for bytes of any other form.
@@ -136,9 +136,9 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
     """Encode a value.
 
     Args:
-        value: see the module's text. Arrays are borrowed: those put into ``segments`` must not
-            change until the segments have been sent.
-        segments: where large tensors are put; without it all bytes are inside the result.
+        value: see the module docstring. Arrays are borrowed: those put into ``segments`` must not change
+            until the segments have been sent.
+        segments: a list to which large tensors are added; without it all bytes are inside the result.
 
     Raises:
         InvalidArgumentError: for a value of another type.
@@ -147,11 +147,11 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
 
 
 class _Packer(threading.local):
-    """One msgpack packer per thread: to make one allocates a buffer, dearer than most messages."""
+    """One msgpack packer per thread: to make one allocates a buffer, which costs more than most messages."""
 
     def __init__(self) -> None:
         self._segments: list[Buffer] | None = None
-        # Strict, or np.float64 would travel as the float that it also is and lose its type.
+        # Strict, or np.float64 would be sent as the float that it also is and lose its type.
         self._outer = msgpack.Packer(default=self._extend, strict_types=True)
         self._inner = msgpack.Packer()
 
@@ -170,7 +170,7 @@ class _Packer(threading.local):
         return data
 
     def _extend(self, obj: Any) -> Any:
-        """Return what msgpack does not know itself, in words that it does."""
+        """Return a value that msgpack cannot encode itself in a form that it can."""
         if isinstance(obj, tuple):
             return list(obj)
         if isinstance(obj, (np.ndarray, np.generic)):
@@ -186,7 +186,7 @@ class _Packer(threading.local):
         for code, name in _NESTED.items():
             nested = NESTED_CLASSES.find(name)
             if nested is not None and isinstance(obj, nested.kind):
-                # A packer of its own: this one is in the middle of what the value stands in.
+                # A packer of its own, because this one is in the middle of the surrounding value.
                 value: Any = obj
                 inner = msgpack.Packer(default=self._extend, strict_types=True)
                 return msgpack.ExtType(code, inner.pack(value.to_wire()))
@@ -211,13 +211,13 @@ class _Packer(threading.local):
         if dtype.kind == "s":
             items = [_as_bytes(x) for x in array.flat]
             return msgpack.ExtType(_EXT_STRINGS, self._inner.pack([shape, items]))
-        array = array.astype(dtype.np_dtype, copy=False)  # ours, should the byte order be another
+        array = array.astype(dtype.np_dtype, copy=False)  # in case the byte order is another
         if self._segments is None or array.nbytes <= INLINE_LIMIT:
             content: bytes | int = array.tobytes()
         else:
             flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             content = len(self._segments)
-            self._segments.append(flat.data)  # of bytes: memoryview does not know bfloat16
+            self._segments.append(flat.data)  # of bytes: memoryview does not support bfloat16
         return msgpack.ExtType(_EXT_TENSOR, self._inner.pack([dtype.name, shape, content]))
 
 
@@ -225,16 +225,16 @@ _PACKER = _Packer()
 
 
 def _plain(obj: Any) -> Any:
-    """A value of a subclass of a plain type as one of the type itself; nothing for other values."""
+    """Return a value of a subclass of a plain type as one of the type itself; ``None`` for other values."""
     if isinstance(obj, str):
-        return str.__str__(obj)  # str() of an enum member gives its name
+        return str.__str__(obj)  # str() of an enum member returns its name
     kinds: tuple[type[Any], ...] = (float, bytes, dict, list)
     return next((kind(obj) for kind in kinds if isinstance(obj, kind)), None)
 
 
 def _integer(number: int) -> int | msgpack.ExtType:
     if -(2**63) <= number < 2**64:
-        return number  # an int of a class of its own
+        return number  # an int of a subclass
     digits = str(number).encode()
     if len(digits) > _BIGINT_DIGITS:
         raise InvalidArgumentError(
@@ -254,7 +254,7 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
-    """Decode what ``pack`` made.
+    """Decode the result of ``pack``.
 
     Args:
         data: the encoded value; hostile input is expected and bounded.
@@ -273,7 +273,10 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
 
 
 class _Reader:
-    """Reads one value. Not closures that know each other: such a circle would keep arrays after their use."""
+    """The decoder of one value.
+
+    It does not consist of closures that refer to each other: such a cycle would keep arrays after their use.
+    """
 
     __slots__ = ("_depth", "_hooks", "_segments")
 
@@ -318,7 +321,7 @@ class _Reader:
 
 
 def _counting_hooks() -> dict[str, Callable[[Any], Any]]:
-    """Hook for msgpack that end the decoding when a value has too many lists and maps."""
+    """Return hooks for msgpack that abort the decoding when a value has too many lists and maps."""
     left = _MAX_CONTAINERS
 
     def count(container: Any) -> Any:
@@ -383,8 +386,8 @@ def _unpack_packed(place: Any, segments: Sequence[Buffer]) -> Packed:
 
 
 def _count(shape: Any) -> int:
-    """Return the number of elements of a shape that came in."""
-    # The rank first: a product of thousands of large numbers takes seconds.
+    """Return the number of elements of a received shape."""
+    # The rank is checked first: a product of thousands of large numbers takes seconds.
     if not isinstance(shape, list) or len(shape) > _MAX_RANK:
         raise ProtocolError(
             f"a tensor's shape is a list of at most {_MAX_RANK} sizes, got {reprlib.repr(shape)}"
@@ -395,13 +398,12 @@ def _count(shape: Any) -> int:
 
 
 def bytes_held(values: Iterable[Any]) -> int:
-    """Return what a run counts for that brings these values: the bytes of arrays; 0 if they fit into a
-    header.
+    """Return the bytes of arrays that a run holds; 0 if they fit into a header.
 
-    The number of such runs is limited beside their bytes, which bounds what they hold together.
+    The number of runs with 0 is limited separately, which bounds what they hold together.
 
     Args:
-        values: arrays, and anything else, which counts for nothing.
+        values: arrays, and anything else, which does not count.
     """
     total = 0
     for value in values:

@@ -1,7 +1,8 @@
 """The collections of a graph: lists under names, in which programs remember what they built.
 
-Owns what ``Graph`` offers for them. A key is usually one of ``GraphKeys``; libraries may use any hashable
-value, and ``get_all_collection_keys`` then leaves it out. Values are kept as they are and in order.
+This module holds the methods of ``Graph`` for them. A key is usually one of ``GraphKeys``; libraries may use
+any hashable value, and ``get_all_collection_keys`` then leaves it out. Values are kept as they are and in
+order.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["GraphCollections"]
 
 
 class GraphCollections:
-    """What a graph has for its collections."""
+    """The part of ``Graph`` for collections."""
 
     _lock: threading.RLock
 
@@ -75,12 +76,12 @@ class GraphCollections:
             return self._collections.setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[str]:
-        """Return the names of all collections, those left out whose key is no string."""
+        """Return the names of all collections; keys that are no strings are left out."""
         with self._lock:
             return [name for name in self._collections if isinstance(name, str)]
 
     def clear_collection(self, name: Hashable) -> None:
-        """Forget a collection and what is in it.
+        """Delete a collection and its values.
 
         Raises:
             RuntimeError: if the graph is finalized.

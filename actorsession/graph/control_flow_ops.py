@@ -1,8 +1,8 @@
-"""The operation types that loops and conditionals of single operations are made of, and their cycles.
+"""The operation types of primitive loops and conditionals, and the cycles that they form.
 
 A dataflow graph has one kind of cycle: a ``Merge`` that reads a ``NextIteration`` of the same loop. Such an
-edge is a **back edge**; whoever walks a graph from producers to consumers leaves it out. Read by planners,
-the op files of these types and the import of graphs.
+edge is a **back edge**; walks of a graph from producers to consumers leave it out. Planners, the op files of
+these types and the import of graphs use this.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ NEXT_ITERATIONS = frozenset({"NextIteration", "RefNextIteration"})
 LOOP_COND = "LoopCond"
 TRIGGER = "ControlTrigger"
 PRIMITIVES = SWITCHES | MERGES | ENTERS | EXITS | NEXT_ITERATIONS | {LOOP_COND, TRIGGER}
-"""All of them. A plan that holds one runs on the dataflow engine."""
+"""All of them. A plan with one runs on the dataflow engine."""
 
 
 def is_back_edge(consumer: str, producer: str) -> bool:
-    """Return whether a data edge between nodes of two types is one that closes a loop."""
+    """Return whether a data edge between nodes of two types closes a loop."""
     return consumer in MERGES and producer in NEXT_ITERATIONS
 
 
 def reads(op: Operation, other: Operation) -> bool:
-    """Return whether an operation needs another one, or is it; through loops as well as straight."""
+    """Return whether an operation is or depends on another one, without following back edges."""
     seen, waiting = {op}, [op]
     while waiting:
         at = waiting.pop()

@@ -17,40 +17,40 @@ __all__ = [
 
 
 def name_scope(name: str | None) -> AbstractContextManager[str]:
-    """``Graph.name_scope`` of the default graph."""
+    """Call ``Graph.name_scope`` of the default graph."""
     return get_default_graph().name_scope(name)
 
 
 def device(device_name: str | DeviceSpec | DeviceFunction | None) -> AbstractContextManager[Any]:
-    """``Graph.device`` of the default graph."""
+    """Call ``Graph.device`` of the default graph."""
     return get_default_graph().device(device_name)
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
-    """``Graph.control_dependencies`` of the default graph."""
+    """Call ``Graph.control_dependencies`` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: Any) -> AbstractContextManager[None]:
-    """``Graph.colocate_with`` of the default graph."""
+    """Call ``Graph.colocate_with`` of the default graph."""
     return get_default_graph().colocate_with(op)
 
 
 def add_to_collection(name: str, value: Any) -> None:
-    """``Graph.add_to_collection`` of the default graph."""
+    """Call ``Graph.add_to_collection`` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Iterable[str] | str, value: Any) -> None:
-    """``Graph.add_to_collections`` of the default graph."""
+    """Call ``Graph.add_to_collections`` of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """``Graph.get_collection`` of the default graph."""
+    """Call ``Graph.get_collection`` of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: str) -> list[Any]:
-    """``Graph.get_collection_ref`` of the default graph."""
+    """Call ``Graph.get_collection_ref`` of the default graph."""
     return get_default_graph().get_collection_ref(key)

@@ -1,8 +1,8 @@
-"""Device names: ``/job:worker/replica:0/task:1/device:CPU:0`` and what is known of a device.
+"""Device names such as ``/job:worker/replica:0/task:1/device:CPU:0``, and the attributes of devices.
 
-Owns the grammar, merging and canonical form of device specifications, and ``DeviceAttributes``, the
-description by which planners and masters know a device that may live in another process. Scopes,
-planners and the cluster use it; it imports errors alone.
+This module holds the grammar, merging and canonical form of device specifications, and ``DeviceAttributes``,
+which describes a device for planners and masters, possibly one of another process. Scopes, planners and the
+cluster use it; it imports errors alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _JOB = re.compile(r"job:([A-Za-z][A-Za-z0-9_]*|\*)")
 _REPLICA = re.compile(r"replica:([0-9]+|\*)")
 _TASK = re.compile(r"task:([0-9]+|\*)")
 _DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::([0-9]+|\*))?")
-# The spelling from before "device:", which TensorFlow keeps for the types of its time.
+# The spelling from before "device:", which TensorFlow keeps for the types of that time.
 _SHORT = re.compile(r"(cpu|gpu|tpu)(?::([0-9]+|\*))?", re.IGNORECASE)
 
 
@@ -66,20 +66,20 @@ class DeviceSpec:
 
     @classmethod
     def from_string(cls, spec: str) -> DeviceSpec:
-        """TensorFlow's name of ``parse``."""
+        """Read a name, as ``parse`` does; TensorFlow's spelling."""
         return cls.parse(spec)
 
     def to_string(self) -> str:
-        """Return the name in canonical form; so does ``str``."""
+        """Return the name in canonical form, as ``str`` does."""
         return str(self)
 
     def merge(self, inner: DeviceSpec) -> DeviceSpec:
-        """This spec with the parts that ``inner`` names put in place of its own."""
+        """Return this spec with the parts that ``inner`` names in place of its own."""
         given = {f: v for f in _PARTS if (v := getattr(inner, f)) is not None}
         return replace(self, **given)
 
     def fill(self, outer: DeviceSpec) -> DeviceSpec:
-        """This spec with its open parts taken from ``outer``."""
+        """Return this spec with its open parts taken from ``outer``."""
         return outer.merge(self)
 
     def matches(self, full: DeviceSpec) -> bool:
@@ -152,13 +152,13 @@ def task_name(job: str, index: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceAttributes:
-    """What is known of a device anywhere in the cluster.
+    """The description of a device anywhere in the cluster.
 
     Attributes:
         name: full canonical name.
         device_type: such as ``CPU``.
-        incarnation: random non-zero 64-bit number, fixed for the device's life; 0 while its task has not
-            answered.
+        incarnation: random non-zero 64-bit number, fixed for the lifetime of the device; 0 while its task has
+            not answered.
         memory_limit: bytes that it may use.
     """
 
@@ -174,7 +174,7 @@ class DeviceAttributes:
 
     @property
     def memory_limit_bytes(self) -> int:
-        """``memory_limit`` under the name that ``list_devices`` gives it in TensorFlow."""
+        """``memory_limit`` under the name in TensorFlow's ``list_devices``."""
         return self.memory_limit
 
     @property
@@ -183,7 +183,7 @@ class DeviceAttributes:
         return self.name.rpartition("/device:")[0]
 
     def renamed(self, task: str) -> DeviceAttributes:
-        """Return the same device under the name that a task of another name gives it."""
+        """Return the same device under the name of another task."""
         return replace(self, name=f"{task}/device:{self.name.rpartition('/device:')[2]}")
 
     def to_wire(self) -> list[Any]:
@@ -192,7 +192,7 @@ class DeviceAttributes:
 
     @classmethod
     def from_wire(cls, value: Any) -> DeviceAttributes:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
             ProtocolError: for any other form.

@@ -1,7 +1,7 @@
-"""A dimension as TensorFlow 1 has it: a number, or not known, with arithmetic over both.
+"""A dimension as in TensorFlow 1: a number, or unknown, with arithmetic over both.
 
-Owns ``Dimension``, for programs that write ``x.shape[0].value``. Used by ``shape`` and the faces for users;
-whatever the library computes with is plain ints and ``None``. Imports nothing of ours.
+This module holds ``Dimension``, for programs that write ``x.shape[0].value``. ``shape`` and the API for users
+use it; the library itself computes with plain ints and ``None``. It imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def size_of(value: Any) -> Dim:
     """Return the number of a dimension, ``None`` if it is unknown.
 
     Raises:
-        TypeError: for what is neither an integer, a ``Dimension`` nor ``None``.
+        TypeError: for anything but an integer, a ``Dimension`` or ``None``.
         ValueError: for a negative number.
     """
     if value is None:
@@ -36,13 +36,13 @@ def size_of(value: Any) -> Dim:
 
 
 class Dimension:
-    """One dimension of a shape: an int, or not known.
+    """One dimension of a shape: an int, or unknown.
 
-    Arithmetic with something unknown is unknown. A comparison with something unknown is ``None``, so
-    neither ``==`` nor ``!=`` holds then; ask ``value`` whether it is known.
+    Arithmetic with something unknown is unknown. A comparison with something unknown is ``None``, so neither
+    ``==`` nor ``!=`` holds then; read ``value`` to see whether it is known.
 
     Args:
-        value: an int, another dimension, or ``None`` if it is not known.
+        value: an int, another dimension, or ``None`` if it is unknown.
 
     Raises:
         TypeError: for anything else.
@@ -56,7 +56,7 @@ class Dimension:
 
     @property
     def value(self) -> Dim:
-        """The number, or ``None`` if it is not known."""
+        """The number, or ``None`` if it is unknown."""
         return self._value
 
     def is_compatible_with(self, other: Any) -> bool:
@@ -135,7 +135,7 @@ class Dimension:
     def __ge__(self, other: Any) -> Any:
         return _compared(operator.ge, self, other)
 
-    # What equals nothing when it is unknown is no key: TensorFlow's cannot be hashed either.
+    # An unknown dimension equals nothing, so it cannot be a key; TensorFlow's cannot be hashed either.
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
@@ -179,12 +179,12 @@ def _compared(function: Callable[[int, int], bool], left: Any, right: Any) -> An
 
 
 def as_dimension(value: Any) -> Dimension:
-    """Make a dimension of an int or ``None``; one that is a dimension stays itself."""
+    """Return an int or ``None`` as a dimension; a dimension is returned as it is."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return the number or ``None`` that a dimension is, whether or not it is a ``Dimension``.
+    """Return the number or ``None`` of a dimension, whether or not it is a ``Dimension``.
 
     Args:
         dimension: one member of a shape: a ``Dimension``, an int or ``None``.

@@ -1,10 +1,10 @@
 """Element types of tensors, by TensorFlow's names.
 
-Owns the one table between a dtype's name, its numpy dtype and its kind. Types travel by name,
-because ``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object
-arrays of bytes; ``resource`` tensors hold a handle that never leaves its device; ``variant`` tensors hold
-a value of a class of its own that is never changed, such as a list of tensors. Every room uses it; it
-imports nothing of ours.
+This module holds the one table between a dtype's name, its numpy dtype and its kind. Types are sent by name,
+because ``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object arrays of
+bytes; ``resource`` tensors hold a handle that never leaves its device; ``variant`` tensors hold an immutable
+value of a class of its own, such as a list of tensors. Every package uses it; it imports nothing of the
+library.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class DType:
     """An element type; instances are unique, and ``is`` compares them.
 
     Args:
-        type_enum: TensorFlow's number of a type, or anything else that ``as_dtype`` takes.
-        handle_data: accepted for TensorFlow's sake.
+        type_enum: TensorFlow's number of a type, or anything else that ``as_dtype`` accepts.
+        handle_data: accepted for compatibility with TensorFlow.
 
     Attributes:
         name: TensorFlow's name, such as ``float32``.
         np_dtype: the numpy dtype of arrays that hold it (``object`` for strings, resources, variants).
-        kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``s``
-            string, ``r`` resource, ``v`` variant.
-        as_datatype_enum: TensorFlow's number of the type, as its files have it.
+        kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``s`` string, ``r``
+            resource, ``v`` variant.
+        as_datatype_enum: TensorFlow's number of the type, as in its files.
 
     Raises:
         TypeError: if there is no such type.
@@ -47,14 +47,14 @@ class DType:
     as_datatype_enum: int
 
     def __new__(cls, type_enum: Any, handle_data: Any = None) -> DType:
-        """Return the one instance that stands for the type."""
+        """Return the one instance of the type."""
         return as_dtype(type_enum)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self!r} does not change: {name} cannot be set")
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another is this type, or anything else that stands for it, such as its name."""
+        """Return whether the other is this type, or denotes it, such as its name."""
         if isinstance(other, DType):
             return self is other
         return other is not None and _found(other) is self
@@ -68,7 +68,7 @@ class DType:
         return f"<dtype: {self.name!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Copies are the same instance, also in copies of what holds one.
+        # Copies are the same instance, also in copies of objects that hold one.
         return as_dtype, (self.name,)
 
     @property
@@ -108,7 +108,7 @@ class DType:
 
     @property
     def is_quantized(self) -> bool:
-        """Whether numbers are kept as integers with a range: never, there are no such types."""
+        """Whether numbers are kept as integers with a range; always false, as there are no such types."""
         return False
 
     @property
@@ -128,7 +128,7 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """This type: there are no reference types."""
+        """This type, as there are no reference types."""
         return self
 
     @property
@@ -156,7 +156,7 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """From 0 to the number that stands for full intensity: 1, or the greatest whole number.
+        """The range from 0 to full intensity, which is 1, or the greatest integer.
 
         Raises:
             ValueError: for a type that images are not kept in.
@@ -180,7 +180,7 @@ class DType:
         return real.min, real.max
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return whether values of another type are of this one: when it is the same."""
+        """Return whether values of another type are of this one, which holds only for the same type."""
         return as_dtype(other) is self
 
 
@@ -218,9 +218,9 @@ ALL_TYPES = (
 """Every element type."""
 
 _BY_NAME: dict[str, DType] = {t.name: t for t in ALL_TYPES}
-# Spellings that TensorFlow takes beside the names.
+# Spellings that TensorFlow accepts beside the names.
 _ALIASES = {"half": float16, "double": float64, "float": float32}
-# The names of references too, which TensorFlow 1 has: they are read as what they refer to.
+# TensorFlow 1 also has reference types; their names and numbers are read as the types referred to.
 _BY_NUMBER: dict[int, DType] = {t.as_datatype_enum: t for t in _BY_NAME.values()}
 _REFERENCE = "_ref"
 _REFERENCES_FROM = 100
@@ -236,11 +236,11 @@ _BY_PYTHON: dict[object, DType] = {
 
 
 def as_dtype(value: Any) -> DType:
-    """Find the dtype that a name, number, numpy dtype, numpy scalar type or Python type stands for.
+    """Return the dtype that a name, number, numpy dtype, numpy scalar type or Python type denotes.
 
-    Numbers are TensorFlow's; its types of references count as what they refer to. Python's ``float``
-    and ``int`` mean float32 and int32, as constants of them do. Byte order does not matter, and numpy's
-    string and object types mean ``string``.
+    Numbers are TensorFlow's; reference types count as the types they refer to. Python's ``float`` and ``int``
+    mean float32 and int32, as in constants. Byte order does not matter, and numpy's string and object types
+    mean ``string``.
 
     Raises:
         TypeError: if nothing fits; the message lists the valid names.
@@ -274,9 +274,9 @@ def _other(value: Any) -> DType | None:
         if not issubclass(value, np.generic):
             return _BY_PYTHON.get(value)
     elif not isinstance(value, np.dtype):
-        return None  # numpy takes None for float64, and asks any object for its ``dtype``
+        return None  # numpy reads None as float64, and reads ``dtype`` of any object
     elif value in _BY_NUMPY:
-        # Each tensor that travels comes here; a new byte order costs 1.5 us.
+        # This runs for each tensor that is sent; a new byte order costs 1.5 us.
         return _BY_NUMPY[value]
     np_dtype = np.dtype(value).newbyteorder("=")
     return string if np_dtype.kind in "SUO" else _BY_NUMPY.get(np_dtype)

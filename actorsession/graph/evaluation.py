@@ -1,7 +1,7 @@
-"""The default session, and how tensors and operations run themselves in it.
+"""The default session, and the evaluation of tensors and operations in it.
 
-Owns the stack of default sessions per thread and asyncio child, because ``Tensor.eval`` and
-``Operation.run`` need it and sessions stand above graphs. Sessions push themselves here.
+This module holds the stack of default sessions per thread and asyncio child, because ``Tensor.eval`` and
+``Operation.run`` need it and the session package is above graphs. Sessions push themselves here.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ DEFAULT_SESSIONS: DefaultStack[Any] = DefaultStack("actorsession_default_session
 
 
 class Runnable(Protocol):
-    """What sessions run: operations, and what stands for values."""
+    """An object that sessions can run: an operation, or an object that denotes a value."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name, for messages."""
 
     @property
     def graph(self) -> Graph:
@@ -39,13 +39,13 @@ def get_default_session() -> Any:
 def run_in_session(
     element: Runnable, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
 ) -> Any:
-    """Return what ``session.run(element, feed_dict)`` gives, in the default session if none is named.
+    """Return the result of ``session.run(element, feed_dict)``, in the default session if none is given.
 
     Args:
-        element: what to run.
+        element: the tensor or operation to run.
         feed_dict: as in ``Session.run``.
         session: a session, or ``None`` for the default one.
-        call: how the user asked, for messages.
+        call: the user's call, for messages.
 
     Returns:
         The value; for an ``AsyncSession`` an awaitable of it.

@@ -1,6 +1,6 @@
-"""Extension points: what a lower room leaves to rooms above it, which fill it when they are imported.
+"""Extension points: values that higher packages provide to a lower package when they are imported.
 
-Each is declared in the module that reads it, with the name of the room that fills it, and stands in
+Each is declared in the module that reads it, with the name of the package that fills it, and is listed in
 ``EXTENSION_POINTS``. Registries that users fill as well (ops, passes, devices, transports, session factories)
 are not among them.
 """
@@ -23,20 +23,20 @@ _deferred: dict[str, Mapping[str, str]] = {}
 
 
 def defer(point: str, modules: Mapping[str, str]) -> None:
-    """Have modules imported, each of which fills a key of an extension point, when the key is asked for.
+    """Defer the import of modules, each of which fills a key of an extension point, until the key is read.
 
     Args:
-        point: the name of the point, which need not be there yet.
+        point: the name of the point, which need not exist yet.
         modules: full names of modules by key.
     """
     _deferred[point] = {**_deferred.get(point, {}), **modules}
 
 
 class ExtensionPoint(Generic[V]):
-    """Values by key, each given once.
+    """Values by key, each set once.
 
     Args:
-        name: what is left open.
+        name: a description of the values.
         filled_by: the package that fills it.
     """
 
@@ -49,11 +49,11 @@ class ExtensionPoint(Generic[V]):
         EXTENSION_POINTS[name] = self  # type: ignore[assignment]
 
     def fill(self, key: str, value: V) -> None:
-        """Give the value of a key; a module that is loaded anew gives it again."""
+        """Set the value of a key; a module that is reloaded sets it again."""
         self._values[key] = value
 
     def find(self, key: str) -> V | None:
-        """Return the value of a key, or ``None`` before it was given."""
+        """Return the value of a key, or ``None`` before it is set."""
         if key not in self._values:
             module = _deferred.get(self.name, {}).get(key)
             if module is not None:
@@ -64,7 +64,7 @@ class ExtensionPoint(Generic[V]):
         """Return the value of a key.
 
         Raises:
-            RuntimeError: before it was given, with the package to import.
+            RuntimeError: before it is set, with the package to import.
         """
         found = self.find(key)
         if found is None:
@@ -74,5 +74,5 @@ class ExtensionPoint(Generic[V]):
         return found
 
     def keys(self) -> list[str]:
-        """Return all keys, those included whose values are made when they are asked for."""
+        """Return all keys, including those whose values are deferred."""
         return list({**self._values, **_deferred.get(self.name, {})})

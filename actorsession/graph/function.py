@@ -1,14 +1,14 @@
-"""Functions: the bodies of loops, branches and calls, as they are built and as plain data.
+"""Functions: the bodies of loops, branches and calls, while they are built and as plain data.
 
-A ``FunctionDef`` is the frozen form: it stands in the attributes of a ``While``, ``If`` or call, travels
-with it, and is compiled into the code of the segment that the node is in. A ``FunctionBody`` gathers
-operations while a body is built: they belong to the same graph and scopes as all others, but are no
-operations of the graph itself. ``ops/control_flow`` builds; planners read, and check what came from
-elsewhere with ``function_fault``.
+A ``FunctionDef`` is the frozen form: it is an attribute of a ``While``, ``If`` or call, is sent with it, and
+is compiled into the code of the segment of that node. A ``FunctionBody`` collects operations while a body is
+built: they belong to the same graph and scopes as all others, but are not operations of the graph itself.
+``ops.flow`` builds functions. Planners read them, and check those that came from elsewhere with
+``function_fault``.
 
-A node of a function reads an input of the function as output ``k`` of ``ARGUMENT``, a name that no node
-has; what is captured from outside follows the function's own inputs in that numbering. Both functions
-of a construct have the same captures, in the order of the construct's last inputs.
+A node of a function reads an input of the function as output ``k`` of ``ARGUMENT``, a name that no node has;
+captured values from outside follow the function's own inputs in that numbering. Both functions of a
+functional control flow operation have the same captures, in the order of the operation's last inputs.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ ARGUMENT = ""
 WHILE, IF = "While", "If"
 CALL, STATEFUL_CALL = "PartitionedCall", "StatefulPartitionedCall"
 REMOTE_CALL, SYMBOLIC_GRADIENT = "RemoteCall", "SymbolicGradient"
-# Calls of a function, with how many of their inputs come before its arguments.
+# Calls of a function, with the number of their inputs before the arguments.
 CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_GRADIENT: 0}
-# The attributes of each construct that hold functions.
+# The attributes of each functional control flow operation that hold functions.
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
-# The attribute of a loop that stands for one of single operations, when a gradient needs that: for each
-# Exit, the number of the variable and the name.
+# The attribute of a ``While`` that replaces a primitive loop where a gradient needs that: for each Exit, the
+# number of the variable and the name.
 STANDS_FOR = "_stands_for"
 # Every operation type with functions of its own: loops, branches and calls.
 CONSTRUCTS = frozenset(_FUNCTIONS)
@@ -60,11 +60,11 @@ MAX_NESTING = 64
 
 @dataclass(frozen=True, slots=True)
 class FunctionDef:
-    """The body of a loop or branch as plain data.
+    """The body of a loop, branch or call as plain data.
 
     Attributes:
         inputs: static types of its own inputs.
-        captures: static types of what it reads from outside.
+        captures: static types of the values that it reads from outside.
         nodes: producers before consumers; those that no output needs are left out.
         outputs: producing node and output index of each result.
     """
@@ -76,11 +76,11 @@ class FunctionDef:
 
     @property
     def arguments(self) -> tuple[TensorSpec, ...]:
-        """Static types of inputs and captures, as nodes number them."""
+        """Static types of inputs and captures, in the order in which nodes number them."""
         return self.inputs + self.captures
 
     def output_specs(self) -> tuple[TensorSpec, ...]:
-        """Static types of the results."""
+        """Return the static types of the results."""
         made = {node.name: node.outputs for node in self.nodes}
         made[ARGUMENT] = self.arguments
         return tuple([made[name][index] for name, index in self.outputs])
@@ -94,10 +94,10 @@ class FunctionDef:
 
     @classmethod
     def from_wire(cls, value: Any) -> FunctionDef:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
-            ProtocolError: for any other form; whether the nodes make a function is for planners.
+            ProtocolError: for any other form; whether the nodes form a function is checked by planners.
         """
         match value:
             case [list(inputs), list(captures), list(nodes), list(outputs)]:
@@ -144,16 +144,16 @@ def functions_of(node: NodeDef) -> tuple[FunctionDef, ...]:
 
 
 def entering(node: NodeDef) -> int:
-    """Return how many variables of a loop get their first values from its inputs.
+    """Return the number of variables of a loop whose first values are inputs.
 
-    The others, behind them, begin empty: counters at 0, and lists without elements. They gather what
-    gradients need, and were added when those were built.
+    The others, behind them, begin empty: counters at 0, and lists without elements. They collect intermediate
+    values for gradients, and were added when those were built.
     """
     return len(node.inputs) - len(node.attrs["body"].captures)
 
 
 def nodes_inside(node: NodeDef) -> Iterator[tuple[NodeDef, bool]]:
-    """All nodes inside a construct, with whether each takes a resource; none for other nodes."""
+    """Yield all nodes inside a functional control flow operation, each with whether it takes a resource."""
     for function in functions_of(node):
         specs = {inner.name: inner.outputs for inner in function.nodes}
         specs[ARGUMENT] = function.arguments
@@ -163,12 +163,12 @@ def nodes_inside(node: NodeDef) -> Iterator[tuple[NodeDef, bool]]:
 
 
 def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
-    """Return what is wrong with the functions of a node, in words; nothing for other nodes.
+    """Return a description of the fault in the functions of a node; ``None`` if there is none.
 
     Args:
         node: the node.
-        loops: how many loops it is inside.
-        depth: how many constructs it is inside.
+        loops: number of loops around it.
+        depth: number of functional control flow operations around it.
     """
     keys = _FUNCTIONS.get(node.op)
     if keys is None:
@@ -189,7 +189,7 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
 
 
 def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None:
-    made = {ARGUMENT: len(function.arguments)}  # how many outputs
+    made = {ARGUMENT: len(function.arguments)}  # number of outputs
     for node in function.nodes:
         name = node.name
         if name in made or name.startswith("_"):
@@ -260,16 +260,16 @@ class FunctionBody:
     """The operations of a loop body, condition or branch while it is built.
 
     Args:
-        graph: the graph that the construct is in.
+        graph: the graph of the loop or branch.
         construct: name of the loop or cond, for messages.
-        is_loop: whether it is a loop's.
+        is_loop: whether it belongs to a loop.
 
     Attributes:
-        outer: the body that this one is inside, if any.
+        outer: the body around this one, if any.
         operations: in the order they were built.
-        parameters: the tensors that stand for its own inputs.
-        owner: what its construct is made of, once that is built; ``ops/constructs`` knows.
-        mirrors: the body that this one goes back through, if it is one of a gradient.
+        parameters: the tensors for its own inputs.
+        owner: the data of its loop or cond, once that is built; see ``ops.flow.constructs``.
+        mirrors: for a body of a gradient, the body that it differentiates.
         bring: for such a body, from a tensor of the other to one here that has its value.
     """
 
@@ -286,7 +286,7 @@ class FunctionBody:
 
     @contextlib.contextmanager
     def building(self) -> Iterator[None]:
-        """Put what is built in the block into this body."""
+        """Add the operations that are built in the block to this body."""
         with self.graph.as_default(), entered(self.graph, body=self):
             yield
 
@@ -296,7 +296,7 @@ class FunctionBody:
             other = other.outer
         return other is self
 
-    # -- what it comes down to -----------------------------------------------------------------
+    # -- the result -----------------------------------------------------------------------------
 
     def needed(self, outputs: Sequence[Tensor]) -> list[Operation]:
         """Return the operations that results need, in the order they were built."""
@@ -313,7 +313,7 @@ class FunctionBody:
         return [op for op in self.operations if op in found and op not in parameters]
 
     def captured(self, outputs: Sequence[Tensor]) -> list[Tensor]:
-        """Return the tensors from outside that results are made of."""
+        """Return the tensors from outside that results depend on."""
         own = set(self.operations)
         read = [t for op in self.needed(outputs) for t in op.inputs]
         return list(dict.fromkeys([t for t in (*read, *outputs) if t.op not in own]))
@@ -325,7 +325,7 @@ class FunctionBody:
         return list(dict.fromkeys([op for op in before if op not in own]))
 
     def tied_to(self, outputs: Sequence[Tensor]) -> set[str]:
-        """Return the colocation groups outside that operations of the results are in."""
+        """Return the colocation groups of the results' operations that refer to operations outside."""
         own = {f"loc:@{op.name}" for op in self.operations}
         return {
             group for op in self.needed(outputs) for group in op.groups()
@@ -336,7 +336,7 @@ class FunctionBody:
 
         Args:
             outputs: its results.
-            captures: all tensors from outside, those of the construct's other function included.
+            captures: all tensors from outside, including those of the loop's or cond's other function.
         """
         needed = self.needed(outputs)
         inside = {op.name for op in needed}
@@ -361,7 +361,7 @@ class FunctionBody:
 def brought_in(
     homes: Mapping[Operation, FunctionBody], tensor: Tensor, body: FunctionBody | None
 ) -> Tensor:
-    """Return what code in ``body`` reads for a tensor: itself, or what a gradient's body has of it."""
+    """Return the tensor to read in ``body`` for a tensor: itself, or its copy in a gradient's body."""
     home = homes.get(tensor.op)
     if home is None or home.encloses(body):
         return tensor
@@ -369,16 +369,16 @@ def brought_in(
         if body.mirrors is home and body.bring is not None:
             return body.bring(tensor)
         body = body.outer
-    return tensor  # and ``check_reach`` says what is wrong
+    return tensor  # ``check_reach`` raises the error
 
 
 def check_reach(
     homes: Mapping[Operation, FunctionBody], ops: Iterable[Operation], body: FunctionBody | None
 ) -> None:
-    """Refuse operations that code in ``body`` cannot read.
+    """Refuse operations that cannot be read in ``body``.
 
     Raises:
-        InaccessibleTensorError: naming the construct that one of them is inside of.
+        InaccessibleTensorError: naming the loop or cond that one of them is inside of.
     """
     for op in ops:
         home = homes.get(op)

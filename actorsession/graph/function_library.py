@@ -1,7 +1,7 @@
-"""The functions of a graph by name: what ``Defun`` defines, and how its calls are differentiated.
+"""The functions of a graph by name: those that ``Defun`` defines, and the gradients of their calls.
 
-A call carries the body of its function itself, so that plans and peers need no library; this one is for
-whoever builds: each name stands for one function, and the gradient of a call is found by its name.
+A call carries the body of its function itself, so that plans and peers need no library. The library is for
+building graphs: each name denotes one function, and the gradient of a call is found by its name.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class FunctionLibrary:
         return tuple(self._functions)
 
     def unique_name(self, wanted: str) -> str:
-        """A name given to nobody else: the wanted one, with ``_1``, ``_2``, ... if it is taken."""
+        """Return a name that is not used yet: the wanted one, with ``_1``, ``_2``, ... if it is taken."""
         name, count = wanted, 0
         while name in self._functions or name in self._given:
             count += 1

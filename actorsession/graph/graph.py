@@ -1,9 +1,9 @@
 """The graph: a growing set of operations with unique names, built under scopes.
 
-Owns construction: naming, scopes, attribute defaults, shape inference and the user's source line.
-Adding an operation is atomic: an error leaves the graph as it was. A graph only grows; sessions
-find new operations by their number. Building is thread-safe. Users and ``ops/`` call it; it imports
-the rest of this room.
+This module implements construction: naming, scopes, attribute defaults, shape inference and the user's source
+line. Adding an operation is atomic: an error leaves the graph as it was. A graph only grows; sessions find
+new operations by their number. Building is thread-safe. Users and ``ops/`` call it; it imports the rest of
+this package.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from actorsession.graph.static_value import constant_value
 
 __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
 
-# Operations that are described under one hold of the lock: about a millisecond.
+# Operations whose plain forms are made under one hold of the lock: about a millisecond.
 _SLICE = 200
 
 
@@ -48,9 +48,9 @@ class Graph(NodeIndex, Scoped, GraphCollections):
     Attributes:
         seed: graph-level random seed; ``None`` for a new sequence in every session.
         library: its named functions.
-        constructs: what each loop and branch is made of, for ``ops/constructs``.
-        stand_ins: what gradients read in the place of an Exit, for ``ops/flow/stand_ins``.
-        gradient_functions: gradients that single operations have, by name; see ``ops/custom_gradients``.
+        constructs: data of each loop and branch, for ``ops.flow.constructs``.
+        stand_ins: tensors that gradients read in the place of an Exit, for ``ops.flow.stand_ins``.
+        gradient_functions: gradients of single operations, by name; see ``ops.derivatives.custom_gradients``.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         self._lock = threading.RLock()
         self._names = NameTable()
         self._finalized_at: str | None = None
-        self._changed: list[tuple[Tensor | Operation, str]] = []  # after they were built
+        self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._restrictions = 0
@@ -70,32 +70,33 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         self.seed: int | None = None
         self.library = FunctionLibrary()
 
-    # -- what is in it -------------------------------------------------------------------------
+    # -- contents ---------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
-        """Changes whenever the graph does: by operations, shape refinements and restrictions."""
+        """A number that changes with each change of the graph: operations, refined shapes, restrictions."""
         changed, extended = len(self._changed), len(self._extended)
         return len(self._operations) + changed + extended + self._restrictions
 
     @property
     def built(self) -> int:
-        """How many operations there are, those in loop bodies and branches included."""
+        """The number of operations, those in loop bodies and branches included."""
         return len(self._operations) + len(self._bodies)
 
     @property
     def changes(self) -> int:
-        """How many times a static shape was refined, or an input replaced, of what was built before."""
+        """The number of refined static shapes and replaced inputs of existing operations."""
         return len(self._changed)
 
     def changed_since(self, number: int) -> list[tuple[Tensor | Operation, str]]:
-        """Return the tensors that were refined and operations that read something else since the first
-        ``number`` changes, with the line that did it."""
+        """Return the changes after the first ``number``, each with the line that made it.
+
+        A change is a tensor whose shape was refined, or an operation with another input.
+        """
         return self._changed[number:]
 
     def extended_since(self, number: int) -> list[Operation]:
-        """Return the operations changed after the first ``number`` times; see ``extend_op``,
-        ``update_input``."""
+        """Return the operations extended after the first ``number``; see ``extend_op``, ``update_input``."""
         return self._extended[number:]
 
     def as_graph_def(self) -> GraphDef:
@@ -117,15 +118,15 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             op_type: a registered operation type.
             inputs: data inputs, tensors of this graph.
             attrs: attribute values; those left out take the op's defaults.
-            name: wanted name; made unique. One that ends in ``/`` is taken literally without it.
+            name: wanted name; made unique. One that ends in ``/`` is used literally, without the slash.
 
         Returns:
             The new operation, with static types of its outputs.
 
         Raises:
             RuntimeError: if the graph is finalized.
-            ValueError: for an unknown op or attribute, a malformed name, a tensor of another graph,
-                or shapes that can never work.
+            ValueError: for an unknown op or attribute, a malformed name, a tensor of another graph, or shapes
+                that can never work.
             TypeError: for wrong dtypes or inputs that are no tensors.
         """
         op_def = registry.lookup(op_type)
@@ -174,7 +175,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return tuple(op_def.infer(context))
 
     def brought_in(self, tensor: Tensor) -> Tensor:
-        """Return what is read for a tensor where the caller builds; see ``function.brought_in``."""
+        """Return the tensor to read for a tensor in the current body; see ``function.brought_in``."""
         return brought_in(self._bodies, tensor, scope_of(self).body)
 
     def body_of(self, op: Operation) -> FunctionBody | None:
@@ -190,7 +191,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             )
 
     def _op_name(self, name: str, scope: Scope) -> tuple[str, str]:
-        """Return what name is wanted in full, and the one that the operation gets."""
+        """Return the wanted name in full, and the name that the operation gets."""
         if name.endswith("/"):
             wanted = given = name[:-1]
         else:
@@ -206,7 +207,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
 
         Args:
             name: wanted name.
-            mark_as_used: whether later calls must give another one.
+            mark_as_used: whether later calls must return another one.
         """
         prefix = scope_of(self).name
         wanted = f"{prefix}/{name}" if prefix else name
@@ -228,21 +229,21 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             frame.seen.add(op)
 
     def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
-        """Make an operation read another tensor, which may be built later than itself.
+        """Make an operation read another tensor, which may be built later than the operation.
 
-        For the edge that closes a loop of single operations, of which sessions hear as of ``extend_op``.
-        Any other change is for sessions that have not taken the operation in; others warn of it.
+        This is for the back edge of a primitive loop; sessions are notified of it as of ``extend_op``. Any
+        other change affects only sessions that have not registered the operation yet; others warn of it.
 
         Args:
             op: an operation of this graph.
             index: which input.
-            tensor: what it reads from now on.
+            tensor: the new input.
 
         Raises:
             IndexError: if there is no such input.
-            TypeError: if the tensor is of another type than what was read before.
-            ValueError: if it belongs to another graph, contradicts the static shape that was known, or
-                would close a cycle that is no loop.
+            TypeError: if the tensor has another dtype than the previous input.
+            ValueError: if it belongs to another graph, contradicts the known static shape, or would close a
+                cycle that is no loop.
             RuntimeError: if the graph is finalized.
         """
         with self._lock:
@@ -268,24 +269,24 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                 self._extended.append(op)
 
     def forget(self, body: FunctionBody) -> None:
-        """Drop what was built in a loop body or branch that was given up; its names stay taken."""
+        """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""
         with self._lock:
             for op in [op for op, home in self._bodies.items() if body.encloses(home)]:
                 del self._by_name[op.name], self._bodies[op]
 
     def growing(self) -> contextlib.AbstractContextManager[object]:
-        """A block in which no other thread adds to the graph, and no session takes in what is half there."""
+        """Return a context in which no other thread adds to the graph and no session reads it."""
         return self._lock
 
     def describe(self, number: int, check: Callable[[], None]) -> None:
-        """Make the plain forms of all operations but the first ``number``, which remember them.
+        """Make and keep the plain forms of all operations but the first ``number``.
 
-        The graph is locked for slices of it, so that whoever builds in another thread hardly waits; who takes
-        all operations in afterwards locks it shortly.
+        The graph is locked for slices of them, so that other threads hardly wait to build. A session that
+        then reads all operations holds the lock only briefly.
 
         Args:
-            number: how many are described already.
-            check: called between two slices; what it raises ends the work.
+            number: how many have their plain forms already.
+            check: called between two slices; its exception ends the work.
         """
         added = self.operations_since(number)
         for first in range(0, len(added), _SLICE):
@@ -301,10 +302,10 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         attrs: Mapping[str, Any],
         outputs: Sequence[Tensor],
     ) -> None:
-        """Give an operation more inputs and outputs, all else being as it was.
+        """Give an operation more inputs and outputs, and leave everything else unchanged.
 
-        For the loops and branches that a gradient goes back through, which hand out more then. What others
-        read of the operation already stays the same, so plans made before stay right.
+        This is for the loops and branches that a gradient differentiates, which return more values then. The
+        existing outputs stay the same, so plans made before stay valid.
         """
         with self._lock:
             op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, tuple(outputs)
@@ -314,7 +315,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                 self._extended.append(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
-        """Merge what is known of a tensor's static shape with ``shape``.
+        """Merge a tensor's static shape with ``shape``.
 
         Raises:
             ValueError: if the two contradict each other.
@@ -327,14 +328,14 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                 tensor.op.forget_node_def()
                 self._changed.append((tensor, user_line()))
 
-    # -- what sessions may do with it ----------------------------------------------------------
+    # -- restrictions for sessions -------------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Forbid for good that sessions feed ``tensor``."""
+        """Forbid sessions permanently to feed ``tensor``."""
         self._restrict(self._unfeedable, tensor)
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Forbid for good that sessions fetch ``op`` or its tensors."""
+        """Forbid sessions permanently to fetch ``op`` or its tensors."""
         self._restrict(self._unfetchable, op)
 
     def _restrict(self, restricted: set[Any], element: Any) -> None:
@@ -352,17 +353,17 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         return op not in self._unfetchable and op not in self._bodies
 
     def construct_of(self, element: Tensor | Operation) -> str | None:
-        """Return the name of the loop or cond whose body an operation, or a tensor of one, is inside of."""
+        """Return the name of the loop or cond around an operation, or around a tensor of one, if any."""
         op = element.op if isinstance(element, Tensor) else element
         return self._bodies[op].construct if op in self._bodies else None
 
     @property
     def restrictions(self) -> int:
-        """How many tensors and operations sessions may not feed or fetch; it only grows."""
+        """The number of tensors and operations that sessions may not feed or fetch; it only grows."""
         return self._restrictions
 
     def finalize(self) -> None:
-        """Forbid any further change; the line that asked is remembered for the error message."""
+        """Forbid any further change; the calling line is kept for the error message."""
         with self._lock:
             if self._finalized_at is None:
                 self._finalized_at = user_line()
@@ -407,7 +408,7 @@ def get_default_graph() -> Graph:
 
 
 def default_graphs() -> DefaultStack[Graph]:
-    """Return the stack behind ``get_default_graph``, for what enters and leaves it by calls."""
+    """Return the stack behind ``get_default_graph``, for callers that push and remove."""
     return _DEFAULT_GRAPHS
 
 

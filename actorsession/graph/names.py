@@ -1,8 +1,8 @@
-"""Unique names, exactly as TensorFlow gives them.
+"""Unique names, exactly as in TensorFlow.
 
-Owns the rules for names and the table of those that are taken. A name that is taken gets ``_1``,
-``_2``, ...; whether it is taken is decided without regard to case, while the answer keeps the case
-that was asked for. Called by ``Graph`` under its lock; imports nothing of ours.
+This module holds the rules for names and the table of used names. A used name gets ``_1``, ``_2``, ...; the
+comparison ignores case, while the result keeps the case of the wanted name. ``Graph`` calls it under its
+lock; it imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _INNER = re.compile(r"[A-Za-z0-9_.\\/>-]*")
 
 
 def check_op_name(full_name: str) -> None:
-    """Refuse what cannot be the full name of an operation.
+    """Refuse a string that cannot be the full name of an operation.
 
     Raises:
-        ValueError: saying what it must match.
+        ValueError: with the pattern that it must match.
     """
     if not _FULL.fullmatch(full_name):
         raise ValueError(
@@ -30,10 +30,10 @@ def check_op_name(full_name: str) -> None:
 
 
 def check_scope_name(name: str, outer: str) -> None:
-    """Refuse what cannot be the name of a scope inside ``outer``, empty for the root.
+    """Refuse a string that cannot be the name of a scope inside ``outer``, empty for the root.
 
     Raises:
-        ValueError: saying what it must match.
+        ValueError: with the pattern that it must match.
     """
     pattern = _INNER if outer else _FULL
     if not pattern.fullmatch(name):
@@ -41,14 +41,14 @@ def check_scope_name(name: str, outer: str) -> None:
 
 
 class NameTable:
-    """The names that are taken in one graph, operations and scopes alike."""
+    """The used names of one graph, of operations and scopes alike."""
 
     def __init__(self) -> None:
-        # Lower-case name -> the suffix to try next; names as asked for and as given stand in it.
+        # Lower-case name -> the suffix to try next; holds both wanted and assigned names.
         self._next: dict[str, int] = {}
 
     def unique(self, wanted: str) -> str:
-        """Return the name itself if it is free, else the name with the first suffix that is.
+        """Return the name itself if it is free, else the name with the first free suffix.
 
         Args:
             wanted: full name, with its scope.
@@ -57,17 +57,17 @@ class NameTable:
         count = self._next.get(key)
         if count is None:
             return wanted
-        # x, x_1, x_2, ... leaving out those that somebody took as they are.
+        # x, x_1, x_2, ... without those that were used literally.
         while f"{key}_{count}" in self._next:
             count += 1
         return f"{wanted}_{count}"
 
     def take(self, wanted: str, given: str) -> None:
-        """Mark a name as taken.
+        """Mark a name as used.
 
         Args:
-            wanted: what ``unique`` was asked for.
-            given: what it answered.
+            wanted: the argument of ``unique``.
+            given: its result.
         """
         self._next.setdefault(given.lower(), 1)
         if given != wanted:

@@ -1,9 +1,9 @@
-"""Plain descriptions of nodes and graphs: what planners read and what travels.
+"""Plain descriptions of nodes and graphs, which planners read and messages carry.
 
-``NodeDef`` and ``GraphDef`` are immutable values without references to live objects. A node carries
-the static dtypes and shapes of its outputs, so a process that receives a graph does not infer them
-again. The wire form is a list of plain values (see ``codec``); ``GraphDef.to_bytes`` makes one
-msgpack blob. ``from_wire`` checks the form alone; whether the nodes make a graph is for planners.
+``NodeDef`` and ``GraphDef`` are immutable values without references to live objects. A node carries the
+static dtypes and shapes of its outputs, so a process that receives a graph does not infer them again. The
+wire form is a list of plain values (see ``codec``); ``GraphDef.to_bytes`` makes one msgpack blob.
+``from_wire`` checks the form alone; whether the nodes form a graph is checked by planners.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = [
     "nodes_to_wire", "tensor_name",
 ]  # fmt: skip
 
-# Counts the incompatible changes of the wire form; a reader refuses versions that it does not know.
+# Number of incompatible changes of the wire form; a reader refuses versions that it does not support.
 GRAPH_DEF_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """The static type of one tensor: element type and what is known of its shape."""
+    """The static type of one tensor: element type and static shape."""
 
     dtype: DType
     shape: TensorShape
@@ -50,7 +50,7 @@ class NodeDef:
         op: operation type, a key of the op registry.
         inputs: producing node and output index of each data input, in order.
         control_inputs: names of nodes that must run first.
-        device: the device that the user asked for, possibly partial or empty.
+        device: the device that the user requested, possibly partial or empty.
         attrs: attribute values by name; arrays in it must not be changed.
         outputs: static dtype and shape per output.
         source: the user's line that built the node, ``file:line``.
@@ -74,7 +74,7 @@ class NodeDef:
 
     @classmethod
     def from_wire(cls, value: Any) -> NodeDef:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
             ProtocolError: for any other form.
@@ -112,12 +112,17 @@ def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, A
 
 
 def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] | codec.Packed:
-    """Nodes as plain values; encoded at once if so asked, for messages that shall cost a loop little."""
+    """Return nodes as plain values.
+
+    Args:
+        nodes: the nodes.
+        pack: whether they are encoded immediately, which makes the message cheap for an event loop.
+    """
     return codec.packed(nodes, NodeDef.to_wire) if pack else [node.to_wire() for node in nodes]
 
 
 def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
-    """Read what ``nodes_to_wire`` made.
+    """Read the result of ``nodes_to_wire``.
 
     Raises:
         ProtocolError: for any other form.
@@ -128,13 +133,12 @@ def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
     if nodes is value:
         return tuple([NodeDef.from_wire(node) for node in nodes])
     nodes.reverse()
-    # Let go of one by one: a million lists at once would be a moment in which no other thread runs.
+    # Released one by one: to release a million lists at once would block all other threads for a moment.
     return tuple([NodeDef.from_wire(nodes.pop()) for _ in range(len(nodes))])
 
 
 def nodes_in(wire: Any) -> float:
-    """Return how many nodes a wire form of nodes holds; infinitely many if they are packed, as only many
-    are."""
+    """Return the number of nodes in a wire form; infinity if packed, because only long lists are packed."""
     if isinstance(wire, codec.Packed):
         return float("inf")
     return len(wire) if isinstance(wire, list) else 0
@@ -155,16 +159,16 @@ class GraphDef:
     seed: int | None = None
 
     def to_wire(self, *, pack: bool = False) -> list[Any]:
-        """Return the graph as plain values, for messages (large constants then travel out of band).
+        """Return the graph as plain values, for messages (large constants are then sent out of band).
 
         Args:
-            pack: whether the nodes are encoded here and now; see ``codec.Packed``.
+            pack: whether the nodes are encoded immediately; see ``codec.Packed``.
         """
         return [self.version, self.seed, nodes_to_wire(self.nodes, pack=pack)]
 
     @classmethod
     def from_wire(cls, value: Any) -> GraphDef:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
             ProtocolError: for another form or an unknown version.
@@ -184,7 +188,7 @@ class GraphDef:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> GraphDef:
-        """Read what ``to_bytes`` made.
+        """Read the result of ``to_bytes``.
 
         Raises:
             ProtocolError: for bytes of any other form.
@@ -193,5 +197,5 @@ class GraphDef:
 
 
 def spec(dtype: Any, shape: Any) -> TensorSpec:
-    """Make a ``TensorSpec`` of anything that stands for a dtype and a shape."""
+    """Return a ``TensorSpec`` of anything that denotes a dtype and a shape."""
     return TensorSpec(as_dtype(dtype), TensorShape(shape))

@@ -1,8 +1,8 @@
-"""The elements of a graph: its operations in the order they were built, found by name, and who reads them.
+"""The operations of a graph in the order they were built, by name, and by the tensors that they read.
 
-Owns what ``Graph`` offers to find an operation or a tensor again. Elements are added by ``Graph`` alone, and
-never removed but with a loop body or branch that was given up: those are found by name, and stand in the
-bodies, not in the order here.
+This module holds the methods of ``Graph`` that find an operation or a tensor. ``Graph`` alone adds
+operations. They are never removed, except those of a loop body or branch that was abandoned: operations in
+bodies are found by name, and are not part of the order here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["NodeIndex"]
 
 
 class NodeIndex:
-    """What a graph has to find its operations and tensors."""
+    """The part of ``Graph`` that finds operations and tensors."""
 
     _lock: threading.RLock
 
@@ -25,7 +25,7 @@ class NodeIndex:
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._consumers: dict[Tensor, list[Operation]] = {}
-        self._consumers_of = 0  # how many operations stand in it
+        self._consumers_of = 0  # number of operations whose inputs are indexed
 
     def get_operations(self) -> list[Operation]:
         """Return all operations in the order they were built."""
@@ -38,7 +38,7 @@ class NodeIndex:
     def consumers(self, tensor: Tensor) -> list[Operation]:
         """Return the operations that read ``tensor``, in the order they were built."""
         with self._lock:
-            # Asked for rarely, and never while a large graph is built: brought up to date here.
+            # Brought up to date here, because this is called rarely, and never while a large graph is built.
             for op in self._operations[self._consumers_of :]:
                 for read in dict.fromkeys(op.inputs):
                     self._consumers.setdefault(read, []).append(op)
@@ -72,15 +72,15 @@ class NodeIndex:
     def as_graph_element(
         self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """Return the tensor or operation that an object or name stands for.
+        """Return the tensor or operation that an object or name denotes.
 
         Args:
             obj: a tensor, an operation, a name, or anything with ``_as_graph_element()``.
-            allow_tensor: whether a tensor will do.
-            allow_operation: whether an operation will do.
+            allow_tensor: whether a tensor is allowed.
+            allow_operation: whether an operation is allowed.
 
         Raises:
-            TypeError: if the object can never stand for an element of a graph.
+            TypeError: if the object can never denote an element of a graph.
             ValueError: for a malformed name, the wrong kind, or an element of another graph.
             KeyError: if the name is not in the graph.
         """
@@ -91,7 +91,7 @@ class NodeIndex:
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
             raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
         found: Any = obj._as_graph_element()
-        if isinstance(found, str):  # objects may stand for a name, as in TensorFlow
+        if isinstance(found, str):  # objects may denote a name, as in TensorFlow
             return self.as_graph_element(
                 found, allow_tensor=allow_tensor, allow_operation=allow_operation
             )
@@ -122,7 +122,7 @@ class NodeIndex:
         return op.outputs[int(index)]
 
     def _forget_consumers(self) -> None:
-        """Have who reads what looked up anew, because an operation reads something else now."""
+        """Drop the index of consumers, because an operation reads something else now."""
         self._consumers = {}
         self._consumers_of = 0
 

@@ -1,9 +1,8 @@
 """Operations and tensors: the live objects that users hold while they build a graph.
 
-An ``Operation`` is made by ``Graph.create_op`` alone and does not change afterwards. A ``Tensor``
-is one output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can key
-a feed. Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is
-imported.
+An ``Operation`` is made by ``Graph.create_op`` and changed only by its graph afterwards. A ``Tensor`` is one
+output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can be a key of feeds.
+Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is imported.
 """
 
 from __future__ import annotations
@@ -29,14 +28,15 @@ OPERATORS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
     "operators of tensors", "actorsession.ops"
 )
 """By name without underscores, such as ``add`` or ``getitem``: a function of the operands, of which at least
-one is a tensor or variable."""
+one is a tensor or variable.
+"""
 
 
 class OperatorMixin:
-    """Python operators for anything that stands for a tensor (tensors and variables)."""
+    """Python operators for anything that denotes a tensor (tensors and variables)."""
 
     __slots__ = ()
-    # numpy arrays on the left of an operator give way to us instead of looping over elements.
+    # numpy arrays on the left of an operator defer to it instead of looping over elements.
     __array_priority__ = 100
 
     def __add__(self, other: Any) -> Tensor:
@@ -52,7 +52,7 @@ class OperatorMixin:
         return _overload("sub", other, self)
 
     def __mul__(self, other: Any) -> Tensor:
-        # A sparse tensor knows how to multiply what stands before it.
+        # A sparse tensor implements the multiplication with its left operand.
         if hasattr(other, "_multiplies_tensors"):
             return NotImplemented
         return _overload("mul", self, other)
@@ -160,7 +160,7 @@ class Tensor(OperatorMixin):
 
     __slots__ = ("__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign")
 
-    # Only what square brackets read from a variable has it: gives that part of the variable a new value.
+    # Set only on slices of a variable: it assigns a new value to that slice.
     assign: Callable[..., Tensor]
 
     def __init__(self, op: Operation, index: int, spec: TensorSpec) -> None:
@@ -169,7 +169,7 @@ class Tensor(OperatorMixin):
         self._spec = spec
         self._name = tensor_name(op.name, index)
         self._ref = (op.name, index)
-        # What ``constant_value`` found, and the graph's refinements when it did; see there.
+        # The result of ``constant_value`` and the number of the graph's changes at that time; see there.
         self._constant: tuple[int, Array | None] | None = None
 
     @property
@@ -179,7 +179,7 @@ class Tensor(OperatorMixin):
 
     @property
     def value_index(self) -> int:
-        """Which output of the operation this is."""
+        """The index among the operation's outputs."""
         return self._index
 
     @property
@@ -199,7 +199,7 @@ class Tensor(OperatorMixin):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape."""
+        """The static shape."""
         return shown(self._spec.shape)
 
     @property
@@ -209,12 +209,12 @@ class Tensor(OperatorMixin):
 
     @property
     def device(self) -> str:
-        """The device that was asked for the operation, possibly empty."""
+        """The device that was requested for the operation, possibly empty."""
         return self._op.device
 
     @property
     def ndim(self) -> int | None:
-        """How many dimensions it has, or ``None`` if that is not known."""
+        """The number of dimensions, or ``None`` if it is unknown."""
         return self._spec.shape.rank
 
     def get_shape(self) -> TensorShape:
@@ -222,10 +222,10 @@ class Tensor(OperatorMixin):
         return shown(self._spec.shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Add what is known of the static shape.
+        """Merge the static shape with ``shape``.
 
         Raises:
-            ValueError: if it contradicts what is known already.
+            ValueError: if it contradicts the known static shape.
         """
         self._op.graph.refine_shape(self, as_shape(shape))
 
@@ -254,7 +254,7 @@ class Tensor(OperatorMixin):
     def _as_graph_element(self) -> Tensor:
         return self
 
-    # Tensors are keys wherever anything is fed or fetched; a method would take ten times as long.
+    # Tensors are the keys of feeds and fetches; a Python method would take ten times as long.
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
@@ -265,7 +265,7 @@ class Tensor(OperatorMixin):
 
 
 class Operation:
-    """A node of a graph; made by ``Graph.create_op``, immutable but for the closing of loops.
+    """A node of a graph; made by ``Graph.create_op``, immutable except through methods of the graph.
 
     Attributes:
         graph: the graph that owns it.
@@ -313,12 +313,12 @@ class Operation:
 
     @property
     def device(self) -> str:
-        """The device asked for, possibly partial or empty."""
+        """The requested device, possibly partial or empty."""
         return self._device
 
     @property
     def plain(self) -> NodeDef:
-        """The operation as plain data, which planners read and which travels."""
+        """The operation as plain data, for planners and messages."""
         if self._node_def is None:
             self._node_def = NodeDef(
                 name=self.name,
@@ -334,7 +334,7 @@ class Operation:
 
     @property
     def node_def(self) -> Any:
-        """The operation as TensorFlow's ``NodeDef`` message, made anew; ``plain`` is the library's own.
+        """The operation as TensorFlow's ``NodeDef`` message, made anew; ``plain`` is the library's own form.
 
         Raises:
             ValueError: for an operation that has no such form.
@@ -342,7 +342,7 @@ class Operation:
         return forms().node(self)
 
     def forget_node_def(self) -> None:
-        """Drop the plain form after a static shape was refined, so that it is made again."""
+        """Drop the plain form after a change, so that it is made again."""
         self._node_def = None
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
@@ -350,10 +350,10 @@ class Operation:
         self.graph.update_input(self, index, tensor)
 
     def get_attr(self, name: str) -> Any:
-        """Return the value of an attribute as TensorFlow gives it; ``attrs`` has it as it is kept here.
+        """Return the value of an attribute as in TensorFlow; ``attrs`` has it as it is kept here.
 
-        Strings are bytes, types ``DType``, shapes and tensors messages. What follows from the inputs,
-        such as ``T``, is an attribute too.
+        Strings are returned as bytes, types as ``DType``, shapes and tensors as messages. Attributes that
+        follow from the inputs, such as ``T``, are included.
 
         Raises:
             ValueError: if the operation has no such attribute.
@@ -365,11 +365,11 @@ class Operation:
         return self.outputs
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the ``loc:@name`` groups that the operation is in: its own, if it was put with no other."""
+        """Return the ``loc:@name`` groups of the operation; its own, if it is colocated with no other."""
         return [group.encode() for group in self.groups() or (f"loc:@{self.name}",)]
 
     def groups(self) -> tuple[str, ...]:
-        """Return the groups of the operations that it was put with, as text."""
+        """Return the groups of the operations that it is colocated with, as text."""
         return tuple(self.attrs.get("_class", ()))
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
@@ -380,7 +380,7 @@ class Operation:
             session: the session; the default one if left out.
 
         Returns:
-            Nothing; for an ``AsyncSession`` an awaitable of it.
+            ``None``; for an ``AsyncSession`` an awaitable of it.
 
         Raises:
             ValueError: without a session, or if it runs another graph.

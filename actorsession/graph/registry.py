@@ -1,16 +1,15 @@
 """The op registry: for each operation type its signature, shape function, gradient and kernel.
 
-Owns ``OpDef`` and the one table of them. ``ops/`` fills it (one ``register`` per op, everything
-about the op in one place); the graph infers shapes through it, planners read its flags, and the
-runtime takes kernels from it. Registering a name twice is an error.
+This module holds ``OpDef`` and the one table of them. ``ops/`` fills it (one ``register`` per op, everything
+about the op in one place); the graph infers shapes through it, planners read its flags, and the runtime takes
+kernels from it. Registering a name twice is an error.
 
-A **kernel** is made once per node when a plan is linked: ``kernel(ctx)`` returns a function from
-input values to the output value (a tuple for several outputs, anything for none). It may look at
-static types and constant inputs to choose a specialised function. One that **suspends** returns a
-``concurrent.futures.Future`` of that value in its place, or a coroutine. Values are numpy arrays or numpy
-scalars; inputs are borrowed and must not be written to. An output may share memory with an input, with
-state or with another output only when the op says ``aliases=True``; otherwise each call makes arrays that
-are writable and that nobody else holds.
+A **kernel** is made once per node when a plan is bound: ``kernel(ctx)`` returns a function from input values
+to the output value (a tuple for several outputs, anything for none). It may use static types and constant
+inputs to choose a specialised function. One that **suspends** returns a ``concurrent.futures.Future`` of that
+value in its place, or a coroutine. Values are numpy arrays or numpy scalars; inputs are borrowed and must not
+be written to. An output may share memory with an input, with state or with another output only when the op is
+marked ``aliases=True``; otherwise each call makes arrays that are writable and that nothing else holds.
 """
 
 from __future__ import annotations
@@ -47,19 +46,19 @@ REQUIRED: Any = object()
 # The positions of all inputs, however many there are.
 ANY_INPUT = range(sys.maxsize)
 
-# Container, name and kind of what keeps a session's values behind tensor handles. Not in the
-# default container: a reset of state must not take values that handles refer to.
+# Container, name and kind of the resource that keeps a session's values behind tensor handles. It is not in
+# the default container: a reset of state must not remove values that handles refer to.
 TENSOR_STORE = ("session", "tensors", "tensor store")
 
 
 def NOT_DIFFERENTIABLE(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
-    """Return the gradient of an op through which nothing flows: ``None`` for each input."""
+    """Return the gradient of an op that has none: ``None`` for each input."""
     return [None] * len(op.inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class InferContext:
-    """What a shape function sees of the node being built.
+    """The view that a shape function has of the node being built.
 
     Attributes:
         op: operation type.
@@ -79,10 +78,10 @@ class InferContext:
 
 
 class VariableHolder(Protocol):
-    """State behind a resource handle as kernels see it; the runtime implements it.
+    """State behind a resource handle, as seen by kernels; the runtime implements it.
 
-    A holder lives as long as its device; clearing its container leaves it uninitialised. All
-    methods are atomic with respect to each other, in any thread.
+    A holder exists as long as its device; clearing its container leaves it uninitialised. All methods are
+    atomic with respect to each other, in any thread.
     """
 
     @property
@@ -90,7 +89,11 @@ class VariableHolder(Protocol):
         """Whether a value was assigned."""
 
     def read(self) -> Any:
-        """Return the value, borrowed; raises FailedPreconditionError when uninitialised."""
+        """Return the value, which is borrowed.
+
+        Raises:
+            FailedPreconditionError: when uninitialised.
+        """
 
     def assign(self, value: Any) -> None:
         """Store ``value``, which the holder owns from now on."""
@@ -98,7 +101,7 @@ class VariableHolder(Protocol):
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
         """Store ``function(old, *operands, out=buffer)``.
 
-        In place when nobody else holds the old value.
+        The update is in place if nothing else holds the old value.
         """
 
     def access(self, function: Callable[[Any], Any]) -> None:
@@ -106,15 +109,15 @@ class VariableHolder(Protocol):
 
 
 class ResourceHost(Protocol):
-    """Where kernels find state, and which files they may open: the resource manager of their device.
+    """The resource manager of a device, as seen by kernels: state, and the files that may be opened.
 
-    A resource lives as long as its device; clearing its container calls its ``clear()``, which
-    leaves it as if it were new, so plans may keep a reference.
+    A resource exists as long as its device; clearing its container calls its ``clear()``, which leaves it as
+    if it were new, so plans may keep a reference.
     """
 
     @property
     def files(self) -> FileRoots:
-        """Where files may be opened; to be asked anew in each run."""
+        """The folders in which files may be opened; to be read anew in each run."""
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
         """Return the variable under (container, name), made uninitialised if absent."""
@@ -124,15 +127,20 @@ class ResourceHost(Protocol):
     ) -> Any:
         """Return the resource under (container, kind, name), made if absent.
 
-        InvalidArgumentError if the one that is there was made for another ``spec``.
+        Raises:
+            InvalidArgumentError: if the existing one was made for another ``spec``.
         """
 
     def lookup(self, container: str, name: str, kind: str) -> Any:
-        """Return the resource under (container, kind, name); NotFoundError if there is none."""
+        """Return the resource under (container, kind, name).
+
+        Raises:
+            NotFoundError: if there is none.
+        """
 
 
 class KernelContext(Protocol):
-    """What a kernel factory sees of the node that it makes a function for."""
+    """The view that a kernel factory has of the node that it makes a function for."""
 
     @property
     def name(self) -> str:
@@ -166,7 +174,7 @@ class KernelContext(Protocol):
         """Return the value of an input that is a constant of the plan."""
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """State of a stateful kernel, made once per session and node, shared by all its plans."""
+        """Return the state of a stateful kernel, made once per session and node, shared by all its plans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,42 +183,42 @@ class OpDef:
 
     Attributes:
         name: operation type, TensorFlow's name where there is one.
-        infer: shape function: from the node's inputs and attributes to the static types of its
-            outputs; ValueError for impossible shapes, TypeError for wrong dtypes.
+        infer: shape function: from the node's inputs and attributes to the static types of its outputs;
+            ValueError for impossible shapes, TypeError for wrong dtypes.
         kernel: makes the function that computes the node.
-        gradient: from the op and the gradients of its outputs to those of its inputs; ``None`` when
-            no gradient is registered (asking for it is then a LookupError).
+        gradient: from the op and the gradients of its outputs to those of its inputs; ``None`` when no
+            gradient is registered (requesting it is then a LookupError).
         attrs: attribute names with their defaults; ``REQUIRED`` where there is none.
         stateful: has state or side effects: never shared, folded or dropped from its device.
         aliases: an output may share memory with an input or with state.
-        once: has no inputs and one value for the life of a plan: computed when the plan is linked.
+        once: has no inputs and one value for the lifetime of a plan: computed when the plan is bound.
         keeps: indices of inputs that the kernel stores beyond the step; a node may have fewer.
-        blocks: may take any time and wait for anything, as code of the user's does: never runs on an
-            event loop that has a kernel pool beside it, is never folded, and gets a thread of its own.
-        suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the
-            outputs or a coroutine, which the step runs on its event loop; the step goes on with other nodes
-            until it is done, in whichever thread, and cancels it if it is given up. Whoever completes a
-            future asks ``set_running_or_notify_cancel`` first, so that nothing is taken for a step that is
-            gone. Within loops and branches a thread of its own waits.
+        blocks: may take any time and wait for anything, as the user's code may: never runs on an event loop
+            that has a kernel pool beside it, is never folded, and gets a thread of its own.
+        suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the outputs
+            or a coroutine, which the step runs on its event loop. The step goes on with other nodes until it
+            is done, in any thread, and cancels it if the step is cancelled. The completer of a future must
+            call ``set_running_or_notify_cancel`` first, so that nothing is taken for a step that has ended.
+            Within loops and branches a thread of its own waits.
         takes: whether the node suspends and takes something out of state that outlives the step: its kernel
-            returns a ``Take``, which is put back if the step ends before its values were handed out.
+            returns a ``Take``, which is put back if the step ends before its values were delivered.
         opens_files: opens files whose names come from inputs or attributes, all of them through
             ``resources.files`` of its context. No other kernel opens any.
-        emit: optional Python expression for the node given its argument expressions, for ops that
-            are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
-            as it stands, so nothing in it may come from a string that a peer can choose.
+        emit: optional Python expression for the node given its argument expressions, for ops that are cheaper
+            inline than as a call; ``None`` from it means "call the kernel". It is executed as it is, so
+            nothing in it may come from a string that a peer can choose.
         into: optional second form of the kernel, for an op of one output that works element by element: makes
-            ``function(*inputs, out)``, which writes to ``out``, bit for bit, what the kernel would return.
-            It is called with arrays of rank 1 and more of the result's shape, and with scalars beside
-            them. A numpy ufunc may be given one of its inputs as ``out``; any other function is given
-            an array that is none of them, and is called for large arrays only, part by part. ``None``
-            from it: not for these types.
+            ``function(*inputs, out)``, which writes to ``out``, bit for bit, what the kernel would return. It
+            is called with arrays of rank 1 and more of the result's shape, and with scalars beside them. A
+            numpy ufunc may be given one of its inputs as ``out``; any other function is given an array that
+            is none of them, and is called for large arrays only, block by block. ``None`` from it: not for
+            these types.
         joins: optional function of two arrays and ``out``, for an op whose result is that of its inputs
             joined one after the other, from the first to the last; shapes and dtype are all the same.
-        cost: optional estimate in microseconds from input and output types, unknown dimensions
-            given as 1; without it the estimate follows the output's size.
-        static_value: optional evaluation of the only output while the graph is built; asked for outputs of
-            a few thousand elements at most.
+        cost: optional estimate in microseconds from input and output types, unknown dimensions given as 1;
+            without it the estimate follows the output's size.
+        static_value: optional evaluation of the only output while the graph is built; called for outputs of a
+            few thousand elements at most.
         sized_by: positions of inputs whose values, and not their sizes, decide how much the op makes or how
             long it takes. Unless those are the same in each step, it never runs on an event loop.
     """
@@ -235,7 +243,7 @@ class OpDef:
     static_value: Callable[[InferContext], Array | None] | None = None
     sized_by: Container[int] = ()
 
-    # What TensorFlow's message of the same name has, for programs that look at ``op.op_def``.
+    # Fields of TensorFlow's message of the same name, for programs that read ``op.op_def``.
 
     @property
     def input_arg(self) -> Sequence[Any]:
@@ -257,7 +265,7 @@ class OpDef:
 
     @property
     def is_stateful(self) -> bool:
-        """As ``stateful``."""
+        """The same as ``stateful``."""
         return self.stateful
 
 
@@ -272,7 +280,7 @@ def register(op: OpDef) -> OpDef:
     Raises:
         KeyError: if the name is taken.
     """
-    # A module that is being imported stands in ``sys.modules`` already.
+    # A module that is being imported is in ``sys.modules`` already.
     deferred = op.name in _DEFERRED and _DEFERRED[op.name] not in sys.modules
     if op.name in _OPS or deferred:
         raise KeyError(f"op {op.name!r} is registered already")
@@ -281,7 +289,7 @@ def register(op: OpDef) -> OpDef:
 
 
 def defer(modules: Mapping[str, str]) -> None:
-    """Have modules imported when one of their operation types is first looked up.
+    """Defer the import of modules until one of their operation types is first looked up.
 
     Args:
         modules: from the name of an operation type to the module that registers it.

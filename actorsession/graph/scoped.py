@@ -1,6 +1,6 @@
 """The scopes of a graph as users enter them: names, devices, control, colocation, containers.
 
-``Scoped`` is the part of ``Graph`` that makes the context managers; ``scopes`` knows what they stand for.
+``Scoped`` is the part of ``Graph`` that makes the context managers; ``scopes`` implements their effects.
 """
 
 from __future__ import annotations
@@ -27,33 +27,32 @@ __all__ = ["Scoped"]
 
 
 class Scoped:
-    """What a graph has for the blocks in which operations are built."""
+    """The part of ``Graph`` for the blocks in which operations are built."""
 
     def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """Prefix the names of operations built in the block.
 
         Args:
-            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""``
-                leaves all scopes.
+            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""`` leaves
+                all scopes.
 
         Returns:
-            A context manager that gives the scope's full name with a closing slash, empty for the
-            root; entering it raises ValueError for a malformed name.
+            A context manager that yields the scope's full name with a closing slash, empty for the root;
+            entering it raises ValueError for a malformed name.
         """
         return NameScope(_graph(self), name)
 
     def get_name_scope(self) -> str:
-        """Return the full name of the innermost name scope, without a slash at its end; empty for the
-        root."""
+        """Return the full name of the innermost name scope, without a closing slash; empty for the root."""
         return scope_of(_graph(self)).name
 
     @contextlib.contextmanager
     def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
-        """Ask for a device for operations built in the block; inner blocks win part by part.
+        """Request a device for operations built in the block; inner blocks take precedence part by part.
 
         Args:
-            device: a full or partial name, a function from the operation to one, or ``None`` to
-                clear what is outside.
+            device: a full or partial name, a function from the operation to one, or ``None`` to discard the
+                outer blocks.
 
         Raises:
             ValueError: for a malformed name.
@@ -72,8 +71,8 @@ class Scoped:
         """Make operations built in the block run after ``control_inputs``.
 
         Args:
-            control_inputs: operations, tensors or variables; ``None`` clears what is outside, and
-                leaves loop bodies and branches as well.
+            control_inputs: operations, tensors or variables; ``None`` discards the outer blocks, and leaves
+                loop bodies and branches as well.
         """
         if control_inputs is None:
             with entered(_graph(self), control=(), body=None):
@@ -84,7 +83,7 @@ class Scoped:
             element = _graph(self).as_graph_element(item)
             ops.append(element.op if isinstance(element, Tensor) else element)
         outer = scope_of(_graph(self)).control
-        # What an outer block asks for already belongs to that block, which knows what implies it.
+        # Inputs of an outer block already belong to that block, which records what implies them.
         known = {op for frame in outer for op in frame.inputs}
         frame = ControlFrame(tuple(dict.fromkeys(op for op in ops if op not in known)))
         with entered(_graph(self), control=(*outer, frame)):
@@ -92,11 +91,11 @@ class Scoped:
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any) -> Iterator[None]:
-        """Places operations built in the block where ``op`` is, whatever device blocks around say.
+        """Place operations built in the block with ``op``, regardless of the device blocks around.
 
         Args:
-            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device
-                itself, a device block inside may still name one.
+            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device itself, a
+                device block inside may still name one.
         """
         if op is None:
             yield
@@ -136,5 +135,5 @@ class Scoped:
 
 
 def _graph(scoped: Scoped) -> Graph:
-    """Return the graph that this is a part of."""
+    """Return the graph whose part this is."""
     return cast("Graph", scoped)

@@ -1,9 +1,8 @@
-"""What surrounds the building of a node: names, devices, control inputs, colocation, defaults.
+"""The scope in which a node is built: names, devices, control inputs, colocation, defaults.
 
-All of it lives in context variables, so that threads and asyncio children build graphs side by side
-without seeing each other's scopes. Scopes are immutable values per graph; entering one puts a new
-value in place and leaving it restores the old one. Called by ``Graph``, and for its default stacks
-by sessions.
+All of it is kept in context variables, so that threads and asyncio children build graphs side by side without
+seeing each other's scopes. Scopes are immutable values per graph; entering one sets a new value and leaving
+it restores the old one. ``Graph`` calls this, and sessions use its default stacks.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlFrame:
-    """One ``control_dependencies`` block: what must run first, and what was built inside it.
+    """One ``control_dependencies`` block: its control inputs, and the operations built inside it.
 
-    ``seen`` is the one mutable part: an operation that reads something built in the block runs
-    after the block's control inputs anyway, so they need not be stored again.
+    ``seen`` is the one mutable part: an operation that reads something built in the block runs after the
+    block's control inputs anyway, so they need not be stored again.
     """
 
     inputs: tuple[Operation, ...]
@@ -47,11 +46,11 @@ class ControlFrame:
 
 
 class Scope(NamedTuple):
-    """Everything that surrounds the building of a node in one graph.
+    """The scope of a node that is built in one graph.
 
     Attributes:
         name: prefix of names, without the closing slash.
-        devices: device blocks, outermost first; ``None`` in it clears what is outside.
+        devices: device blocks, outermost first; ``None`` in it discards those outside.
         control: control-dependency blocks, outermost first.
         colocation: operations whose device newly built ones share, outermost first.
         container: resource container of state built here.
@@ -68,7 +67,7 @@ class Scope(NamedTuple):
     gradients: Mapping[str, str] | None = None
 
 
-# The attribute by which an operation has another gradient than its type; TensorFlow's name.
+# The attribute with the name of an operation's own gradient; TensorFlow's name.
 GRADIENT_NAME = "_gradient_op_type"
 
 _ROOT = Scope()
@@ -82,12 +81,12 @@ def scope_of(graph: Graph) -> Scope:
 
 
 class entered:
-    """Enters a scope that differs from the present one, for the length of a block.
+    """A context manager that enters a scope which differs from the present one.
 
-    A class, because one on a generator takes twice the time, and operators enter a scope each.
+    It is a class, because a generator function takes twice the time, and every operator enters a scope.
 
     Args:
-        graph: whose scope.
+        graph: the graph of the scope.
         changes: fields of ``Scope`` with their new values.
     """
 
@@ -115,10 +114,10 @@ class entered:
 
 
 class NameScope(contextlib.AbstractContextManager[str]):
-    """The context manager of ``Graph.name_scope``, a class for the reason that ``entered`` is one.
+    """The context manager of ``Graph.name_scope``, a class for the same reason as ``entered``.
 
     Args:
-        graph: whose scope.
+        graph: the graph of the scope.
         name: see there.
     """
 
@@ -148,7 +147,7 @@ class NameScope(contextlib.AbstractContextManager[str]):
         self._entered.__exit__(kind, error, trace)
 
 
-# -- what a scope means for a new node -----------------------------------------------------------
+# -- effects of a scope on a new node ------------------------------------------------------------
 
 
 def control_inputs_of(scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation, ...]:
@@ -174,14 +173,14 @@ def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
 
 
 def device_under(scope: Scope, op: Operation) -> str:
-    """Return the device of a new node: where it is colocated, else what the device blocks say.
+    """Return the device of a new node: that of its colocation, else that of the device blocks.
 
-    Goes from the innermost block outwards, as TensorFlow does: a spec fills what is still open, the
-    answer of a function replaces everything.
+    The blocks are applied from the innermost outwards, as in TensorFlow: a spec fills the parts that are
+    still open, the result of a function replaces everything.
 
     Raises:
-        ValueError: if a function answers with a malformed name.
-        TypeError: if it answers with something else.
+        ValueError: if a function returns a malformed name.
+        TypeError: if it returns something else.
     """
     for target in reversed(scope.colocation):
         if target.device:
@@ -229,7 +228,7 @@ class DefaultStack(Generic[T]):
         self._fallback = threading.local()
 
     def get(self) -> T | None:
-        """Return the innermost default, the thread's fallback, or nothing."""
+        """Return the innermost default, the thread's fallback, or ``None``."""
         stack = self._stack.get(())
         if stack:
             return stack[-1]
@@ -250,11 +249,11 @@ class DefaultStack(Generic[T]):
             self._stack.reset(token)
 
     def push(self, value: T) -> None:
-        """Make ``value`` the default until ``remove``, for what is entered and left by calls."""
+        """Make ``value`` the default until ``remove``, for callers without a ``with`` block."""
         self._stack.set((*self._stack.get(()), value))
 
     def remove(self, value: T) -> None:
-        """Take the innermost occurrence of ``value`` off the stack, if it is there."""
+        """Remove the innermost occurrence of ``value`` from the stack, if there is one."""
         stack = list(self._stack.get(()))
         for index in range(len(stack) - 1, -1, -1):
             if stack[index] is value:

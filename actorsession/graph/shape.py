@@ -1,12 +1,12 @@
-"""Static shapes: what is known of a tensor's dimensions before a step runs.
+"""Static shapes: the tensor dimensions that are known before a step runs.
 
-Owns ``TensorShape`` and the arithmetic of partly known shapes. A dimension is an int or ``None``; a
-shape of unknown rank has ``sizes None``. Shapes are immutable values. Every room uses them.
+This module holds ``TensorShape`` and the arithmetic of partly known shapes. A dimension is an int or
+``None``; a shape of unknown rank has ``sizes None``. Shapes are immutable values. Every package uses them.
 
-Programs of TensorFlow 1 take a shape for a row of ``Dimension`` objects and write ``x.shape[0].value``;
-later ones take it for a row of ints. ``use_dimensions`` says for the process which it is, as TensorFlow
-does, and only what tensors and variables show to programs depends on it: ``shown`` makes it of the shape
-that is kept. Whoever computes with shapes takes ``spec.shape``, or ``sizes``, which have ints always.
+In programs of TensorFlow 1 a shape is a sequence of ``Dimension`` objects, as in ``x.shape[0].value``; in
+later ones it is a sequence of ints. ``use_dimensions`` chooses one for the process, as in TensorFlow. The
+choice affects only the shapes that tensors and variables show to programs, which ``shown`` makes of the
+internal ones. Code that computes with shapes uses ``spec.shape``, or ``sizes``, which always have ints.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class TensorShape:
         )
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """Return the shape that knows what either knows.
+        """Return the shape with the known dimensions of both.
 
         Raises:
             ValueError: if the two contradict each other.
@@ -136,14 +136,14 @@ class TensorShape:
         )
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
-        """Return what two shapes have in common: dimensions in which they differ are unknown."""
+        """Return the common part of two shapes: dimensions in which they differ are unknown."""
         mine, theirs = self._dims, as_shape(other)._dims
         if mine is None or theirs is None or len(mine) != len(theirs):
             return self._like(None)
         return self._like([a if a == b else None for a, b in zip(mine, theirs, strict=True)])
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
-        """Return the dimensions of both in a row; unknown if either is of unknown rank."""
+        """Return the concatenated dimensions of both; unknown if either is of unknown rank."""
         other = as_shape(other)
         if self._dims is None or other._dims is None:
             return self._like(None)
@@ -155,7 +155,7 @@ class TensorShape:
         return self._like(as_shape(other).concatenate(self))
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape, known to have ``rank`` dimensions.
+        """Return this shape, known to have ``rank`` dimensions.
 
         Raises:
             ValueError: if it has another rank.
@@ -164,7 +164,7 @@ class TensorShape:
         return self._like([None] * rank) if self._dims is None else self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape, if it may have ``rank`` dimensions or more.
+        """Return this shape, if it may have ``rank`` dimensions or more.
 
         Raises:
             ValueError: if it has fewer.
@@ -174,7 +174,7 @@ class TensorShape:
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape, if it may have ``rank`` dimensions or fewer.
+        """Return this shape, if it may have ``rank`` dimensions or fewer.
 
         Raises:
             ValueError: if it has more.
@@ -184,7 +184,7 @@ class TensorShape:
         return self
 
     def assert_has_rank(self, rank: int) -> None:
-        """Refuse to have another rank.
+        """Refuse this shape if it has another rank.
 
         Raises:
             ValueError: if the rank is known, and is another.
@@ -212,7 +212,7 @@ class TensorShape:
             raise ValueError(f"shapes {self} and {as_shape(other)} are incompatible")
 
     def assert_is_fully_defined(self) -> None:
-        """Refuse to be unknown in part.
+        """Refuse this shape if a dimension is unknown.
 
         Raises:
             ValueError: if a dimension is unknown.
@@ -235,7 +235,7 @@ class TensorShape:
         return None if self._dims is None else self._dims[index]
 
     def _like(self, dims: ShapeLike) -> TensorShape:
-        """A shape of the same class."""
+        """Return a shape of the same class."""
         return dims if type(dims) is type(self) else type(self)(dims)
 
     def __eq__(self, other: object) -> bool:
@@ -265,14 +265,14 @@ def _sizes(dims: Sequence[Any]) -> tuple[Dim, ...]:
 
 
 def _of_message(proto: Any) -> tuple[Dim, ...] | None:
-    """Return the dimensions in TensorFlow's message, where -1 stands for an unknown one."""
+    """Return the dimensions in TensorFlow's message, where -1 denotes an unknown one."""
     if proto.unknown_rank:
         return None
     return _sizes([None if dim.size == -1 else dim.size for dim in proto.dim])
 
 
 def _of_unknown(part: slice) -> list[None] | None:
-    """Return the dimensions of a slice of a shape of unknown rank: that many, if the slice says how many."""
+    """Return the dimensions of a slice of a shape of unknown rank, if their number follows from the slice."""
     start, stop = part.start or 0, part.stop
     if stop is None or part.step is not None or start < 0 or stop < 0:
         return None
@@ -299,22 +299,22 @@ _dimensions_are_used = False
 
 
 def use_dimensions(used: bool) -> None:
-    """Choose what the shapes of tensors and variables consist of, for the whole process.
+    """Choose the type of the dimensions in shapes of tensors and variables, for the whole process.
 
     Args:
-        used: whether of ``Dimension`` objects, as in TensorFlow 1, and not of ints and ``None``.
+        used: whether they are ``Dimension`` objects, as in TensorFlow 1, and not ints and ``None``.
     """
     global _dimensions_are_used
     _dimensions_are_used = used
 
 
 def dimensions_are_used() -> bool:
-    """Return what ``use_dimensions`` chose; ints and ``None`` to begin with."""
+    """Return the choice of ``use_dimensions``; ints and ``None`` by default."""
     return _dimensions_are_used
 
 
 def shown(shape: TensorShape) -> TensorShape:
-    """A shape as programs see it."""
+    """Return a shape as it is shown to programs."""
     return ShapeOfDimensions(shape) if _dimensions_are_used else shape
 
 
@@ -337,7 +337,7 @@ scalar_shape = TensorShape(())
 
 
 def as_shape(value: ShapeLike) -> TensorShape:
-    """Make a shape of ints of ``None``, an int, a sequence or any shape."""
+    """Return a shape of ints or ``None``, an int, a sequence or any shape."""
     return value if type(value) is TensorShape else TensorShape(value)
 
 
@@ -369,7 +369,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """Merges shapes that must all be the same.
+    """Merge shapes that must all be the same.
 
     Raises:
         ValueError: if two contradict each other.

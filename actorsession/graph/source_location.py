@@ -1,6 +1,6 @@
-"""The user's source line that builds a node, so that every error can point at it.
+"""The user's source line that builds a node, so that every error can name it.
 
-Called by ``Graph`` once per node; imports nothing of ours.
+``Graph`` calls this once per node; it imports nothing of the library.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from types import FrameType
 
 __all__ = ["stack_level", "user_line"]
 
-# Modules between the user and the graph: the library, and what it calls itself through. The demo
-# is a user of the library like any other.
+# Modules between the user and the graph: the library, and modules through which it calls itself. The demo
+# counts as a user of the library.
 _OURS = ("actorsession.", "contextlib", "functools")
 _USERS = ("actorsession.demo",)
-_MAX_FRAMES = 40  # deep call chains of a user's own are not searched for ever
+_MAX_FRAMES = 40  # longer call chains in user code are not searched
 
 _known: dict[str, bool] = {}  # module name -> whether it is skipped
 

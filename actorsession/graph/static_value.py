@@ -1,16 +1,16 @@
 """Static evaluation: the value of a tensor that is known while the graph is built.
 
-Shape functions see such values, so that a reshape to a constant shape has a static shape. An op
-says how by its ``static_value``; what was found is remembered on the tensor. Called by ``Graph``
-for each input of a new node, and by ``ops/``.
+Shape functions use such values, so that a reshape to a constant shape has a static shape. An op defines the
+evaluation by its ``static_value``; results are kept on the tensor. ``Graph`` calls this for each input of a
+new node, and so does ``ops/``.
 
-``constant_value`` is for shape functions and marks nothing, as in TensorFlow, whose shape functions
-leave a tensor feedable. A program that asks by ``get_static_value`` may build anything on the answer,
-so the tensor, and what its value was made of, can then no longer be fed.
+``constant_value`` is for shape functions and marks nothing, as in TensorFlow, whose shape functions leave a
+tensor feedable. A program that calls ``get_static_value`` may rely on the result for anything it builds, so
+the tensor, and those that its value was computed from, can then no longer be fed.
 
-What asks are sizes, axes and the like, so no value of more than ``MOST_ELEMENTS`` is computed or kept: a few
-operations can make one that no machine has room for. Values that somebody has given whole, and what only
-passes them on, are known at any size.
+Callers need sizes, axes and the like, so no value of more than ``MOST_ELEMENTS`` is computed or kept: a few
+operations can make one that fits into no machine. Constants in the graph, and nodes that only forward them,
+are evaluated at any size.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["MOST_ELEMENTS", "constant_value", "get_static_value"]
 MOST_ELEMENTS = 4096
 """Elements of a value that is computed while the graph is built."""
 
-# They hand on a value that is there already.
+# Types that forward an existing value.
 _PASS_ON = frozenset({"Const", "EnsureShape", "GuaranteeConst", "Identity", "StopGradient"})
 
 # Their value comes from the static shape of the input; the input's own value may be fed.
@@ -55,7 +55,7 @@ def constant_value(tensor: Tensor) -> Array | None:
 
 
 def _is_settled(tensor: Tensor) -> bool:
-    """Return whether an earlier answer still holds: a shape refined since may have made more known."""
+    """Return whether an earlier result still holds; a shape refined since may make more known."""
     if tensor.op.op_def.static_value is None:
         return True
     answer = tensor._constant
@@ -76,9 +76,9 @@ def _settle(tensor: Tensor) -> None:
 
 
 def _elements(tensor: Tensor, context: InferContext) -> int:
-    """Return how many elements a value will have; of those that are read, if nothing else is known."""
+    """Return the number of elements of a value; if it is unknown, that of the values it is computed from."""
     count = tensor.spec.shape.num_elements()
-    if count is None:  # what was not known when it was built may be known now
+    if count is None:  # more may be known than when it was built
         count = tensor.op.op_def.infer(context)[0].shape.num_elements()
     return sum(v.size for v in context.constants if v is not None) if count is None else count
 
@@ -88,12 +88,12 @@ def _found(tensor: Tensor) -> Array | None:
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """Return the value of a tensor if it is known while the graph is built; it can no longer be fed then.
+    """Return the value of a tensor if it is known while the graph is built, and forbid feeding it then.
 
     Args:
         tensor: a tensor; anything else that belongs to no graph is its own value.
-        partial: whether a stack of scalars, some of them unknown, gives an object array with
-            ``None`` for those.
+        partial: whether a stack of scalars, some of them unknown, gives an object array with ``None`` for
+            those.
 
     Returns:
         An array that must not be changed, or ``None`` if the value depends on the step.
@@ -116,7 +116,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def _prevent_feeding(tensor: Tensor) -> None:
-    """Mark a tensor of known value, and all whose values it was made of."""
+    """Mark a tensor of known value, and all tensors that its value was computed from, as not feedable."""
     seen: set[Tensor] = set()
     waiting = [tensor]
     while waiting:

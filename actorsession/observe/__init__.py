@@ -1,6 +1,6 @@
-"""What can be seen of steps: the trace and timeline of one, and what they moved between processes.
+"""Observation of steps: the trace and timeline of a step, and the traffic between processes.
 
-Pure functions on what a traced run and the counters of links report; nothing here runs or measures.
+Pure functions on the reports of a traced run and the counters of links; nothing here runs or measures.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What debugged runs left under a ``file://`` URL, read back.
+"""The reader of the files that debugged runs wrote under a ``file://`` URL.
 
-``DebugDumpDir`` reads a directory that runs wrote to, of one process or many: the runs, what was watched
-in each, and the values, which are loaded when they are asked for. Nothing is unpickled, and no file
-outside the directory is opened, whatever its manifests say. A run whose process died is there with what
-it had written by then. For users; it imports nothing that runs graphs.
+``DebugDumpDir`` reads a directory that runs wrote to, of one process or many: the runs, the watches in each,
+and the values, which are loaded on access. Nothing is unpickled, and no file outside the directory is opened,
+regardless of its manifests. If the process of a run was killed, the run is listed with the values that it had
+written by then. This module is for users; it imports nothing that runs graphs.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class DebugTensorDatum:
     Attributes:
         node_name: name of the node that made it, or of the tensor's node if it was fed.
         output_slot: which of the node's outputs.
-        debug_op: what was kept of it.
+        debug_op: the debug operation that made the stored value.
         op_type: the node's operation type.
         device_name: full name of the device.
         timestamp: wall-clock seconds.
         dtype: name of the element type.
-        shape: shape of what is on disk.
-        file_path: where it is.
-        session_run_index: which run it belongs to.
+        shape: shape of the stored value.
+        file_path: the file with the value.
+        session_run_index: the run that it belongs to.
     """
 
     node_name: str
@@ -70,7 +70,7 @@ class DebugTensorDatum:
         """Read the value.
 
         Raises:
-            DataLossError: if the file is gone or holds something else.
+            DataLossError: if the file is missing or holds something else.
         """
         try:
             stored = np.load(self.file_path, allow_pickle=False)
@@ -120,10 +120,10 @@ class DumpedRun:
         output_names: the tensors that were fetched.
         target_names: the operations that ran as targets.
         begin: wall-clock seconds at its start.
-        complete: whether its end was written: the process lived that long.
+        complete: whether its end was written, so that the process did not end before.
         error: the error that it ended with; empty for none.
-        left_out: values that were not kept because of a limit.
-        data: the values, in the order in which they were seen.
+        left_out: number of values that were not kept because of a limit.
+        data: the values, in the order in which they were recorded.
         graphs: the decorated graph of each device as plain values, for the first run of a plan.
     """
 
@@ -155,7 +155,7 @@ class DebugDumpDir:
     """The runs below a directory.
 
     Args:
-        path: what a ``file://`` URL of watches named.
+        path: the directory in the ``file://`` URL of watches.
 
     Attributes:
         runs: the runs, in the order in which they began.
@@ -181,7 +181,7 @@ class DebugDumpDir:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return sum([len(run.data) for run in self.runs])
 
     def nodes(self) -> list[str]:
@@ -189,7 +189,7 @@ class DebugDumpDir:
         return sorted({datum.node_name for datum in self.dumped_tensor_data})
 
     def watch_keys(self, node_name: str | None = None) -> list[str]:
-        """Return what was watched, as ``node:slot:op``, sorted.
+        """Return the watches, as ``node:slot:op``, sorted.
 
         Args:
             node_name: only of this node.
@@ -199,7 +199,7 @@ class DebugDumpDir:
         )
 
     def watch_key_to_data(self, watch_key: str) -> list[DebugTensorDatum]:
-        """Return the values of a watch, in order; none for what was not watched."""
+        """Return the values of a watch, in order; an empty list for an unknown watch."""
         return [d for d in self.dumped_tensor_data if d.watch_key == watch_key]
 
     def get_tensors(
@@ -210,16 +210,16 @@ class DebugDumpDir:
         *,
         session_run_index: int | None = None,
     ) -> list[Array]:
-        """Read what was kept of a tensor.
+        """Read the stored values of a tensor.
 
         Args:
             node_name: name of its node.
             output_slot: which output.
-            debug_op: what was kept.
+            debug_op: the debug operation.
             session_run_index: only of this run.
 
         Raises:
-            ValueError: if that was not watched; it says what was.
+            ValueError: if that was not watched; the message names existing watches.
             DataLossError: if a file cannot be read.
         """
         key = f"{node_name}:{output_slot}:{debug_op}"
@@ -244,14 +244,13 @@ class DebugDumpDir:
         device_name: str | None = None,
         exclude_node_names: str | None = None,
     ) -> list[DebugTensorDatum]:
-        """Return the values for which a predicate holds, in the order in which they were seen.
+        """Return the values for which a predicate holds, in the order in which they were recorded.
 
         Args:
-            predicate: from what is known of a value, and the value.
-            first_n: end after so many; 0 for all.
+            predicate: from the description of a value, and the value.
+            first_n: maximum number of results; 0 for all.
             device_name: only of this device.
-            exclude_node_names: regular expression; nodes whose name matches from its beginning are
-                left out.
+            exclude_node_names: regular expression; nodes whose name matches from its beginning are left out.
         """
         found = []
         excluded = re.compile(exclude_node_names) if exclude_node_names else None
@@ -292,7 +291,7 @@ def _run(path: Path) -> DumpedRun:
 
 
 def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
-    """The values of a run; a last line that was not finished is none."""
+    """Yield the values of a run, without an unfinished last line."""
     lines = path / "tensors.jsonl"
     if not lines.exists():
         return

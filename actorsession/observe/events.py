@@ -1,7 +1,6 @@
 """Trace events: the JSON objects that Perfetto and ``chrome://tracing`` read.
 
-Each function makes one event as a plain dict. Called by ``trace`` and ``timeline``, which decide what is
-shown; times are microseconds.
+Each function makes one event as a plain dict. ``trace`` and ``timeline`` call them; times are microseconds.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ Event: TypeAlias = dict[str, Any]
 
 
 def event(phase: str, category: str, name: str, pid: int, tid: int, ts: float) -> Event:
-    """Return an event of any kind; the caller adds what its kind needs.
+    """Return an event of any kind; the caller adds the fields of that kind.
 
     Args:
         phase: the kind, one letter.
         category: by which viewers filter.
-        name: what the viewer writes on it.
+        name: the label in the viewer.
         pid: its process in the trace.
         tid: its lane there.
-        ts: when.
+        ts: its time.
     """
     return {"ph": phase, "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts}
 
@@ -35,5 +34,5 @@ def naming(kind: str, pid: int, name: str, tid: int = 0) -> Event:
 def region(
     category: str, name: str, pid: int, tid: int, ts: float, dur: float, args: dict[str, Any]
 ) -> Event:
-    """Something that took time; ``args`` is what the viewer shows when it is clicked."""
+    """Return an event with a duration; a viewer shows ``args`` when the event is clicked."""
     return event("X", category, name, pid, tid, ts) | {"dur": dur, "args": args}

@@ -1,7 +1,7 @@
-"""Lanes: spans that happen at the same time, spread so that on one lane none overlaps another.
+"""Lanes: concurrent spans, distributed so that no two on one lane overlap.
 
-A trace viewer draws a lane as one line and takes overlapping spans on it for nested calls, which nodes
-of a graph are not.
+A trace viewer draws a lane as one line and shows overlapping spans on it as nested calls, which nodes of a
+graph are not.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["Span", "spread"]
 
 @dataclass(slots=True)
 class Span:
-    """Something that took time.
+    """A named interval of time.
 
     Attributes:
-        name: what the viewer writes on it.
+        name: the label in the viewer.
         category: its kind.
         start: nanoseconds since the trace's beginning.
         end: nanoseconds, at least ``start``.
-        args: what the viewer shows when it is clicked.
+        args: shown in the viewer when the span is clicked.
     """
 
     name: str

@@ -1,12 +1,12 @@
 """The timeline of a step, as TensorFlow's ``timeline.Timeline`` draws it.
 
-Owns the way from ``StepStats.dev_stats`` to a trace in which every device has a process for what it computed
-and one for the tensors that it made. Called by users; imports ``config``. ``trace`` draws the same step our
-own way: by task, with the transfers between tasks as arrows.
+This module turns ``StepStats.dev_stats`` into a trace in which every device has a process for its
+computations and one for the tensors that it made. Users call it; it imports ``config``. ``trace`` draws the
+same step in another form: by task, with the transfers between tasks as arrows.
 
-A lane never holds two nodes at a time. Arrows go from the node that made a tensor to each that read it, where
-the two are on different lanes; memory is what tensors take from the start of their node until the last that
-reads them has ended.
+A lane never holds two nodes at a time. Arrows lead from the node that made a tensor to each that read it,
+where the two are on different lanes. A tensor counts as memory from the start of its node until the last of
+its readers has ended.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _OP_TIMES = ("schedule", "gpu", "all")
 
 @dataclass(frozen=True, slots=True)
 class AllocationMaximum:
-    """The most that an allocator had given out at a time.
+    """The maximum of the memory in use of an allocator.
 
     Attributes:
         timestamp: wall-clock microseconds.
-        num_bytes: how much it was.
-        tensors: names of the tensors that took it.
+        num_bytes: the memory in use at that time.
+        tensors: names of the tensors that used it.
     """
 
     timestamp: int
@@ -48,7 +48,7 @@ class ChromeTrace:
     """A trace, ready to be written.
 
     Attributes:
-        events: names of processes first, then everything that happened.
+        events: names of processes first, then all other events.
     """
 
     events: tuple[Event, ...]
@@ -61,11 +61,11 @@ class ChromeTrace:
 
 @dataclass(frozen=True, slots=True)
 class StepStatsAnalysis:
-    """What the analysis of a step gave.
+    """The result of the analysis of a step.
 
     Attributes:
         chrome_trace: the trace.
-        allocator_maximums: by allocator; empty where memory was not asked for.
+        allocator_maximums: by allocator; empty if ``show_memory`` was off.
     """
 
     chrome_trace: ChromeTrace
@@ -73,11 +73,11 @@ class StepStatsAnalysis:
 
 
 class Timeline:
-    """Draws what one step did.
+    """The timeline of one step.
 
     Args:
         step_stats: ``RunMetadata.step_stats`` of a run with ``RunOptions.trace_level`` set.
-        graph: accepted as in TensorFlow; the statistics say everything that is drawn.
+        graph: accepted as in TensorFlow; the statistics contain everything that is drawn.
 
     Raises:
         TypeError: for anything but step statistics, such as those of a run that was not traced.
@@ -99,7 +99,7 @@ class Timeline:
 
         Args:
             show_dataflow: whether to draw arrows from producers to consumers of tensors.
-            show_memory: whether to draw the life of each tensor and what each allocator gives out.
+            show_memory: whether to draw the lifetime of each tensor and the memory in use of each allocator.
             op_time: "schedule", "gpu" or "all"; all the same where no device has a clock of its own.
 
         Raises:
@@ -122,15 +122,18 @@ class Timeline:
 
 @dataclass(slots=True)
 class _Tensor:
-    """One tensor's life.
+    """The lifetime of one tensor.
 
     Attributes:
         number: of the tensor in the trace.
-        made: when its node started.
-        ready: when its node ended.
-        last_used: end of the last node that had it.
+        made: start of its node.
+        ready: end of its node.
+        last_used: end of the last node that used it.
         at: process and lane of its node.
         tensors_pid: the process that shows the tensors of its device.
+        nbytes: its size.
+        allocator: name of its allocator.
+        shown_as: its description in the viewer.
     """
 
     number: int
@@ -186,7 +189,7 @@ class _Drawing:
             self._draw_counters()
 
     def _take(self, device: DeviceStepStats, pid: int) -> None:
-        """Give each node of a device its lane, and note what it made."""
+        """Assign each node of a device to a lane, and record its tensors."""
         spans = [
             Span(s.node_name, "Op", s.all_start_micros, s.all_start_micros + s.all_end_rel_micros)
             for s in device.node_stats
@@ -215,7 +218,7 @@ class _Drawing:
             if tensor is None:
                 continue  # fed, a constant of the plan, or a control input
             tensor.last_used = max(tensor.last_used, node.end)
-            # Within one lane an arrow only hides what it runs over.
+            # Within one lane an arrow only hides the spans that it crosses.
             if show_dataflow and tensor.at != (node.pid, node.tid):
                 for phase, (pid, tid), ts in (
                     ("s", tensor.at, tensor.ready),
@@ -236,7 +239,7 @@ class _Drawing:
             self.events.append(gone | {"id": t.number})
 
     def _draw_counters(self) -> None:
-        """What each allocator has given out, after each change."""
+        """Add the memory in use of each allocator, after each change."""
         changes: dict[str, list[tuple[int, int, str]]] = {}
         for name, t in self._tensors.items():
             of_allocator = changes.setdefault(t.allocator, [])
@@ -257,7 +260,7 @@ class _Drawing:
 
 
 def _parsed(label: str) -> tuple[str, list[str]]:
-    """Operation type and inputs from a label ``name = Op(inputs)``."""
+    """Return the operation type and inputs from a label ``name = Op(inputs)``."""
     match = _LABEL.match(label)
     if match is None:
         return "unknown", []

@@ -1,12 +1,12 @@
 """The trace of one step, in the JSON form that Perfetto and ``chrome://tracing`` open.
 
-Owns the way from ``StepStats`` to trace events. Called by users and the demo; imports ``config``,
-``plan.keys`` and how files are written.
+This module turns ``StepStats`` into trace events. Users and the demo call it; it imports ``config``,
+``plan.rendezvous_key`` and the writing of files.
 
-A task is a process of the trace, a device has one or more lanes (threads) in it: one per node that ran
-at the same time, and likewise for what arrived. Each transfer is an arrow: a flow event ``s`` inside the
-span of its ``_Send`` node and one ``f`` with the same id inside the span of its arrival. Times are those
-of each process's own wall clock; between machines they are as far apart as the clocks are.
+A task is a process of the trace. A device has one or more lanes (threads) in it: as many as nodes ran at the
+same time, and likewise for arrivals. Each transfer is an arrow: a flow event ``s`` inside the span of its
+``_Send`` node and one ``f`` with the same id inside the span of its arrival. Times are those of each
+process's own wall clock; between machines they differ as much as the clocks do.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from actorsession.records import dataclass
 
 __all__ = ["chrome_trace", "write_trace"]
 
-# An arrival is a moment; drawn as long as the shortest nodes, so that it can be seen and clicked.
+# An arrival is a moment; it is drawn as long as the shortest nodes, so that it can be seen and clicked.
 _ARRIVAL_NS = 1000
 _RUN, _SENT, _ARRIVED = "", " sends", " arrivals"
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """One end of a transfer: where its arrow starts or ends."""
+    """One end of a transfer, where its arrow starts or ends."""
 
     transfer: TransferStats
     time: int
@@ -42,15 +42,15 @@ class _End:
 
 
 def chrome_trace(stats: StepStats) -> dict[str, Any]:
-    """Make the trace of a step.
+    """Return the trace of a step.
 
     Args:
         stats: of a run with ``RunOptions.trace_level`` set.
 
     Returns:
-        ``{"traceEvents": [...], "displayTimeUnit": "ms"}`` of plain values, ready for ``json.dumps``.
-        Times are microseconds since the step's first event. A transfer of which only one end was
-        recorded has no arrow; its span's ``args`` say ``met: false``.
+        ``{"traceEvents": [...], "displayTimeUnit": "ms"}`` of plain values, ready for ``json.dumps``. Times
+        are microseconds since the step's first event. A transfer of which only one end was recorded has no
+        arrow; its span has ``met: false`` in its ``args``.
     """
     return _Trace(stats).build()
 
@@ -117,13 +117,12 @@ class _Trace:
             self._spans[transfer.device, kind].append(span)
         other = key.dst_device if transfer.kind == "send" else key.src_device
         span.args |= {"bytes": transfer.nbytes, "key": transfer.key, "peer": other, "met": False}
-        # Within the span, whose end no longer counts: a kernel thread hands its sends over when its
-        # segment has ended, which is after the node.
+        # Clamped to the span: a kernel thread sends when its segment has ended, which is after the node.
         inside = max(span.start, min(time, span.end - 1))
         self._ends[transfer.kind].append(_End(transfer, inside, span))
 
     def _pairs(self) -> Iterator[tuple[_End, _End]]:
-        """Send and their arrivals: the n-th of a key meets the n-th, as in a rendezvous."""
+        """Yield sends with their arrivals: the n-th of a key meets the n-th, as in a rendezvous."""
         arrived: dict[str, deque[_End]] = defaultdict(deque)
         for end in sorted(self._ends["recv"], key=lambda e: e.time):
             arrived[end.transfer.key].append(end)

@@ -1,7 +1,7 @@
-"""How much went over the wires of a cluster so far.
+"""The number of messages and bytes sent in a cluster so far.
 
-Owns ``Traffic``, the sum over the counters of all links. Called by users and the demo; imports the
-statistics of ``actors`` and ``cluster``. What a piece of work has moved is the difference of two sums.
+This module holds ``Traffic``, the sum over the counters of all links. Users and the demo call it; it imports
+the statistics of ``cluster`` and ``rpc``. The traffic of a piece of work is the difference of two sums.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["Traffic", "traffic"]
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What went over the wires.
+    """The messages and bytes sent over links.
 
     Attributes:
-        messages: calls, their answers, and messages that want none, such as those with tensors.
-        nbytes: bytes on the wire; signs of life, of which a link sends one a second while it has
-            nothing else to send, are among them, but not among the messages.
+        messages: calls, their replies, and messages without reply, such as those with tensors.
+        nbytes: bytes on the wire. They include heartbeats, of which an otherwise idle link sends one a
+            second; heartbeats do not count as messages.
     """
 
     messages: int
@@ -33,17 +33,17 @@ class Traffic:
 
 
 def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None = None) -> Traffic:
-    """Add up what all links of a cluster have carried so far.
+    """Return the sum of the traffic of all links of a cluster so far.
 
     Args:
-        servers: the counters of all tasks, as ``LocalCluster.statistics`` gives them. Each link between
-            two tasks is counted once at each end, for what that end has sent.
+        servers: the counters of all tasks, as in ``LocalCluster.statistics``. Each link between two tasks is
+            counted once at each end, for the messages that this end has sent.
         client: the counters of a session's link with its master, if it has one:
-            ``session.statistics().link``. The servers' own counters of links with clients are left
-            out: whoever asks for statistics has such a link too.
+            ``session.statistics().link``. The servers' own counters of links with clients are left out,
+            because every client that requests statistics has such a link too.
 
     Returns:
-        The sums. Links that are closed by now are not in them.
+        The sums. Links that are closed by now are not included.
     """
     total = Traffic(0, 0)
     for link in [link for server in servers for link in server.peers]:
@@ -55,5 +55,5 @@ def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None =
 
 
 def _messages(link: LinkStatistics) -> int:
-    """Message that belong to what this end has sent: the answers to its calls with them."""
+    """Return the messages that this end has sent and the replies to its calls."""
     return 2 * link.calls_sent + link.tells_sent

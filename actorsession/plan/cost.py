@@ -1,9 +1,9 @@
-"""What a node is expected to cost, from static types alone.
+"""The expected cost of a node, from static types alone.
 
-Only the order of magnitude matters: it decides whether a segment runs on the event loop or in the
-kernel pool until it has been measured. Unknown dimensions count as 1 and are reported, so that the
-first run of such a segment can be treated with care; so are strings, of which no type says how long they
-are. Called by ``compile``.
+Only the order of magnitude matters: it decides whether a segment runs on the event loop or in the kernel pool
+until it has been measured. Unknown dimensions count as 1 and are reported, so that the first run of such a
+segment can be careful. Strings are reported too, because their types do not give their lengths. ``compile``
+calls this.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LIGHT = 5.0
 # ufunc over float32 (about 1 ns without vector units to spare).
 _CALL = 0.5
 _PER_ELEMENT = 0.001
-# One string more, which a kernel of strings goes through by itself.
+# Each further string, which string kernels process one by one.
 _PER_STRING = 0.3
-# What may be of any size, by a value that is not known: the first run goes to the pool.
+# For results whose size depends on an unknown value: the first run goes to the pool.
 _ANY_SIZE = 2000.0
-# How often a loop runs is not known before; enough to make none pass for light.
+# The trip count of a loop is not known in advance; this is enough for no loop to count as light.
 _ITERATIONS = 100
 _FREE = frozenset({ARG, SEND, RECV, "Const", "VarHandleOp", "ReadVariableOp", "Identity", "NoOp"})
 
@@ -56,7 +56,7 @@ def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, boo
         if spec.dtype is string:
             known, per_element = False, _PER_STRING
     if any(spec.dtype is string for spec in node.outputs):
-        least = LIGHT  # a few that make strings of strings can make enormous ones
+        least = LIGHT  # a few operations that build strings from strings can make enormous ones
     if op.sized_by and not all(spec.shape.is_fully_defined() for spec in node.outputs):
         least = _ANY_SIZE
     if op.cost is None:
@@ -84,7 +84,7 @@ def _size(shape: TensorShape) -> tuple[int, bool]:
 
 
 def _sized(specs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
-    """Static types with unknown dimensions as 1, as estimates want them."""
+    """Return static types with unknown dimensions as 1, for estimates."""
     return tuple(
         [
             spec

@@ -1,9 +1,9 @@
-"""The cost model: what nodes were measured to cost, over the steps that a session recorded for it.
+"""The cost model: measured costs of nodes over the steps that a session recorded for it.
 
-Owns moving averages of time and of bytes by node. Fed with the statistics of traced steps; read when a plan
-is loaded (``prime``: its segments start from measured times in place of estimates), when nodes are placed
-anew (``schedule``) and when a cost graph is reported (``report``). Plain data behind a lock: steps may end in
-many threads at once.
+It holds moving averages of time and of bytes by node. The statistics of traced steps are recorded in it. It
+is read when a plan is loaded (``prime``: its segments start from measured times in place of estimates), when
+nodes are placed anew (``schedule``) and when a cost graph is reported (``report``). It is plain data behind a
+lock, because steps may end in many threads at once.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _EMA = 0.25
 
 @dataclass(frozen=True, slots=True)
 class NodeCost:
-    """What one node cost in the steps recorded so far.
+    """The measured cost of one node in the steps recorded so far.
 
     Attributes:
-        steps: in how many of them it ran.
+        steps: number of them in which it ran.
         runs: how often it ran in them.
         seconds: moving average of its time in a step.
-        most_seconds: the longest that it took in a step.
+        most_seconds: the longest time it took in a step.
         output_bytes: moving average per output.
         shapes: of the outputs, as last seen.
     """
@@ -46,7 +46,7 @@ class NodeCost:
 
 
 class CostModel:
-    """Measured costs by node name; safe from many threads."""
+    """Measured costs by node name; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,14 +55,14 @@ class CostModel:
 
     @property
     def steps(self) -> int:
-        """How many steps were recorded."""
+        """The number of recorded steps."""
         return self._steps
 
     def __len__(self) -> int:
         return len(self._costs)
 
     def record(self, stats: StepStats) -> None:
-        """Take in a step; a node that ran several times in it, as in a loop, counts with the sum."""
+        """Add a step; a node that ran several times in it, as in a loop, counts with the sum."""
         runs: dict[str, list[NodeStats]] = {}
         for node in stats.nodes:
             runs.setdefault(node.node, []).append(node)
@@ -72,14 +72,14 @@ class CostModel:
                 self._costs[name] = _updated(self._costs.get(name), entries)
 
     def cost(self, name: str) -> NodeCost | None:
-        """Return what a node cost; ``None`` if it never ran in a recorded step."""
+        """Return the cost of a node; ``None`` if it never ran in a recorded step."""
         return self._costs.get(name)
 
     def node_seconds(self, node: NodeDef) -> tuple[float, float] | None:
-        """Average and longest time of a node in a step, for a loop or branch those of what is inside.
+        """Return the average and longest time of a node in a step; a loop or branch includes its inner nodes.
 
         Returns:
-            ``None`` if nothing of it ever ran in a recorded step.
+            ``None`` if neither the node nor one inside it ever ran in a recorded step.
         """
         names = [node.name, *[inner.name for inner, _ in nodes_inside(node)]]
         costs = [cost for cost in map(self._costs.get, names) if cost is not None]
@@ -123,10 +123,10 @@ def _averaged(before: float, newest: float) -> float:
 
 
 def prime(partitions: Iterable[BoundPartition], model: CostModel) -> None:
-    """Give segments that never ran here the time that their nodes were measured to take.
+    """Set the time of segments that never ran here to the measured time of their nodes.
 
-    A segment keeps its estimate if none of its nodes was measured, or if one that was not depends on
-    shapes that nobody knows: then the first run is as careful as without a model.
+    A segment keeps its estimate if none of its nodes was measured, or if one that was not depends on unknown
+    shapes: then its first run is as careful as without a model.
 
     Args:
         partitions: of a plan that was loaded just now.
@@ -139,9 +139,9 @@ def prime(partitions: Iterable[BoundPartition], model: CostModel) -> None:
 
 
 def _expected(linked: BoundPartition, segment: BoundSegment, model: CostModel) -> float:
-    """Seconds that a segment should take; 0 where the model cannot tell."""
+    """Return the expected seconds of a segment; 0 if the model has too few measurements."""
     nodes = linked.compiled.partition.nodes
-    # Numbers beyond are of nodes inside loops and branches, which count with their construct.
+    # Higher numbers are nodes inside loops and branches, which count with the outer operation.
     numbers = sorted({n for n in segment.segment.line_nodes if n is not None and n < len(nodes)})
     measured = [model.node_seconds(nodes[n]) for n in numbers]
     if not any(measured):

@@ -1,7 +1,7 @@
-"""The devices that a session may use: in what order a node gets one, and which operations each runs.
+"""The devices that a session may use: their order of preference, and the operations that each supports.
 
-A value: whose devices come or go makes a new set. Made by sessions and masters; read by every pass of
-``plan`` that asks where something can be.
+A device set is immutable: a change of the devices makes a new set. Sessions and masters make it; every pass
+of ``plan`` that depends on devices reads it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ class DeviceSet:
 
     Args:
         devices: all of them; order breaks ties.
-        client_device: full name of the one through which feeds enter and fetches leave, by default
-            the first.
-        preferred: full names of devices that come before the client device where a node asks for
-            none, the best first.
+        client_device: full name of the one through which feeds enter and fetches leave, by default the first.
+        preferred: full names of devices that come before the client device for a node without a request, the
+            best first.
         supports: whether a device, by full name, runs an operation type; left out where all run all.
     """
 

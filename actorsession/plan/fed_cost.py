@@ -1,9 +1,10 @@
-"""What a segment will cost with the values that it is about to get.
+"""The expected cost of a segment for the values of its next run.
 
-Static types often leave dimensions open, a batch for instance, and then nobody can tell from them whether
-the first run of a segment is short. The values at hand have shapes: ``FedCost`` takes them through the
-segment, by the shape rules that built the graph, and adds up what its nodes cost then. Made by ``writer`` for
-short segments, whose nodes take some ten microseconds each to look at; asked until one has been measured.
+Static types often leave dimensions open, a batch for instance, and then they do not determine whether the
+first run of a segment is short. The values at hand have shapes: ``FedCost`` propagates them through the
+segment, by the shape rules that built the graph, and sums the costs of its nodes. ``segment_writer`` makes it
+for short segments, because each node takes some ten microseconds to evaluate. It is used until a segment has
+been measured.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from actorsession.plan.cost import node_cost
 
 __all__ = ["FedCost"]
 
-# Nodes that are looked at: more take longer than the way to a thread.
+# Most nodes of a segment that is evaluated: more take longer than the handover to a thread.
 _MOST = 40
-# Elements of a value that shape rules may want to know, such as a shape.
+# Most elements of a value that is passed to shape rules, such as a shape.
 _FEW = 32
 
 
@@ -33,7 +34,7 @@ class FedCost:
     """The cost of a segment by the shapes of its arguments.
 
     Args:
-        flow: the values of its partition.
+        flow: the use-def analysis of its partition.
         nodes: the segment's, producers first.
         parameters: the values that are its arguments.
     """
@@ -45,7 +46,7 @@ class FedCost:
         self._work: list[tuple[int, NodeDef, OpDef, tuple[Ref, ...], InferContext]] = []
         for i in nodes:
             op = flow.ops[i]
-            if op is None:  # sends cost nothing
+            if op is None:  # sends are free
                 continue
             node, refs = flow.nodes[i], flow.inputs[i]
             inputs = tuple([flow.nodes[j].outputs[k] for j, k in refs])
@@ -61,13 +62,13 @@ class FedCost:
         return cls(flow, nodes, parameters)
 
     def micros(self, arguments: Sequence[Any]) -> float | None:
-        """Microseconds that the segment is expected to take.
+        """Return the expected microseconds of the segment.
 
         Args:
             arguments: its arguments.
 
         Returns:
-            ``None`` if not even these values tell.
+            ``None`` if these values do not determine the cost either.
         """
         specs: dict[Ref, TensorSpec] = {}
         values: dict[Ref, Any] = {}

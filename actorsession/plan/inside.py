@@ -1,4 +1,4 @@
-"""What is inside loops and conds, as far as placing and checking a graph needs to know.
+"""Checks and device requests of the nodes inside functional control flow operations, for placement.
 
 Called by ``place``; the functions themselves are described in ``graph/function``.
 """
@@ -15,10 +15,10 @@ __all__ = ["asking_inside", "check_functions"]
 
 
 def check_functions(nodes: Iterable[NodeDef]) -> None:
-    """Refuse loops and conds whose functions nobody could run.
+    """Refuse functional control flow operations whose functions cannot run.
 
     Raises:
-        InvalidArgumentError: naming the node and what is wrong with it.
+        InvalidArgumentError: naming the node and the fault.
     """
     for node in nodes:
         fault = function_fault(node)
@@ -29,10 +29,11 @@ def check_functions(nodes: Iterable[NodeDef]) -> None:
 
 
 def asking_inside(construct: NodeDef) -> Iterator[NodeDef]:
-    """The nodes inside a loop or cond that ask for a device of their own; none for other nodes.
+    """Yield the nodes inside a functional control flow operation that request a device of their own.
 
-    One that asks for what the construct asks for follows it, and one that takes a resource goes where
-    that is, as outside. A construct without inputs stands for one that was placed before.
+    There are none for other nodes. A node that requests the device of the operation follows the operation,
+    and one that takes a resource goes where that is, as outside. An operation without inputs represents
+    one that was placed before.
     """
     if construct.op not in CONSTRUCTS or not construct.inputs:
         return

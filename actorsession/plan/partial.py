@@ -1,12 +1,13 @@
-"""Partial: turns the parts of a step into parts that are fed and fetched while they run.
+"""Partial runs: turns the partitions of a step into partitions that are fed and fetched while they run.
 
-Feeds of a partial run come by and by, so no part can be given them when it starts. Each feed (``_Arg``)
-becomes a ``_Recv`` from the client device, one per device that reads it, and each fetch a ``_Send`` to the
-client device; whoever holds the step sends and receives under these keys. All parts can then start with
-nothing fed, and a segment runs as soon as the feeds that it waits for are there.
+The feeds of a partial run arrive over time, so no partition can get them when it starts. Each feed (``_Arg``)
+becomes a ``_Recv`` from the client device, one per device that reads it, and each fetch becomes a ``_Send``
+to the client device. The owner of the step sends and receives under these keys. All partitions can then start
+with nothing fed, and a segment runs as soon as the feeds that it waits for are there.
 
-What a fetch waits for is known here too: ``needs`` is TensorFlow's CheckFetch, the walk back from a fetch to
-the feeds that are still missing, done once per plan. Pure; called by direct sessions and masters alike.
+The dependencies of a fetch are computed here too: ``needs`` is TensorFlow's CheckFetch, the walk back from a
+fetch to the feeds that are still missing, done once per plan. The module is pure; direct sessions and masters
+call it.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from actorsession.records import dataclass
 
 __all__ = ["CallShape", "PartialParts", "check_signature", "make_partial", "validate_partial"]
 
-# Shapes of calls remembered per plan; a program has as many as it has stages.
+# Call shapes remembered per plan; a program has as many as it has stages.
 _REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
 class CallShape:
-    """What one call of a partial run feeds and fetches, by position in the signature.
+    """The feeds and fetches of one call of a partial run, by position in the signature.
 
     Attributes:
         feeds: positions of the feeds, in the caller's order.
@@ -57,16 +58,16 @@ class CallShape:
 
 @dataclass(frozen=True, slots=True)
 class PartialParts:
-    """The parts of a step whose feeds arrive and whose fetches leave while it runs.
+    """The partitions of a step whose feeds arrive and whose fetches leave while it runs.
 
     Attributes:
         signature: all feeds, fetches and targets of the run.
         parts: one per device, without ``_Arg`` nodes and without fetches.
-        feed_keys: for each feed the rendezvous keys under which it is sent, one per device that reads
-            it; none for a feed that nothing reads.
+        feed_keys: for each feed the rendezvous keys under which it is sent, one per device that reads it;
+            none for a feed that nothing reads.
         fetch_keys: for each fetch the key under which it arrives.
         needs: for each fetch the feeds that it waits for, as bits.
-        owned: for each fetch whether nobody else can hold the memory of the value that arrives.
+        owned: for each fetch whether the value that arrives shares its memory with nothing else.
     """
 
     signature: RunSignature
@@ -80,7 +81,7 @@ class PartialParts:
     )
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """Return what a call of these names is; never raises, names that are unknown are in it."""
+        """Return the shape of a call with these names; never raise, since unknown names are part of it."""
         found = self._shapes.get((feeds, fetches))
         if found is None:
             if len(self._shapes) >= _REMEMBERED:
@@ -119,11 +120,11 @@ def _bits(positions: Iterable[int]) -> int:
 
 
 def check_signature(signature: RunSignature) -> None:
-    """Check what a setup asks for.
+    """Check the signature of a setup.
 
     Raises:
-        InvalidArgumentError: if it fetches and targets nothing, feeds a tensor twice, or feeds a tensor
-            that it fetches.
+        InvalidArgumentError: if it fetches and targets nothing, feeds a tensor twice, or feeds a tensor that
+            it fetches.
     """
     if not signature.fetches and not signature.targets:
         raise InvalidArgumentError(
@@ -151,16 +152,16 @@ def _names(names: Iterable[str]) -> str:
 def make_partial(
     graph: StepGraph, parts: Sequence[Partition], signature: RunSignature, devices: DeviceSet
 ) -> PartialParts:
-    """Let the feeds of a step arrive, and its fetches leave, while it runs.
+    """Make the feeds of a step arrive, and its fetches leave, while it runs.
 
     Args:
-        graph: what the run needs, producers first.
-        parts: what ``partition`` made of it.
-        signature: what it was pruned for.
+        graph: the nodes that the run needs, producers first.
+        parts: the partitions that ``partition`` made of it.
+        signature: the one that it was pruned for.
         devices: the session's devices, for the client device and all incarnations.
 
     Raises:
-        InvalidArgumentError: if the signature is none of a partial run; see ``check_signature``.
+        InvalidArgumentError: if the signature is not valid for a partial run; see ``check_signature``.
     """
     check_signature(signature)
     feed_keys: list[list[str]] = [[] for _ in signature.feeds]
@@ -188,7 +189,7 @@ def make_partial(
                 key = _feed_key(devices, part.device, feed, signature.feeds[feed])
                 feed_keys[feed].append(key)
                 node = replace(node, op=RECV, attrs={"key": key})
-            # A value leaves right behind its producer, so that it is there as soon as it exists.
+            # A value is sent directly behind its producer, so that it is available as soon as it exists.
             nodes += [node, *sends.get(node.name, ())]
         made.append(Partition(part.device, tuple(nodes), ()))
     result = PartialParts(
@@ -223,10 +224,10 @@ def _is_owned(producer: NodeDef) -> bool:
 
 
 def _needs(graph: StepGraph) -> tuple[int, ...]:
-    """For each fetch the feeds that it waits for: all that can be reached backwards."""
+    """Return for each fetch the feeds that it waits for, which are all that can be reached backwards."""
     before: dict[str, int] = {}
     again = True
-    while again:  # what goes round a loop reaches its beginning in a later walk
+    while again:  # feeds inside a loop reach its beginning only in a later pass
         again = False
         for node in graph.nodes.values():
             bits = 1 << node.attrs["index"] if node.op == ARG else 0
@@ -238,13 +239,13 @@ def _needs(graph: StepGraph) -> tuple[int, ...]:
 
 
 def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
-    """Check what whoever holds the step relies on.
+    """Check the invariants on which the owner of the step relies.
 
     Raises:
-        InternalError: naming what breaks a rule: no part takes feeds or hands back fetches by itself;
-            every key of a feed is received once, on the device that it names, and sent by no part;
-            every key of a fetch is sent once, behind its producer, and received by no part; every other
-            key is sent once and received once.
+        InternalError: naming the object that breaks a rule: no partition has feeds or fetches of its own;
+            every key of a feed is received once, on the device that it names, and sent by no partition; every
+            key of a fetch is sent once, behind its producer, and received by no partition; every other key is
+            sent once and received once.
     """
     sent: Counter[str] = Counter()
     received: dict[str, str] = {}

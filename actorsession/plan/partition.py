@@ -1,13 +1,13 @@
-"""Partition: cuts a placed step graph into one part per device.
+"""Partitioning: cuts a placed step graph into one partition per device.
 
-A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at its destination
-under one rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge
-between devices sends a small constant. A ``_Send`` stands right behind its producer, so that a
-value leaves as soon as it exists. Feeds (``_Arg``) and plain constants that nobody asked a device
-for are copied to every part that reads them, so they never travel between parts. On request float32
-tensors go from task to task as bfloat16, with a Cast on either side.
+A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at its destination under one
+rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge between devices
+sends a small constant. A ``_Send`` stands directly behind its producer, so that a value is sent as soon as it
+exists. Feeds (``_Arg``) and plain constants without a requested device are copied to every partition that
+reads them, so they are never sent between partitions. On request, float32 tensors are sent between tasks as
+bfloat16, with a Cast on either side.
 
-Called by sessions and masters; parts travel to workers, which check them in ``from_wire``.
+Sessions and masters call this. Partitions are sent to workers, which check them in ``from_wire``.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from actorsession.records import dataclass
 __all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]
 
 SEND, RECV = "_Send", "_Recv"
-# What travels on a control edge: one byte that nobody reads.
+# Sent on a control edge: one byte whose value is never read.
 CONTROL_TOKEN = np.zeros((), np.uint8)
 _TOKEN_SPEC = TensorSpec(dtypes.uint8, TensorShape(()))
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The part of a step that one device runs.
+    """The nodes of a step that run on one device.
 
     Attributes:
         device: full name.
@@ -63,12 +63,12 @@ class Partition:
 
     @property
     def feeds(self) -> tuple[int, ...]:
-        """Positions, in the signature's feeds, of the feeds that this part reads, in node order."""
+        """Positions, in the signature's feeds, of the feeds that this partition reads, in node order."""
         return tuple(node.attrs["index"] for node in self.nodes if node.op == ARG)
 
     @property
     def has_primitives(self) -> bool:
-        """Whether a value of it may be dead or belong to an iteration of a loop."""
+        """Whether a value of the partition may be dead or belong to an iteration of a loop."""
         return any(
             node.op in PRIMITIVES or (node.op == RECV and node.attrs.get("may_be_dead"))
             for node in self.nodes
@@ -80,13 +80,13 @@ class Partition:
         return _task(self.device)
 
     def to_wire(self, *, pack: bool = False) -> list[Any]:
-        """Return the part as plain values; ``pack`` encodes its nodes here and now."""
+        """Return the partition as plain values; ``pack`` encodes its nodes immediately."""
         nodes = nodes_to_wire(self.nodes, pack=pack)
         return [self.device, nodes, [list(f) for f in self.fetches]]
 
     @classmethod
     def from_wire(cls, value: Any) -> Partition:
-        """Read what ``to_wire`` made.
+        """Read the result of ``to_wire``.
 
         Raises:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
@@ -127,7 +127,7 @@ class _Part:
 
 
 class _Cutter:
-    """The state of one cut: parts by device, and the transfers made so far."""
+    """The state of one cut: partitions by device, and the transfers made so far."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Cutter:
         self.devices = devices
         self.bfloat16_transfers = bfloat16_transfers
         self.parts: dict[str, _Part] = {}
-        # (node, output, destination) -> what gives the value there
+        # (node, output, destination) -> name of the node that provides the value there
         self.received: dict[tuple[str, int, str], str] = {}
         self.edges = itertools.count()
         self.copied = {n.name for n in graph.nodes.values() if _is_copied(n)}
@@ -162,7 +162,7 @@ class _Cutter:
         self.part(device).nodes[node.name] = node
 
     def local(self, ref: tuple[str, int], device: str) -> tuple[str, int]:
-        """Return the reference by which a node on ``device`` reads a tensor made anywhere."""
+        """Return the reference by which a node on ``device`` reads a tensor made on any device."""
         name, index = ref
         if name in self.copied:
             self.part(device).nodes.setdefault(name, self.graph.nodes[name])
@@ -173,7 +173,7 @@ class _Cutter:
         return self.transfer(name, index, spec, device), 0
 
     def local_control(self, name: str, device: str) -> str:
-        """Return the node on ``device`` that runs after a node anywhere."""
+        """Return the node on ``device`` that runs after a given node of any device."""
         if name in self.copied:
             self.part(device).nodes.setdefault(name, self.graph.nodes[name])
             return name
@@ -182,7 +182,7 @@ class _Cutter:
         return self.transfer(name, -1, _TOKEN_SPEC, device)
 
     def transfer(self, name: str, index: int, spec: TensorSpec, dst: str) -> str:
-        """Return the name of what gives a tensor at ``dst``, or with -1 of what gives a control edge."""
+        """Return the name of the node at ``dst`` that provides a tensor, or with index -1 a control edge."""
         known = self.received.get((name, index, dst))
         if known is not None:
             return known
@@ -221,10 +221,10 @@ class _Cutter:
 def _narrowed(
     send: NodeDef, recv: NodeDef, edge: str
 ) -> tuple[tuple[NodeDef, ...], tuple[NodeDef, ...]]:
-    """Return what stands at either end of a float32 transfer that takes half the bytes."""
+    """Return the nodes at either end of a float32 transfer that needs half the bytes."""
     (spec,) = recv.outputs
     half = TensorSpec(dtypes.bfloat16, spec.shape)
-    # Truncated as in TensorFlow, which rounds nowhere on this way; no finite value becomes infinite.
+    # Truncated as in TensorFlow, which does not round here; no finite value becomes infinite.
     narrow = NodeDef(
         name=f"_narrow/{edge}", op="Cast", inputs=send.inputs, outputs=(half,), source=send.source,
         attrs={"DstT": dtypes.bfloat16, "Truncate": True},
@@ -251,14 +251,14 @@ def partition(
     """Cut a step graph.
 
     Args:
-        graph: what the run needs.
-        device_of: full device name of each of its nodes.
+        graph: the nodes that the run needs.
+        device_of: full device name of each node.
         devices: the session's devices, for their incarnations and the client device.
-        bfloat16_transfers: whether float32 tensors go from task to task as bfloat16, at half the
-            bytes and with 8 bits of precision.
+        bfloat16_transfers: whether float32 tensors are sent between tasks as bfloat16, at half the bytes and
+            with 8 bits of precision.
 
     Returns:
-        One part per device that has anything to do, the client device's first.
+        One partition per device that has any nodes, the client device's first.
     """
     cutter = _Cutter(mark_takes(graph), device_of, devices, bfloat16_transfers)
     graph, device_of = cutter.graph, cutter.device_of
@@ -292,12 +292,12 @@ def _is_copied(node: NodeDef) -> bool:
 
 
 def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
-    """Check what every later stage relies on.
+    """Check the invariants on which every later stage relies.
 
     Raises:
-        InternalError: naming the node that breaks a rule: each node in one part (copies aside),
-            every input made earlier in the same part, every key sent once and received once, every
-            fetch in one part and made there.
+        InternalError: naming the node that breaks a rule: each node in one partition (copies aside), every
+            input made earlier in the same partition, every key sent once and received once, every fetch in
+            one partition and made there.
     """
     sent: dict[str, str] = {}
     received: dict[str, str] = {}
@@ -320,15 +320,15 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
         raise InternalError(f"fetches {fetched} of {len(graph.fetches)} are in some part")
 
 
-# What the planner's own nodes carry; all other types come from the op registry.
+# Attributes of the planner's own nodes; all other types come from the op registry.
 _OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {
     ARG: ("index", int), SEND: ("key", str), RECV: ("key", str),
 }  # fmt: skip
 
 
 def _check_part(part: Partition) -> None:
-    """Check one part by itself; what came from a peer must not fail later in stranger ways."""
-    made: dict[str, int] = {}  # how many outputs
+    """Check one partition by itself, so that one from a peer cannot fail later in a less clear way."""
+    made: dict[str, int] = {}  # number of outputs by node
     later = {n.name: n for n in part.nodes} if part.has_primitives else {}
     for node in part.nodes:
         for name, index in node.inputs:

@@ -1,14 +1,14 @@
-"""Place: gives every node one device and remembers why.
+"""Placement: every node gets one device and the reason for that choice.
 
-Nodes joined by ``loc:@name`` or by a resource edge form a group that gets one device. A group's
-request is the merge of its members' requests: first of those that make resources, then of those
-tied by name, last of those that use a resource, which go where the state is whatever they ask for. Who
-was put beside one of these, and took its request over, follows it.
-What the user left open goes to a default: the client device (or a preferred one, such as an
-accelerator), where the node's only consumer is, or where its input is if it does not look at the data.
+Nodes joined by ``loc:@name`` or by a resource edge form a group that gets one device. A group's request is
+the merge of its members' requests: first of those that make resources, then of those tied by name, last of
+those that use a resource. The last go where the state is, whatever they request. A node that is colocated
+with one of these and carries the same request follows it too.
+A node without a request goes to a default: the client device (or a preferred one, such as an accelerator),
+the device of its only consumer, or the device of its input if it does not read the data.
 A device gets only operations that it supports.
-Placing is incremental: nodes placed before keep their device, and an error leaves everything as it
-was. Called by sessions and masters as their graph grows.
+Placement is incremental: nodes placed before keep their device, and an error leaves everything as it was.
+Sessions and masters call it as their graph grows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Placed", "Placer"]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a node goes.
+    """The device of a node.
 
     Attributes:
         device: full name.
@@ -43,12 +43,13 @@ class Placed:
 
 _ANYWHERE = DeviceSpec()
 _NO_OPS: frozenset[str] = frozenset()
-# What reads no data of its input, only what is known of it: elsewhere, the data would travel for nothing.
+# These read no data of their input, only its static properties. Elsewhere, the data would be sent for
+# nothing.
 _METADATA_OPS = frozenset({"Rank", "Shape", "Size"})
 
 
 def _op_types(node: NodeDef) -> frozenset[str]:
-    """Return what a device must run to run a node: its operation type, and those inside a construct."""
+    """Return the operation types that a device must support to run a node, nested ones included."""
     return frozenset([node.op, *[inner.op for inner, _ in nodes_inside(node)]])
 
 
@@ -58,10 +59,10 @@ class _Group:
 
     Attributes:
         members: those to be placed now, in the order they were built.
-        request: what they ask for.
-        asked_by: the first that asked for anything.
-        anchors: names of those placed before.
-        placed: where the group goes, once that is settled.
+        request: their merged request.
+        asked_by: the first member with a request.
+        anchors: names of members placed before.
+        placed: the device of the group, once that is settled.
     """
 
     members: list[NodeDef] = field(default_factory=list)
@@ -72,12 +73,12 @@ class _Group:
 
 
 class Placer:
-    """Places the nodes of one session's graph as it grows.
+    """The placement of one session's graph, which may grow.
 
     Args:
         devices: the session's devices.
-        allow_soft_placement: whether a request for a device type or number that does not exist may
-            go elsewhere in the same task.
+        allow_soft_placement: whether a request for a device type or number that does not exist may go
+            elsewhere in the same task.
     """
 
     def __init__(self, devices: DeviceSet, *, allow_soft_placement: bool = False) -> None:
@@ -86,8 +87,9 @@ class Placer:
         self._placed: dict[str, Placed] = {}
         self._requests: dict[str, DeviceSpec] = {}  # device strings repeat; parse each once
         self._candidates: dict[DeviceSpec | tuple[DeviceSpec, frozenset[str]], Placed] = {}
-        self._resources: set[tuple[str, int]] = set()  # the outputs that are handles
-        # What was asked for by nodes that go where state is: by their names, and those they are tied to.
+        self._resources: set[tuple[str, int]] = set()  # outputs that are resource handles
+        # Requests of nodes that go where state is, by name: of the node, its colocated nodes and its
+        # resources.
         self._asked: dict[str, set[str]] = {}
 
     @property
@@ -96,7 +98,7 @@ class Placer:
         return self._placed
 
     def use(self, devices: DeviceSet) -> None:
-        """Go on with other devices; nodes that are placed stay where they are, even if that is gone."""
+        """Replace the devices; placed nodes keep theirs, even if it no longer exists."""
         self._devices = devices
         self._candidates.clear()
 
@@ -104,7 +106,7 @@ class Placer:
         """Check that the devices of placed nodes still exist.
 
         Raises:
-            InvalidArgumentError: for the first node whose device is gone.
+            InvalidArgumentError: for the first node whose device no longer exists.
         """
         for node in nodes:
             placed = self._placed.get(node.name)
@@ -112,14 +114,14 @@ class Placer:
                 self._devices.spec_of_placed(placed.device, node, node.name)
 
     def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
-        """Places new nodes; those they are tied to may have been placed before.
+        """Place new nodes; nodes that they are tied to may have been placed before.
 
         Returns:
             The new nodes' devices.
 
         Raises:
-            InvalidArgumentError: if a request is malformed, contradicts another in its group, or
-                names a device that does not exist, or if no device that it allows runs the operation.
+            InvalidArgumentError: if a request is malformed, contradicts another in its group, or names a
+                device that does not exist, or if no device that it allows runs the operation.
         """
         batch = {node.name: node for node in nodes if node.name not in self._placed}
         check_functions(batch.values())
@@ -159,7 +161,7 @@ class Placer:
     def _group(
         self, batch: Mapping[str, NodeDef], handles: set[tuple[str, int]]
     ) -> tuple[dict[str, _Group], dict[str, set[str]]]:
-        """Return the groups of more than one member, by node name; and what is new of ``_asked``."""
+        """Return the groups of more than one member, by node name, and the additions to ``_asked``."""
         parent: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -193,7 +195,7 @@ class Placer:
         return {m.name: group for group in groups.values() for m in group.members}, asked
 
     def _follows(self, node: NodeDef, beside: Iterable[str], asked: Mapping[str, set[str]]) -> bool:
-        """Return whether a node asks for a device only because one asks that goes where state is."""
+        """Return whether a node's request only repeats that of a colocated node that goes where state is."""
         none: set[str] = set()
         return any(
             node.device in found.get(name, none)
@@ -239,7 +241,7 @@ class Placer:
                 )
 
     def _adopt(self, group: _Group, placed: str, users: Collection[str]) -> None:
-        """Put a group where a member of it is already."""
+        """Put a group on the device of a member that was placed before."""
         there = self._placed[placed]
         if group.placed is not None and group.placed.device != there.device:
             member = group.members[0]
@@ -279,7 +281,7 @@ class Placer:
     # -- choice --------------------------------------------------------------------------------
 
     def _check_inside(self, construct: NodeDef, placed: Placed) -> None:
-        """Refuse a loop or cond with a node that asks to be elsewhere."""
+        """Refuse a functional control flow operation with a node inside that requests another device."""
         if self._soft:
             return
         spec = self._devices.specs[placed.device]
@@ -295,7 +297,7 @@ class Placer:
                 )
 
     def _together(self, construct: NodeDef) -> str:
-        """Return what the nodes inside a loop or cond ask for, if they agree."""
+        """Return the merged request of the nodes inside a loop, cond or call; empty if they disagree."""
         merged = _ANYWHERE
         for node in asking_inside(construct):
             request = self._request(node)
@@ -316,7 +318,7 @@ class Placer:
         return self._requests[text]
 
     def _beside_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
-        """Return the device of a node's input, if that is settled and the node may be there."""
+        """Return the device of a node's input, if it is settled and suits the node."""
         name = node.inputs[0][0] if node.inputs else ""
         there = result.get(name) or self._placed.get(name)
         if there is None or self._devices.lacking(there.device, (node.op,)):
@@ -326,7 +328,13 @@ class Placer:
         return Placed(there.device, f"reads no data of {name!r}: stays with it")
 
     def _choose(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
-        """Return the device of a request; ``ops`` are what it must run, none where every device runs all."""
+        """Return a device for a request.
+
+        Args:
+            request: the request.
+            node: the node, for error messages.
+            ops: operation types that the device must support; empty if every device supports all.
+        """
         key = (request, ops) if ops else request
         chosen = self._candidates.get(key)
         if chosen is None:
@@ -373,7 +381,7 @@ class Placer:
     def _move_to_consumers(
         self, sources: Sequence[NodeDef], batch: Mapping[str, NodeDef], result: dict[str, Placed]
     ) -> None:
-        """A source with one consumer goes where that is: nothing need travel then."""
+        """Move each source with one consumer to the consumer's device, so that its value is not sent."""
         if not sources:
             return
         consumers: dict[str, set[str]] = {node.name: set() for node in sources}

@@ -1,9 +1,9 @@
 """Plans by run signature: a hit does no graph work at all.
 
-Looked up as asked first, then with sorted names; a hit by sorted names is stored under the asked
-order too. Bounded by the number of different plans: the least recently used goes first, with all
-the orders it was asked in. Thread-safe; building happens outside the lock and of two builders the
-first stored wins. Called by sessions and masters.
+A signature is looked up with its names in the given order first, then with sorted names; a hit by sorted
+names is stored under the given order too. The cache is bounded by the number of different plans: the least
+recently used is evicted first, with all its orders. It is thread-safe. Plans are built outside the lock, and
+of two builders the first to store wins. Sessions and masters call it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["CacheStatistics", "PlanCache"]
 
 P = TypeVar("P")
 
-# Orders remembered for one plan. Ten names can be asked for in 3.6 million orders; a program that
-# draws its order anew each time must not fill the memory.
+# Orders remembered for one plan. Ten names have 3.6 million orders; a program that draws its order anew each
+# time must not fill the memory.
 _ORDERS = 64
 
 
@@ -32,10 +32,10 @@ class CacheStatistics:
 
     Attributes:
         plans: plans kept now.
-        hits: look-ups that found one under the order asked.
+        hits: look-ups that found one under the given order.
         sorted_hits: look-ups that found one by sorted names only.
         misses: look-ups that found none.
-        evictions: plans dropped for room.
+        evictions: plans dropped because of the limit.
     """
 
     plans: int
@@ -47,7 +47,7 @@ class CacheStatistics:
 
 @dataclass(slots=True)
 class _Entry(Generic[P]):
-    """A plan under its sorted signature, with the orders it was asked in."""
+    """A plan under its sorted signature, with the orders in which it was looked up."""
 
     plan: P
     key: RunSignature
@@ -59,9 +59,9 @@ class PlanCache(Generic[P]):
 
     Args:
         limit: how many different plans are kept.
-        on_evict: called with each plan that is dropped for room, outside the lock.
-        last_used: when a plan was last used, as a growing number, for callers that keep plans and
-            use them without looking them up; without it the last look-up counts.
+        on_evict: called with each plan that is dropped because of the limit, outside the lock.
+        last_used: returns when a plan was last used, as a growing number, for callers that keep plans and use
+            them without looking them up; without it the last look-up counts.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PlanCache(Generic[P]):
         self._last_used = last_used
         self._lock = threading.Lock()
         self._entries: OrderedDict[RunSignature, _Entry[P]] = OrderedDict()  # least recent first
-        self._asked: dict[RunSignature, _Entry[P]] = {}  # by order asked
+        self._asked: dict[RunSignature, _Entry[P]] = {}  # by order of look-up
         self._hits = self._sorted_hits = self._misses = self._evictions = 0
 
     def get(self, signature: RunSignature) -> P | None:
@@ -95,7 +95,7 @@ class PlanCache(Generic[P]):
             return entry.plan
 
     def put(self, signature: RunSignature, plan: P) -> P:
-        """Store a plan unless one is there already, and returns the one that is kept."""
+        """Store a plan unless there is one already, and return the one that is kept."""
         key = signature.sorted()
         with self._lock:
             entry = self._entries.setdefault(key, _Entry(plan, key))
@@ -129,25 +129,25 @@ class PlanCache(Generic[P]):
         return entry.plan
 
     def discard(self, signature: RunSignature) -> None:
-        """Forget the plan of a signature, in every order it was asked in."""
+        """Drop the plan of a signature, in every order of its names."""
         key = signature.sorted()
         with self._lock:
             if key in self._entries:
                 self._drop(key)
 
     def discard_if(self, condition: Callable[[P], bool]) -> list[P]:
-        """Forget the plans of which something is true, and returns them."""
+        """Drop the plans for which a condition holds, and return them."""
         with self._lock:
             keys = [key for key, entry in self._entries.items() if condition(entry.plan)]
             return [self._drop(key) for key in keys]
 
     def plans(self) -> list[P]:
-        """Return the plans that are kept; looking at them counts as no use."""
+        """Return the plans that are kept; this does not count as a use."""
         with self._lock:
             return [entry.plan for entry in self._entries.values()]
 
     def clear(self) -> list[P]:
-        """Forget every plan and return them."""
+        """Drop every plan and return them."""
         with self._lock:
             plans = [entry.plan for entry in self._entries.values()]
             self._entries.clear()

@@ -1,13 +1,13 @@
-"""Prune: from a whole graph and a run signature to the nodes that the run needs.
+"""Pruning: from a whole graph and a run signature to the nodes that the run needs.
 
-The result is a ``StepGraph``: plain nodes, producers first, in which every fed tensor is an
-``_Arg`` node. Feeding cuts the graph: the producer of a fed tensor does not run for it, nor do the
-producer's control inputs. As in TensorFlow (core/graph/subgraph.cc), a control dependency on a fed
-*placeholder* is satisfied by the feed; one on any other fed operation still makes that operation
-run, and so does naming it as a target.
+The result is a ``StepGraph``: plain nodes, producers first, in which every fed tensor is an ``_Arg`` node. A
+feed cuts the graph: neither the producer of a fed tensor nor the producer's control inputs run for that
+tensor. As in TensorFlow (core/graph/subgraph.cc), a control dependency on a fed *placeholder* is satisfied by
+the feed. A control dependency on any other fed operation still makes that operation run, and so does naming
+it as a target.
 
-Called by sessions and masters, which hold the ``GraphView``. The view is where a graph that came
-from elsewhere is checked: behind it every name, output and operation type is known to exist.
+Sessions and masters call this; they hold the ``GraphView``. A graph that came from elsewhere is checked by
+the view: every name, output and operation type in it exists.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Ref = tuple[str, int]
 
 
 class GraphView(dict[str, NodeDef]):
-    """A whole graph as planners read it: nodes by name in the order they were built."""
+    """A whole graph for the planning passes: nodes by name in the order they were built."""
 
     def __init__(self, nodes: Iterable[NodeDef] = ()) -> None:
         super().__init__()
@@ -50,30 +50,29 @@ class GraphView(dict[str, NodeDef]):
         self.extend(nodes)
 
     def extend(self, nodes: Iterable[NodeDef]) -> None:
-        """Add nodes behind those there are; they may read each other in any order.
+        """Add nodes behind the existing ones; they may read each other in any order.
 
-        A loop or branch that is there already may come again with more outputs, for gradients. Plans that
-        were made before stay as they are: what they read of it is what it was.
+        A loop or branch that exists already may be added again with more outputs, for gradients. Plans made
+        before stay as they are, because the outputs that they read have not changed.
 
         Raises:
-            InvalidArgumentError: if a name is taken or reserved, an operation type is not
-                registered, an input does not exist, or a loop body or branch is wrong; nothing is
-                added then.
+            InvalidArgumentError: if a name is taken or reserved, an operation type is not registered, an
+                input does not exist, or a loop body or branch is wrong; nothing is added then.
         """
         self.add(self.checked(nodes))
 
     def add(self, checked: Mapping[str, NodeDef]) -> None:
-        """Add what ``checked`` returned, if nothing was added in between."""
+        """Add the result of ``checked``, if nothing was added in between."""
         for name in checked:
             self.position.setdefault(name, len(self.position))
         self.update(checked)
 
     def new_in(self, checked: Mapping[str, NodeDef]) -> list[NodeDef]:
-        """Those nodes of what ``checked`` returned that are not there yet in any form."""
+        """Return the nodes in a result of ``checked`` whose names the view does not contain yet."""
         return [node for name, node in checked.items() if name not in self]
 
     def checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
-        """Return what ``extend`` would add, by name; raises what it would raise."""
+        """Return the nodes that ``extend`` would add, by name, or raise what it would raise."""
         added: dict[str, NodeDef] = {}
         for node in nodes:
             known = self.get(node.name)
@@ -99,7 +98,7 @@ class GraphView(dict[str, NodeDef]):
 
 
 def _continues(old: NodeDef, new: NodeDef) -> bool:
-    """Return whether a node is a loop or branch that is known with fewer outputs, or a loop closed since."""
+    """Return whether ``new`` is ``old`` with more outputs (a loop or branch) or a closed loop (a Merge)."""
     same = (old.op, old.control_inputs, old.device) == (new.op, new.control_inputs, new.device)
     if old.op in MERGES:
         return same and old.outputs == new.outputs and len(old.inputs) == len(new.inputs)
@@ -117,12 +116,12 @@ def _bad_node(node: NodeDef, what: str) -> InvalidArgumentError:
 
 @dataclass(frozen=True, slots=True)
 class StepGraph:
-    """The part of a graph that one run signature needs.
+    """The nodes of a graph that one run signature needs.
 
     Attributes:
         nodes: by name, producers before consumers.
-        feeds: name of the ``_Arg`` node of each feed, in the signature's order; a feed that nothing
-            needs has no node in ``nodes``.
+        feeds: name of the ``_Arg`` node of each feed, in the signature's order; a feed that nothing needs has
+            no node in ``nodes``.
         fetches: producing node and output of each fetch, in the signature's order.
         targets: names of the nodes that must run.
     """
@@ -134,7 +133,7 @@ class StepGraph:
 
 
 def split_name(tensor: str) -> Ref:
-    """Return the node and output index that a tensor name stands for; the first without an index.
+    """Return the node and output index that a tensor name denotes; a name without an index denotes output 0.
 
     Raises:
         InvalidArgumentError: if the index is no number.
@@ -146,20 +145,20 @@ def split_name(tensor: str) -> Ref:
 
 
 def arg_name(feed: Ref) -> str:
-    """Return the name of the node that stands for a fed tensor."""
+    """Return the name of the ``_Arg`` node of a fed tensor."""
     return f"_arg/{feed[0]}/{feed[1]}"
 
 
 def prune(view: GraphView, signature: RunSignature) -> StepGraph:
-    """Find what a run needs.
+    """Find the nodes that a run needs.
 
     Args:
         view: the whole graph.
-        signature: what the run feeds, fetches and targets.
+        signature: feeds, fetches and targets of the run.
 
     Raises:
-        InvalidArgumentError: for a name that is not in the graph, a tensor fed twice, a placeholder
-            that is needed but not fed, or a cycle.
+        InvalidArgumentError: for a name that is not in the graph, a tensor fed twice, a placeholder that is
+            needed but not fed, or a cycle.
     """
     feeds = tuple(_tensor(view, name, "feed") for name in signature.feeds)
     fetches = tuple(_tensor(view, name, "fetch") for name in signature.fetches)
@@ -207,7 +206,7 @@ def _check_targets(view: GraphView, targets: Iterable[str], fed: Mapping[Ref, st
 def _collect(
     view: GraphView, roots: Iterable[str], fed: Mapping[Ref, str], stood_for: Mapping[str, Ref]
 ) -> dict[str, NodeDef]:
-    """Everything that the roots need, in the order in which it is met."""
+    """Return every node that the roots need, in the order of traversal."""
     needed: dict[str, NodeDef] = {}
     args = {name: _arg_node(view, feed, i) for i, (feed, name) in enumerate(fed.items())}
     stack = list(dict.fromkeys(roots))
@@ -226,12 +225,11 @@ def _collect(
     return needed
 
 
-# -- loops that stand for others ---------------------------------------------------------------------
+# -- loops that replace others ------------------------------------------------------------------------
 
 
 def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]:
-    """Return the Exits of loops of single operations for which another loop runs in this step, with its
-    outputs."""
+    """Return the Exits of primitive loops that a ``While`` of this step replaces, with its outputs."""
     found = {}
     for node in needed.values():
         for text in node.attrs.get(STANDS_FOR, ()) if node.op == WHILE else ():
@@ -246,7 +244,7 @@ def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]
 
 
 def _stands_for(text: Any) -> Ref:
-    """Return the Exit that an output of a loop stands for, and which output."""
+    """Return the name of the Exit that an output of a ``While`` replaces, and the index of that output."""
     index, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
     return name, int(index) if index.isascii() and index.isdigit() else sys.maxsize
 
@@ -254,7 +252,7 @@ def _stands_for(text: Any) -> Ref:
 def _check_once(
     view: GraphView, needed: Mapping[str, NodeDef], stood_for: Mapping[str, Ref]
 ) -> None:
-    """Refuse a step in which a loop that changes state would run a second time for its gradient."""
+    """Refuse a step in which a stateful loop would run a second time for its gradient."""
     for name, (loop, _) in stood_for.items():
         if view[name].inputs[0][0] not in needed:
             continue
@@ -306,7 +304,10 @@ def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:
 
 
 def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDef]:
-    """Producers first; the order of building wherever that is one (it is, unless imported)."""
+    """Return the nodes, producers first, in the order of building if that is such an order.
+
+    It is, unless the graph was imported.
+    """
     position = view.position
     order = sorted(nodes, key=lambda n: position.get(n, -1))
     done: set[str] = set()
@@ -355,7 +356,7 @@ def _producers(node: NodeDef) -> list[str]:
 
 
 def _before(nodes: Mapping[str, NodeDef], node: NodeDef) -> list[str]:
-    """Return the producers that come before a node, which are all but those that close a loop."""
+    """Return the producers that come before a node: all but those on a loop's back edge."""
     if node.op not in MERGES:
         return _producers(node)
     data = [p for p, _ in node.inputs if not is_back_edge(node.op, nodes[p].op)]

@@ -1,9 +1,9 @@
 """Rendezvous keys: the one function that builds them and the one that parses them.
 
-A key names one tensor on its way from one device to another within a step:
-``src_device;src_incarnation;dst_device;edge_name;frame_id:iter_id``, the incarnation as sixteen
-lower-case hex digits. The incarnation makes a tensor of a restarted worker another tensor. Called
-by ``partition``, the rendezvous and workers.
+A key names one tensor that is sent from one device to another within a step:
+``src_device;src_incarnation;dst_device;edge_name;frame_id:iter_id``, the incarnation as sixteen lower-case
+hex digits. The incarnation distinguishes the tensors of a restarted worker. ``partition``, the rendezvous and
+workers call this.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def build_key(
 # A loop over several devices has as many keys as iterations, all of them for the same few edges.
 @lru_cache(maxsize=65536)
 def _edge(front: str) -> tuple[str, int, str, str] | None:
-    """All of a key but frame and iteration: devices, incarnation, edge; ``None`` if it is no such thing."""
+    """Return the devices, incarnation and edge in the front of a key; ``None`` if it is malformed."""
     parts = front.split(";")
     if len(parts) == 4 and all(parts):
         src, incarnation, dst, edge = parts
@@ -78,7 +78,7 @@ def _edge(front: str) -> tuple[str, int, str, str] | None:
     return None
 
 
-# Keys come back step after step; a plan has as many as it has transfers.
+# Keys are parsed again in every step; a plan has as many as it has transfers.
 @lru_cache(maxsize=65536)
 def parse_key(text: str) -> RendezvousKey:
     """Read a key.

@@ -1,6 +1,6 @@
-"""What a plan looks like to the user who asked: the graphs of its partitions, and what its nodes cost.
+"""Reports on a plan for the user: the graphs of its partitions, and the costs of its nodes.
 
-Pure functions from partitions to the values of ``RunMetadata``. Called by sessions and masters.
+Pure functions from partitions to the values of ``RunMetadata``. Sessions and masters call them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ __all__ = ["cost_graph", "partition_graphs"]
 
 
 def partition_graphs(parts: Sequence[Partition], *, infer_shapes: bool) -> list[GraphDef]:
-    """Return the graphs of partitions, in their order; each node names the device that it is on.
+    """Return the graphs of partitions, in their order; each node has its partition's device.
 
     Args:
         parts: of the plan.
-        infer_shapes: whether nodes get what is known of their outputs' shapes as attribute
-            ``_output_shapes``.
+        infer_shapes: whether nodes get the static shapes of their outputs as attribute ``_output_shapes``.
     """
     return [
         GraphDef(tuple([_on(part.device, node, infer_shapes) for node in part.nodes]))
@@ -40,11 +39,11 @@ def _on(device: str, node: NodeDef, infer_shapes: bool) -> NodeDef:
 
 
 def cost_graph(parts: Sequence[Partition], model: CostModel) -> CostGraphDef:
-    """Return what the nodes of partitions cost so far.
+    """Return the costs of the nodes of partitions so far.
 
     Args:
         parts: of the plan.
-        model: measured costs; what it does not know has cost 0 and outputs of size -1.
+        model: measured costs; a node without any has cost 0 and outputs of size -1.
     """
     nodes: list[CostGraphNode] = []
     sent = {
@@ -94,7 +93,7 @@ def _cost_node(
 def _outputs(
     node: NodeDef, model: CostModel, sent: dict[str, tuple[str, int]]
 ) -> tuple[list[int], list[tuple[int | None, ...] | None]]:
-    """Bytes and shapes of a node's outputs, as measured where they were."""
+    """Return the bytes and shapes of a node's outputs, as measured at the producer."""
     sizes: list[int] = []
     shapes: list[tuple[int | None, ...] | None] = []
     for index, spec in enumerate(node.outputs):

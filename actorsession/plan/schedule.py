@@ -1,14 +1,14 @@
-"""Schedule: which device each node should have, by what nodes were measured to cost.
+"""Scheduling: the device that each node should have, from the measured costs of nodes.
 
-Owns a pure pass over the partitions of a plan: their nodes as pieces of work (``work_graph``), the time
-that a step of them would take on given devices (``finish_time``), and a better choice of devices if there
-is one (``reschedule``). Called by sessions with a cost model and a placement period; nothing runs here.
+This is a pure pass over the partitions of a plan: their nodes as pieces of work (``work_graph``), the time
+that a step of them would take on given devices (``finish_time``), and a better choice of devices if there is
+one (``reschedule``). Sessions with a cost model and a placement period call it; nothing runs here.
 
-The choice is list scheduling after HEFT (Topcuoglu, Hariri and Wu 2002): nodes in order of the longest way
-from each to the end of the step, each to the device on which it would end first. That is a guess about single
-nodes. What decides is ``finish_time``, which knows how steps really run: a partition as segments, cheap ones
-one after the other in the thread of the step, dear ones in the threads of the kernel pool, and what a dear
-segment makes leaves when it has ended.
+The choice is list scheduling after HEFT (Topcuoglu, Hariri and Wu 2002): nodes in order of the longest path
+from each to the end of the step, each to the device on which it would end first. That is a heuristic for
+single nodes. The decision rests on ``finish_time``, which models how steps really run: a partition as
+segments, cheap ones one after the other in the thread of the step, expensive ones in the threads of the
+kernel pool. The results of an expensive segment are sent when the segment has ended.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from actorsession.records import dataclass
 
 __all__ = ["Edge", "Rescheduled", "Work", "finish_time", "reschedule", "work_graph"]
 
-# Seconds. A segment costs about 60 us to hand to a thread and back (measured, 2 cores), which is also
-# what a value waits that goes from one device to another.
+# Seconds. Handing a segment to a thread and back costs about 60 us (measured, 2 cores). A value that is sent
+# from one device to another waits as long.
 _HANDOVER = 60e-6
-# Seconds per byte that another thread reads first: its core finds them in memory and not in its cache.
+# Seconds per byte that another thread reads first: the bytes are in memory and not in its core's cache.
 _PER_BYTE = 1e-10
-# A new placement drops plans and compiles again, and estimates are estimates: a fifth must be won.
+# A new placement drops plans and compiles again, and estimates are imprecise: it must save a fifth.
 _MARGIN = 0.8
 
 
 class Edge(NamedTuple):
-    """What a piece of work waits for.
+    """A dependency of a piece of work.
 
     Attributes:
-        producer: name of the node that makes it.
+        producer: name of the node that makes the value.
         output: which of that node's outputs it is; -1 for a control edge.
         nbytes: its size.
     """
@@ -52,13 +52,13 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One node of a step as the scheduler sees it.
+    """One node of a step, for the scheduler.
 
     Attributes:
         name: of the node.
-        device: where it is now.
-        seconds: what it takes.
-        inputs: what it waits for.
+        device: its current device.
+        seconds: its running time.
+        inputs: its dependencies.
         candidates: devices that it may have, ``device`` first; that one alone if it must stay.
     """
 
@@ -74,9 +74,9 @@ class Rescheduled:
     """A better placement.
 
     Attributes:
-        devices: the nodes that move, with where to.
-        before: seconds that a step was estimated to take.
-        after: seconds that it is estimated to take then.
+        devices: the new devices of the nodes that move, by node.
+        before: estimated seconds of a step before the move.
+        after: estimated seconds of a step after the move.
     """
 
     devices: Mapping[str, str]
@@ -93,7 +93,7 @@ def work_graph(
 
     Args:
         partitions: of the plan.
-        model: measured costs; a node that it does not know counts as free.
+        model: measured costs; a node without any counts as free.
         candidates: from a node and its device to the devices that it may have.
     """
     nodes = {n.name: (n, part.device) for part in partitions for n in part.nodes}
@@ -116,7 +116,7 @@ def work_graph(
 
 
 def _is_free(node: NodeDef) -> bool:
-    """Return whether a node is no work: what moves values, and what every partition has a copy of."""
+    """Return whether a node is no work: it moves values, or every partition has a copy of it."""
     if node.op in (ARG, SEND, RECV):
         return True
     return is_registered(node.op) and lookup(node.op).once
@@ -125,7 +125,7 @@ def _is_free(node: NodeDef) -> bool:
 def _inputs(
     node: NodeDef, nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
 ) -> list[tuple[str, int]]:
-    """Return what a node waits for, seen through sends and receives; -1 for a control edge."""
+    """Return the producers and outputs that a node waits for, across transfers; -1 for a control edge."""
     found = []
     for name, index in (*node.inputs, *[(c, -1) for c in node.control_inputs]):
         producer = nodes[name][0]
@@ -161,12 +161,12 @@ def _transfer(nbytes: float) -> float:
     return _HANDOVER + nbytes * _PER_BYTE
 
 
-# -- what a step would take ------------------------------------------------------------------------
+# -- estimated time of a step ------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Segment:
-    """What one device runs when the same values have arrived."""
+    """The nodes of one device that can run when the same values have arrived."""
 
     seconds: float = 0.0
     waits: int = 0
@@ -176,7 +176,7 @@ class _Segment:
 def finish_time(
     work: Mapping[str, Work], device_of: Mapping[str, str], *, threads: int, dear: float
 ) -> float:
-    """Seconds from the begin of a step to its end.
+    """Return the estimated seconds from the start of a step to its end.
 
     Args:
         work: the step, producers first.
@@ -209,7 +209,7 @@ def finish_time(
 def _segments(
     work: Mapping[str, Work], device_of: Mapping[str, str]
 ) -> tuple[list[_Segment], list[dict[int, float]]]:
-    """Return the segments of a step, and for each those that wait for it, with how long values travel."""
+    """Return the segments of a step and, for each, the segments that wait for it with the transfer delays."""
     numbers: dict[tuple[str, int], int] = {}  # (device, arrivals) -> segment
     arrivals: dict[tuple[str, int, str], int] = {}  # (producer, output, destination) -> bit
     mask: dict[str, int] = {}
@@ -240,13 +240,13 @@ def _segments(
     return segments, readers
 
 
-# -- a better choice -------------------------------------------------------------------------------
+# -- a better placement ------------------------------------------------------------------------------
 
 
 def reschedule(
     work: Mapping[str, Work], devices: Sequence[str], *, threads: int, dear: float
 ) -> Rescheduled | None:
-    """A placement that ends a step clearly earlier, if one is found.
+    """Return a placement that ends a step clearly earlier, if one is found.
 
     Args:
         work: the step, producers first.
@@ -255,7 +255,7 @@ def reschedule(
         dear: seconds above which a segment goes to the pool.
 
     Returns:
-        What moves; ``None`` if nothing found is better by a fifth.
+        The nodes that move; ``None`` if no placement found is better by a fifth.
     """
     now = {name: piece.device for name, piece in work.items()}
     before = finish_time(work, now, threads=threads, dear=dear)
@@ -276,8 +276,8 @@ def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool
 
     Args:
         work: the step.
-        devices: those to use for what may move.
-        reserves: whether a device counts as taken for the pieces that must run there later.
+        devices: those to use for pieces that may move.
+        reserves: whether a device counts as occupied for the pieces that must run there later.
     """
     free = dict.fromkeys(devices, 0.0)
     reserved: dict[str, float] = {}
@@ -297,7 +297,7 @@ def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool
                 for p, _, nbytes in piece.inputs
             ]
             ends[device] = max([free.get(device, 0.0), *there]) + piece.seconds
-        # Of equals the first: where the piece is now.
+        # The first of equals, which is where the piece is now.
         device = min(options, key=lambda d: ends[d] + reserved.get(d, 0.0))
         if piece.device in reserved and len(piece.candidates) == 1:
             reserved[piece.device] -= piece.seconds
@@ -308,7 +308,7 @@ def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool
 
 
 def _by_rank(work: Mapping[str, Work]) -> list[str]:
-    """Return the pieces by the longest way from each to the end of the step; producers stay first."""
+    """Return the pieces by the longest path from each to the end of the step; producers stay first."""
     rank = dict.fromkeys(work, 0.0)
     for name in reversed(list(work)):
         piece = work[name]

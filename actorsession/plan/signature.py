@@ -1,4 +1,4 @@
-"""What a run asks for, reduced to names: the key under which its plan is kept."""
+"""The run signature: the names in a run's feeds, fetches and targets, under which its plan is kept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["RunSignature"]
 
 @dataclass(frozen=True, slots=True)
 class RunSignature:
-    """The names that a run feeds, fetches and targets, each name once.
+    """The names in a run's feeds, fetches and targets, each name once.
 
     Attributes:
-        feeds: tensor names whose values the caller gives.
-        fetches: tensor names whose values the caller wants.
-        targets: operation names that must run.
+        feeds: names of the tensors whose values the caller provides.
+        fetches: names of the tensors whose values are returned.
+        targets: names of the operations that must run.
     """
 
     feeds: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class RunSignature:
     targets: tuple[str, ...] = ()
 
     def sorted(self) -> RunSignature:
-        """Return the same request with its names in order, so that all orders find one plan."""
+        """Return the same signature with its names in order, so that all orders find one plan."""
         return RunSignature(
             tuple(sorted(self.feeds)), tuple(sorted(self.fetches)), tuple(sorted(self.targets))
         )

@@ -1,10 +1,10 @@
-"""Takes: what becomes of a value that a node takes out of state that outlives the step.
+"""Takes: the uses of a value that a node takes out of state that outlives the step.
 
-A step that ends early puts back what it has taken, unless an operation of it has stored the value by then:
-the element of one queue that was put into another must not be in both. Which operations could have done
-that, and which fetches hand the value out, is known before a graph is cut into parts: ``mark_takes`` notes
-it in attributes of the nodes that take, and of the loops and branches in which some do; ``uses_of`` reads
-them. Pure; called by ``partition`` and ``compile``.
+A step that ends early puts back the values it has taken, unless an operation of it has stored the value by
+then: the element of one queue that was put into another must not be in both. Which operations could have
+stored it, and which fetches return it, can be computed before a graph is partitioned: ``mark_takes`` notes it
+in attributes of the nodes that take, and of the loops and branches with such nodes inside; ``uses_of`` reads
+them. The module is pure; ``partition`` and ``compile`` call it.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ __all__ = ["TakePlan", "TakeUses", "mark_takes", "stores", "taken_inside", "take
 
 _STORED, _FETCHES = "_stored", "_fetched_at"
 
-# Operations that take a handle and leave what outlives the step as it is. All others may store what they are
-# given. Stacks and arrays of tensors end with their step.
+# Operations that take a handle and do not change state that outlives the step. All others may store their
+# inputs. Stacks and arrays of tensors end with their step.
 _READING = frozenset({
     "AccumulatorNumAccumulated", "BarrierClose", "BarrierIncompleteSize", "BarrierReadySize",
     "LookupTableExportV2", "LookupTableFindV2", "LookupTableSizeV2", "QueueCloseV2", "QueueIsClosedV2",
     "QueueSizeV2", "ReadVariableOp", "RefSelect", "VarIsInitializedOp",
 })  # fmt: skip
 _OF_THE_STEP = ("Stack", "TensorArray", "TensorList")
-# Operations that name what they store into, instead of taking its handle.
+# Operations that name the state they store into, instead of taking its handle.
 _BY_NAME = frozenset({"GetSessionHandle", "MapStage", "OrderedMapStage", "Stage"})
 
 
 class TakeUses(NamedTuple):
-    """What a step does with a value that it has taken.
+    """The uses, in a step, of a value that was taken.
 
     Attributes:
-        stored: whether an operation may store what is made of it.
-        fetches: positions in the signature of the fetches that are made of it.
+        stored: whether an operation may store a result of it.
+        fetches: positions in the signature of the fetches that depend on it.
     """
 
     stored: bool
@@ -52,7 +52,7 @@ class TakePlan(NamedTuple):
 
     Attributes:
         uses: of its value, in the whole step.
-        stored_by: what stores the value in this partition: segments, by index, and other nodes that
+        stored_by: the places that store the value in this partition: segments, by index, and other nodes that
             suspend, as -1 less their number.
     """
 
@@ -61,15 +61,14 @@ class TakePlan(NamedTuple):
 
 
 def takes(node: NodeDef) -> bool:
-    """Return whether a node takes values out of state that outlives the step, or has a node inside that
-    does."""
+    """Return whether a node, or one inside it, takes values out of state that outlives the step."""
     if node.op in CONSTRUCTS:
         return any(lookup(inner.op).takes for inner, _ in nodes_inside(node))
     return is_registered(node.op) and lookup(node.op).takes
 
 
 def stores(node: NodeDef, has_handle: bool) -> bool:
-    """Return whether a node may put what it is given into state that outlives the step.
+    """Return whether a node may put its inputs into state that outlives the step.
 
     Args:
         node: any node.
@@ -85,7 +84,7 @@ def stores(node: NodeDef, has_handle: bool) -> bool:
 
 
 def mark_takes(graph: StepGraph) -> StepGraph:
-    """Note what becomes of each value that is taken; the graph itself if none is."""
+    """Return the graph with the uses of each taken value noted; the graph itself if none is taken."""
     marked = {node.name: node for node in graph.nodes.values() if takes(node)}
     if not marked:
         return graph
@@ -104,7 +103,7 @@ def mark_takes(graph: StepGraph) -> StepGraph:
 
 
 def _downstream(name: str, readers: Mapping[str, list[str]]) -> set[str]:
-    """A node and all that is made of its values."""
+    """Return a node and all nodes that depend on its values."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -120,8 +119,7 @@ def _has_handle(node: NodeDef, nodes: Mapping[str, NodeDef]) -> bool:
 
 
 def taken_inside(nodes: Iterable[NodeDef]) -> TakeUses | None:
-    """Return what becomes of values that are taken inside the loops and branches of a partition, all
-    together."""
+    """Return the merged uses of values taken inside the loops and branches of a partition."""
     found = [uses_of(node) for node in nodes if node.op in CONSTRUCTS]
     uses = [u for u in found if u is not None]
     if not uses:
@@ -130,7 +128,7 @@ def taken_inside(nodes: Iterable[NodeDef]) -> TakeUses | None:
 
 
 def uses_of(node: NodeDef) -> TakeUses | None:
-    """Return what was noted in a node, or ``None`` if it takes nothing."""
+    """Return the uses noted in a node, or ``None`` if it takes nothing."""
     if _FETCHES not in node.attrs:
         return None
     return TakeUses(bool(node.attrs.get(_STORED)), frozenset(node.attrs[_FETCHES]))

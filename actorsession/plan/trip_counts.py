@@ -1,16 +1,17 @@
-"""Whether a node does as much in every run of a plan, so that the time it once took says what it will take.
+"""Which nodes do the same amount of work in every run of a plan, so that a measured time predicts the next.
 
-Code whose time was measured may run on an event loop if it was short. A loop that counts to a fed number,
-and an op whose result is as large as a fed number says (``OpDef.sized_by``), can be short now and take for
-ever next time, so nothing that was measured of them counts. A loop whose condition is made of constants
-alone runs as often each time. ``writer`` asks about the nodes of its segment; what comes in, what has state
-and what calls the user's code can differ from run to run.
+Code whose time was measured may run on an event loop if it was short. A loop that counts to a fed number, and
+an op whose result is as large as a fed number (``OpDef.sized_by``), can be short once and very long the next
+time, so no measurement of them counts. A loop whose condition depends on constants alone runs the same number
+of iterations each time. ``segment_writer`` uses this for the nodes of its segment. Inputs of the partition,
+stateful operations and operations that call the user's code can differ from run to run.
 
-The theory is one graph of values over all functions, however deep: an edge from each value to what is made
-of it, and to the mark of a loop or branch from whatever decides how often something in it is repeated.
-What can be reached from a value that can differ can differ, so the pass is linear in the nodes. Sizes have
-marks of their own, reached on the same ways but for the shapes of tensors: a result that is as large as a
-tensor that is there already costs what the sizes of inputs allow.
+The analysis is one graph of values over all functions, at any depth of nesting. It has an edge from each
+value to the values computed from it, and an edge from every value that decides how often something in a loop
+or branch is repeated to the mark of that loop or branch. Every value that is reachable from one that can
+differ can differ, so the pass is linear in the nodes. Sizes have marks of their own, reached by the same
+edges except through the shapes of tensors: a result as large as an existing tensor costs what the sizes of
+the inputs allow.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from actorsession.graph.registry import is_registered, lookup
 __all__ = ["nodes_of_varying_cost", "sizing"]
 
 _Names = dict[tuple[str, int], int]
-# What these give is bounded by the sizes of their inputs, whatever those hold.
+# The results of these are bounded by the sizes of their inputs, whatever their values.
 _OF_SHAPES = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 
 
 def nodes_of_varying_cost(nodes: Sequence[NodeDef]) -> frozenset[str]:
-    """Return the nodes that may do any other amount of work in another run, for inputs of the same sizes.
+    """Return the nodes whose amount of work may differ between runs, for inputs of the same sizes.
 
-    These are loops and branches in which something may be repeated another number of times, and ops whose
-    results are as large as a value says that may be another.
+    These are loops and branches in which something may be repeated another number of times, and ops the size
+    of whose results is given by a value that may differ.
 
     Args:
         nodes: of a partition, producers first.
@@ -65,16 +66,16 @@ def nodes_of_varying_cost(nodes: Sequence[NodeDef]) -> frozenset[str]:
 
 
 class _Values:
-    """The values of a partition and of the functions in it, as numbers, and what is made of each."""
+    """The values of a partition and its functions, as numbers, with the values computed from each."""
 
     def __init__(self) -> None:
         self._readers: list[list[int]] = []
         self._sources: list[int] = []  # values that can differ by themselves
         self._of_shapes: set[int] = set()
-        self.outer = 0  # the mark for sizes of the outermost node that is or holds the next one
+        self.outer = 0  # the size mark of the outermost node that is or contains the next one
 
     def new(self, *made_of: int) -> int:
-        """A value that is made of others."""
+        """Return the number of a new value that is computed from others."""
         number = len(self._readers)
         self._readers.append([])
         for other in made_of:
@@ -82,11 +83,11 @@ class _Values:
         return number
 
     def add(self, node: NodeDef, names: _Names, mark: int | None) -> None:
-        """Take in a node of a partition or function.
+        """Register a node of a partition or function.
 
         Args:
             node: the node.
-            names: the values around it by producer and output; gets those of the node.
+            names: the values around it by producer and output; those of the node are added.
             mark: of the outermost loop or branch that it is or is inside of.
         """
         inputs = [names[ref] for ref in node.inputs]
@@ -137,7 +138,7 @@ class _Values:
         return [names[ref] for ref in function.outputs]
 
     def varying(self, *, through_shapes: bool = True) -> Sequence[bool]:
-        """Return whether each value can differ from run to run.
+        """Return for each value whether it can differ from run to run.
 
         Args:
             through_shapes: whether the shape of a tensor that can differ can differ as well.
@@ -153,7 +154,7 @@ class _Values:
 
 
 def _can_differ(node: NodeDef) -> bool:
-    """Return whether a node may make something else of the same inputs: what only planners know comes in."""
+    """Return whether a node may compute different results from the same inputs, as planner nodes may."""
     if not is_registered(node.op):
         return True
     definition = lookup(node.op)
@@ -161,7 +162,7 @@ def _can_differ(node: NodeDef) -> bool:
 
 
 def sizing(node: NodeDef) -> Sequence[int]:
-    """Return the positions of inputs that decide how much a node makes."""
+    """Return the positions of inputs that decide the size of a node's results."""
     if not is_registered(node.op):
         return ()
     sized_by = lookup(node.op).sized_by
@@ -169,7 +170,7 @@ def sizing(node: NodeDef) -> Sequence[int]:
 
 
 def _repeats(function: FunctionDef) -> bool:
-    """Return whether a loop is in a function."""
+    """Return whether a function contains a loop."""
     return any(
         node.op == WHILE or any(_repeats(inner) for inner in functions_of(node))
         for node in function.nodes

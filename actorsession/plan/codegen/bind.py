@@ -1,9 +1,9 @@
-"""Link: binds generated code to the kernels and state of one device.
+"""Bind: binds generated code to the kernels and state of one device.
 
-The one place that executes generated source. The source comes from ``compile`` alone, never from a
-peer: a worker receives graphs and generates its own code. Functions are registered with
-``linecache``, so a traceback shows the node and the user's line that built it. Called by whoever
-loads a graph; the executor calls the functions.
+This is the only module that executes generated source. The source comes from ``compile`` alone, never from a
+peer: a worker receives graphs and generates its own code. Functions are registered with ``linecache``, so a
+traceback shows the node and the user's line that built it. Every loader of a graph calls this; the executor
+calls the functions.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ _PLANS = itertools.count()
 GENERATED_CODE_NAMES: ExtensionPoint[Any] = ExtensionPoint(
     "names in generated code", "actorsession.ops"
 )
-"""``Blockwise``, which works through runs of elementwise nodes, and ``NO_ITEMS``, with which the variables of
-a loop begin that gather what gradients need."""
+"""``Blockwise``, which computes runs of elementwise nodes, and ``NO_ITEMS``, the first value of the loop
+variables that collect intermediate values for gradients.
+"""
 
 
 def own(value: Any) -> Any:
-    """A value that shares memory with nothing; arrays of rank 0 become scalars."""
+    """Return a value that shares memory with nothing; arrays of rank 0 become scalars."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.ndim else value[()]
     return value
 
 
 def _out(value: Any) -> Any:
-    """A fetched value whose rank may be 0: then a scalar, as TensorFlow gives."""
+    """Return a fetched value whose rank may be 0, as a scalar in that case, as in TensorFlow."""
     if isinstance(value, np.ndarray) and not value.ndim:
         return value[()]
     return value
 
 
 def _predicate(value: Any) -> bool:
-    """Return whether a predicate whose rank was not known before holds."""
+    """Return whether a predicate without static rank holds."""
     if np.ndim(value):
         raise InvalidArgumentError(
             f"a predicate is a scalar, but it has shape {list(np.shape(value))}"
@@ -64,9 +65,9 @@ class BoundSegment:
 
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
-        unpredictable: whether no measured time says what the next run takes, for that or a loop's sake.
+        unpredictable: whether no measured time predicts the next run, because of such a node or of a loop.
         seconds: moving average of its measured time; 0 until it ran once.
-        largest: the most bytes of arguments of unknown size with which it was seen to be cheap.
+        largest: the most bytes of arguments of unknown size with which a run of it was cheap.
     """
 
     __slots__ = (
@@ -83,7 +84,7 @@ class BoundSegment:
         self.filename = f"<{label} {segment.name}>"
         self.traced_filename = f"<{label} {segment.name} traced>"
         self.function = _load(segment.name, segment.lines, self.filename, namespace)
-        # Traced code is rare and as long as the plain one: made when first asked for.
+        # Traced code is rare and as long as the plain code, so it is made on first use.
         self.traced_function: Callable[..., Any] | None = None
         self.seconds = 0.0
         self.largest = 0
@@ -106,17 +107,17 @@ def _load(
             namespace[known] = GENERATED_CODE_NAMES.get(known)
     linecache.cache[filename] = (len(text), None, ended, filename)
     for first, piece in _pieces(ended):
-        # Behind as many empty lines as there are before it, which cost a thousandth of full ones.
+        # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
         code = compile("\n" * first + piece, filename, "exec")
-        exec(code, namespace)  # our own generated text, see the module
+        exec(code, namespace)  # generated here, see the module docstring
     function: Callable[..., Any] = namespace.pop(name)
     return function
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The functions of a text, short ones together, each with the number of lines before it.
+    """Yield the functions of a text, short ones together, each with the number of lines before it.
 
-    They are compiled one by one, because compiling keeps the interpreter lock; see ``outline``.
+    They are compiled one by one, because compiling holds the interpreter lock; see ``outline``.
     """
     first = 0
     for number, line in enumerate(lines):
@@ -135,7 +136,7 @@ class BoundPartition:
         states: state of stateful kernels by node name, shared by all plans of a session.
 
     Attributes:
-        waits: how many arrivals and segments each segment waits for.
+        waits: number of arrivals and segments that each segment waits for.
         woken_by: the segments that wait for the arrival in each slot.
         followers: the segments that wait for each segment.
     """
@@ -178,13 +179,13 @@ class BoundPartition:
         contexts, own = self.compiled.contexts, len(self.compiled.partition.nodes)
         for number in segment.bindings.values():
             op = lookup(contexts[number].op)
-            # In a loop or branch, code waits for a node that suspends as for any other.
+            # In a loop or branch, the code waits for a node that suspends as for any other.
             if op.blocks or (op.suspends and number >= own):
                 return True
         return False
 
     def traced(self, index: int) -> Callable[..., Any]:
-        """Return the function of a segment that also notes when each node ran."""
+        """Return the function of a segment that also records when each node ran."""
         linked = self.segments[index]
         if linked.traced_function is None:
             segment = linked.segment
@@ -195,29 +196,28 @@ class BoundPartition:
 
 
 def kernel_of(context: KernelContext) -> Callable[..., Any]:
-    """Return the kernel of a node; one that cannot be made from the constants that it reads fails when it
-    runs.
+    """Return the kernel of a node; if it cannot be made from its constant inputs, return one that raises.
 
-    Only then is it known whether it runs at all, what ran before it, and which node and line to name.
+    The error is delayed until the node runs. Only then is it certain that the node runs at all, after which
+    others, and which node and line the error should name.
     """
     definition = lookup(context.op)
     try:
         kernel = definition.kernel(context)
     except Exception:
         if definition.stateful:
-            raise  # what it found on its device may be otherwise the next time
+            raise  # the state of its device may be different the next time
         return lambda *values: definition.kernel(context)(*values)
     return within_memory(context, definition, kernel)
 
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:
-    """Return the function of an elementwise node that writes to an array, which code asks for if there is
-    one."""
+    """Return the function of an elementwise node that writes to an array, if its op has one."""
     into = lookup(context.op).into
     return None if into is None else into(context)
 
 
-# What a global name of the generated code stands for, by its first letter; see ``Segment.bindings``.
+# The value of a global name of the generated code, by the name's first letter; see ``Segment.bindings``.
 _BINDERS: dict[str, Callable[[KernelContext], Any]] = {
     "c": lambda context: kernel_of(context)(),
     "k": kernel_of,

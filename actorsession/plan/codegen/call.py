@@ -1,7 +1,7 @@
-"""Writes calls of functions: the lines of the function in the place of the call.
+"""Code generation for function calls: the lines of the function in the place of the call.
 
-A call costs nothing when it runs: its function's nodes stand in the code around it like any others, with
-names of their own.
+A call costs nothing at run time: the nodes of its function are part of the surrounding code, with names of
+their own.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ __all__ = ["write_call"]
 
 
 def write_call(block: Emitter, i: int) -> None:
-    """Write the call that node ``i`` of a block is."""
+    """Write the code of node ``i``, which is a call, to an emitter."""
     _Call(block, i).write()
 
 
 class _Call(Construct):
-    """A call: its function's values are locals of the block."""
+    """A call, whose function's values are locals of the surrounding code."""
 
     def write(self) -> None:
-        """Write it."""
+        """Write the call."""
         block, wanted = self.block, self.wanted()
         first = CALLS[self.node.op]
         flow = self.function("f", 0, first)

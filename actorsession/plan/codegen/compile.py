@@ -1,10 +1,10 @@
 """Compile: turns a partition into segments of straight-line Python.
 
-A segment is all nodes that wait for the same set of arrivals (``_Recv``, and nodes that suspend); see
-``segment`` for what it becomes and ``writer`` for how. The order of nodes is the partition's, which
-follows one topological order of the whole step, so two partitions cannot wait for each other. Nothing here
-touches a device: ``link`` binds kernels and state. Called by whoever loads a graph, on the machine
-that will run it: generated code does not travel.
+A segment is all nodes that wait for the same set of arrivals (``_Recv``, and nodes that suspend); ``segment``
+holds the result and ``segment_writer`` writes the code. The order of nodes is the partition's, which follows
+one topological order of the whole step, so two partitions cannot wait for each other. Nothing here touches a
+device: ``bind`` binds kernels and state. Every loader of a graph calls this, on the machine that will run the
+code: generated code is never sent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from actorsession.plan.takes import TakePlan, stores, taken_inside, uses_of
 
 __all__ = ["CompiledPartition", "NodeContext", "Segment", "compile_partition"]
 
-# Who writes the nodes that have functions.
+# The writers of the nodes that have functions.
 _CALL_WRITERS = {WHILE: write_while, IF: write_if, **dict.fromkeys(CALLS, write_call)}
 
 
@@ -36,8 +36,8 @@ def compile_partition(partition: Partition, *, own_fetches: bool = True) -> Comp
 
     Args:
         partition: a valid partition.
-        own_fetches: whether fetched arrays must be the caller's own; a server that encodes them at
-            once does not need that.
+        own_fetches: whether fetched arrays must share no memory with the runtime; a server that encodes them
+            immediately does not need that.
     """
     return _Compiler(partition, own_fetches).compile()
 
@@ -47,7 +47,7 @@ class _Compiler:
         self.partition = partition
         self.own_fetches = own_fetches
         self.flow = UseDef(partition)
-        self.segment_of: list[int] = []  # -1 for what comes from outside and for constants
+        self.segment_of: list[int] = []  # -1 for arguments and for constants
         self.slots: dict[Ref, int] = {}
         self.slot_count = 0
         self.sends: list[str] = []
@@ -108,8 +108,7 @@ class _Compiler:
     # -- segments ------------------------------------------------------------------------------
 
     def _masks(self) -> tuple[list[int], list[int]]:
-        """Return the arrivals that each node's values wait for, and those that the node itself does, as
-        bits."""
+        """Return, as bits, the arrivals that each node's values wait for and those of the node itself."""
         masks: list[int] = []
         begun: list[int] = []
         arrivals = 0
@@ -135,13 +134,13 @@ class _Compiler:
             if not flow.outside[i] and not flow.once[i]:
                 groups.setdefault(mask, []).append(i)
         for _, ref in flow.fetches:
-            groups.setdefault(masks[ref[0]], [])  # even an arrival is handed out somewhere
+            groups.setdefault(masks[ref[0]], [])  # a fetched arrival needs a segment too
         # Fewer arrivals first: a set can only depend on its subsets.
         order = sorted(groups, key=lambda m: (m.bit_count(), groups[m][:1]))
         return order, [groups[m] for m in order]
 
     def _crossing(self, segments: int) -> list[list[Ref]]:
-        """Values that other segments read, by the segment that makes them; each gets a slot."""
+        """Return the values that other segments read, by the segment that makes them; each gets a slot."""
         crossing: list[list[Ref]] = [[] for _ in range(segments)]
         for segment, refs in zip(self.segment_of, self.flow.inputs, strict=True):
             for ref in refs:
@@ -162,7 +161,7 @@ class _Compiler:
         return self.slot_count - 1
 
     def _outside(self, op: str, attr: str) -> tuple[tuple[int, Any], ...]:
-        """Return the slots of feeds or arrivals, with what the executor knows each by."""
+        """Return the slots of feeds or arrivals, each with the attribute that identifies it."""
         found = []
         for i, node in enumerate(self.flow.nodes):
             if node.op == op:

@@ -1,8 +1,8 @@
-"""Writes loops and branches: lines of their functions inside the block that they stand in.
+"""Code generation for loops and branches: the lines of their functions within the surrounding code.
 
-A loop's variables are locals of their own, bound before the loop and bound anew at the end of each
-iteration; what its functions capture are the locals outside. So nobody who holds a value can see a loop
-change it.
+The variables of a loop are locals of their own, assigned before the loop and again at the end of each
+iteration. The values that its functions capture are the locals outside. So a loop never changes a value that
+something else holds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Construct", "write_if", "write_while"]
 
 
 class Construct:
-    """A loop or branch in a block.
+    """A functional control flow operation in the code of an emitter.
 
     Args:
-        block: where it stands.
-        i: its node.
+        block: the emitter.
+        i: the position of the node.
     """
 
     def __init__(self, block: Emitter, i: int) -> None:
@@ -38,7 +38,7 @@ class Construct:
         self.arguments = [block.value(ref) for ref in self.flow.inputs[i]]
 
     def function(self, key: str, own: int, first_capture: int) -> UseDef:
-        """Return the flow of a function; its nodes get their numbers."""
+        """Return the use-def analysis of a function, and number its nodes."""
         captured = self.flow.inputs[self.i][first_capture:]
         found = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
         constants: Mapping[int, Array] = {k: v for k, v in found.items() if v is not None}
@@ -48,7 +48,7 @@ class Construct:
         return flow
 
     def wanted(self) -> list[int]:
-        """Return the outputs that somebody reads; all if none is read, or the node was asked for itself."""
+        """Return the outputs that are read; all of its own if none is read or a node runs after it."""
         outputs = range(len(self.node.outputs))
         read = [k for k in outputs if self.block.is_read((self.i, k))]
         if read and not self.flow.runs_before(self.i):
@@ -56,26 +56,26 @@ class Construct:
         return sorted({*range(self.shown()), *read})
 
     def shown(self) -> int:
-        """Return how many outputs are its own: what gradients added is made only where it is read."""
+        """Return the number of outputs of its own; those added for gradients are made only if read."""
         return len(self.node.outputs)
 
     def test(self, flow: UseDef, ref: Ref, name: str) -> str:
-        """Return an expression that says whether a predicate holds."""
+        """Return an expression for whether a predicate holds."""
         return name if flow.is_scalar(ref) else f"predicate({name})"
 
     def results(self, wanted: Iterable[int]) -> str:
-        """Return the names of outputs."""
+        """Return the local variables of outputs."""
         return ", ".join([self.block.local((self.i, k)) for k in wanted])
 
 
 class _While(Construct):
-    """A loop: its variables are the locals of its body's arguments."""
+    """A loop, whose variables are the locals of its body's arguments."""
 
     def shown(self) -> int:
         return entering(self.node)
 
     def write(self) -> None:
-        """Write it."""
+        """Write the loop."""
         block, count = self.block, len(self.node.outputs)
         inputs = self.flow.inputs[self.i]
         given = entering(self.node)
@@ -146,10 +146,10 @@ class _While(Construct):
 
 
 class _If(Construct):
-    """A branch: its outputs are bound at the end of whichever function runs."""
+    """A branch, whose outputs are assigned at the end of whichever function runs."""
 
     def write(self) -> None:
-        """Write it."""
+        """Write the branch."""
         block, inputs, wanted = self.block, self.flow.inputs[self.i], self.wanted()
         test = self.test(self.flow, inputs[0], self.arguments[0])
         before, costs = self.text.cost, []
@@ -181,12 +181,12 @@ def write_while(block: Emitter, i: int) -> None:
     """Write a ``While`` as a Python loop.
 
     Args:
-        block: where it stands.
-        i: number of the node in it.
+        block: the emitter to which it is written.
+        i: position of the node.
     """
     _While(block, i).write()
 
 
 def write_if(block: Emitter, i: int) -> None:
-    """Write an ``If`` as Python's own; arguments as ``write_while``."""
+    """Write an ``If`` as a Python ``if``; arguments as for ``write_while``."""
     _If(block, i).write()

@@ -1,16 +1,16 @@
-"""Writes nodes as lines of Python: straight code, one line or more for each node.
+"""The emitter: writes nodes as straight-line Python, with one line or more for each node.
 
-A ``Emitter`` is the code of one partition's segment, a ``FunctionEmitter`` that of one function of a loop or
-branch. Values are local variables and each array is dropped after its last use, so that its buffer can
-serve again and a variable that was read can be changed in place. Called by ``writer``, which makes a
-function of a segment's block; ``control_flow`` and ``call`` write nodes that have functions of their own.
+An ``Emitter`` writes the code of one segment of a partition, a ``FunctionEmitter`` that of one function of a
+loop or branch. Values are local variables. Each array is dropped after its last use, so that its buffer can
+be reused and a variable that was read can be changed in place. ``segment_writer`` makes a function of the
+lines; ``control_flow`` and ``call`` write nodes that have functions of their own.
 
-A value that comes into a function is never owned by it: whatever an op keeps of it is copied, as with a
+A function never owns a value that is passed into it: an op that keeps such a value keeps a copy, as with a
 feed.
 
-Invariant: nothing in the text is chosen by whoever sent the graph. Names are numbers, expressions come
-from our ops, and the comment behind a line, which holds the node's name and source, cannot end before
-the line does.
+Invariant: no part of the text that is executed is chosen by the sender of the graph. Names are numbers,
+expressions come from registered ops, and the comment at the end of a line, which holds the node's name and
+source, cannot end before the line does.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from actorsession.records import dataclass
 
 __all__ = ["CHECK_EVERY", "Emitter", "FunctionEmitter", "Text"]
 
-# Microseconds. A node dearer than this looks for a cancellation before it starts; below it the look
+# Microseconds. A node more expensive than this checks for cancellation before it starts; below it the check
 # would cost more than it can save.
 _CHECK_ABOVE = 100.0
-# Microseconds of cheaper nodes that may go by without a look: a step ends soon after it is given up,
-# and the looks cost nothing that can be measured.
+# Microseconds of cheaper nodes that may run without a check: a step ends soon after it is cancelled, and the
+# checks cost nothing that can be measured.
 CHECK_EVERY = 1000.0
 
 
@@ -45,18 +45,20 @@ class Text:
 
     Attributes:
         device: full name of the device.
-        nodes: all nodes of the partition, to which those of functions are added; their numbers.
+        nodes: all nodes of the partition, to which those of functions are added; their positions are their
+            numbers.
         contexts: contexts of the nodes that the code binds.
         sends: keys sent so far.
         code: the lines.
         bindings: global names in them.
         cost: estimated microseconds.
         cost_known: whether everything behind the estimate is known.
-        steady: whether no branch is so much dearer than its other that a run that took one says nothing.
-        unchecked: microseconds of cheap nodes since the code last looked for a cancellation.
-        suspensions: the nodes of the partition that the step goes on without, with what the code calls each.
+        steady: whether the two functions of every branch cost about the same, so that a measured run predicts
+            the next.
+        unchecked: microseconds of cheap nodes since the code last checked for cancellation.
+        suspensions: numbers in the code of the partition's nodes that suspend.
         functions: lines of the functions that the code calls, before its own.
-        call_writers: by operation type, who writes the nodes that have functions.
+        call_writers: by operation type, the writers of the nodes that have functions.
     """
 
     device: str
@@ -75,12 +77,12 @@ class Text:
 
 
 class Emitter:
-    """The code of some nodes of one flow.
+    """The code of some nodes of one use-def analysis.
 
     Args:
-        flow: their values.
-        text: where the lines go.
-        indent: what they begin with.
+        flow: the use-def analysis.
+        text: the code to which the lines are added.
+        indent: the indentation of the lines.
 
     Attributes:
         flow: as given, and so are the others.
@@ -91,10 +93,10 @@ class Emitter:
         self.text = text
         self.indent = indent
         self._base = flow.base
-        self._left: dict[Ref, int] = {}  # uses of each value in this block, yet to come
+        self._left: dict[Ref, int] = {}  # remaining uses of each value in this code
         self._over: dict[Ref, str] = {}  # the locals of values that were written over others
-        self._gone: set[Ref] = set()  # those others
-        self._joins: dict[int, list[Join]] = {}  # sums by what is yet to be added
+        self._gone: set[Ref] = set()  # the values that were overwritten
+        self._joins: dict[int, list[Join]] = {}  # sums by the nodes that they wait for
         self._joined: set[int] = set()
 
     def nodes(self, nodes: Sequence[int]) -> None:
@@ -128,7 +130,7 @@ class Emitter:
             self._join(i)
 
     def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
-        """Count who reads each value; what leaves the block is read by someone for ever."""
+        """Count the reads of each value; a value that leaves the code has one read that never ends."""
         left = self._left
         for i in nodes:
             for ref in self.flow.inputs[i]:
@@ -137,7 +139,7 @@ class Emitter:
             left[ref] = left.get(ref, 0) + 1
 
     def is_read(self, ref: Ref) -> bool:
-        """Return whether anybody reads a value, as far as ``count_uses`` was told."""
+        """Return whether a value is read, as counted by ``count_uses``."""
         return ref in self._left
 
     # -- nodes ---------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ class Emitter:
         )
 
     def _check(self, i: int) -> NodeContext:
-        """Count a node's cost, and look for a cancellation before it if it is time."""
+        """Count a node's cost, and write a check for cancellation before it if one is due."""
         flow, text, op = self.flow, self.text, self.flow.ops[i]
         context = flow.context(i)
         cost, known = node_cost(flow.nodes[i], context.inputs)
@@ -191,7 +193,7 @@ class Emitter:
         return context
 
     def _bound(self, letter: str, i: int, context: NodeContext | None = None) -> str:
-        """Return the global name of something that belongs to a node; see ``Segment.bindings``."""
+        """Return the global name of an object that belongs to a node; see ``Segment.bindings``."""
         number = self._base + i
         name = f"{letter}{number}"
         if name not in self.text.bindings:
@@ -199,21 +201,21 @@ class Emitter:
             self.text.contexts[number] = context or self.flow.context(i)
         return name
 
-    # -- arrays that are there already -----------------------------------------------------------
+    # -- existing arrays ---------------------------------------------------------------------------
 
     def is_free(self, ref: Ref) -> bool:
-        """Return whether a single read of an array is left, and nobody else can hold it."""
+        """Return whether one read of an array is left and nothing else can hold the array."""
         return self._left[ref] == 1 and self._gives_away(ref)
 
     def _write_over(self, i: int, arguments: Sequence[str], over: int) -> None:
-        """Write a node whose result takes the place of one of its inputs."""
+        """Write a node whose result overwrites one of its inputs."""
         target = self._over[i, 0] = arguments[over]
         self._gone.add(self.flow.inputs[i][over])
         call = f"{self.bind_into(i)[0]}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
     def _join(self, i: int) -> None:
-        """Add what a node made to the sums that wait for it."""
+        """Add the values of a node to the sums that wait for them."""
         for join in self._joins.get(i, ()):
             join.missing -= {(i, k) for k in range(len(self.flow.nodes[i].outputs))}
             self._add_up(join)
@@ -247,30 +249,30 @@ class Emitter:
         return self._bound("o", i, context), function
 
     def number(self, i: int) -> int:
-        """Return what the code calls a node."""
+        """Return the number of a node in the code."""
         return self._base + i
 
     def uses_left(self, ref: Ref) -> int:
-        """Return how many will still read a value in this block; what leaves it is read for ever."""
+        """Return how many reads of a value are left in this code; a value that leaves it has one for ever."""
         return self._left.get(ref, 0)
 
     def has_ended(self, ref: Ref) -> bool:
-        """Return whether a value was read for the last time, and its local is gone."""
+        """Return whether a value was read for the last time, and its local variable was deleted."""
         return not self._left[ref] and self._may_drop(ref)
 
     def _goes_on_without(self, i: int) -> bool:
-        """Return whether what follows a node here is not to wait for its values: they come by the step."""
+        """Return whether the code after a node continues without its values, which the step delivers."""
         return False
 
     def _made(self, i: int) -> str:
-        """Return the names of a node's values."""
+        """Return the local variables of a node's values."""
         return ", ".join([self.local((i, o)) for o in range(len(self.flow.nodes[i].outputs))])
 
     def _gives_away(self, ref: Ref) -> bool:
-        """Return whether an input that an op keeps can be handed over without a copy."""
+        """Return whether an op can keep an input without a copy."""
         op = self.flow.ops[ref[0]]
         if op is not None and op.takes:
-            return False  # it may be put back
+            return False  # the value may be put back
         return self.flow.owned(ref) and self.flow.has_one_use(ref)
 
     def value(self, ref: Ref) -> str:
@@ -279,7 +281,7 @@ class Emitter:
         return self._bound("c", i) if self.flow.once[i] else self.local(ref)
 
     def local(self, ref: Ref) -> str:
-        """Return the local variable of a value that is made here or comes in."""
+        """Return the local variable of a value that is made here or passed in."""
         i, output = ref
         number = self._base + i
         return self._over.get(ref) or (f"v{number}_{output}" if output else f"v{number}")
@@ -298,14 +300,14 @@ class Emitter:
         self.text.code.append(Line(self.indent + text, number, value, traced))
 
     def comment(self, i: int) -> str:
-        """Return what stands behind a node's line: who it is and where it was built."""
+        """Return the comment behind a node's line: its name, its type and where it was built."""
         node = self.flow.nodes[i]
         return _comment(f"  # {node.name} ({node.op}) {node.source}")
 
-    # -- life ----------------------------------------------------------------------------------
+    # -- releases ------------------------------------------------------------------------------
 
     def release(self, refs: Iterable[Ref], made_by: int | None = None) -> None:
-        """End the life of arrays that were read for the last time, or made by a node for nobody."""
+        """Delete the arrays that were read for the last time, or made by a node and never read."""
         flow, left = self.flow, self._left
         dead = []
         for ref in refs:
@@ -325,9 +327,9 @@ class Emitter:
 
 
 def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> str | None:
-    """Return what stands for a node in place of a call; ``None`` for none.
+    """Return the expression of a node in place of a call; ``None`` if there is none.
 
-    Neither is there one for constants that make no sense: the kernel says so when the node runs.
+    There is none for invalid constants either: the kernel raises when the node runs.
     """
     if op.emit is None:
         return None
@@ -338,14 +340,14 @@ def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> st
 
 
 class FunctionEmitter(Emitter):
-    """The code of one function of a loop or branch.
+    """The code of one function of a loop, branch or call.
 
     Args:
-        flow: its values; arguments first.
-        text: where the lines go.
-        indent: what they begin with.
+        flow: its use-def analysis; arguments first.
+        text: the code to which the lines are added.
+        indent: the indentation of the lines.
         names: the expressions of its arguments.
-        droppable: which arguments are this block's to drop.
+        droppable: how many of the first arguments may be deleted here.
     """
 
     def __init__(
@@ -356,7 +358,7 @@ class FunctionEmitter(Emitter):
         self._droppable = droppable
 
     def local(self, ref: Ref) -> str:
-        """Return the local variable of a value; of an argument the expression that stands for it."""
+        """Return the local variable of a value, or the expression of an argument."""
         return self._names[ref[0]] if ref[0] < len(self._names) else super().local(ref)
 
     def _may_drop(self, ref: Ref) -> bool:
@@ -364,7 +366,7 @@ class FunctionEmitter(Emitter):
         return mine and super()._may_drop(ref)
 
     def run(self, results: Sequence[Ref]) -> list[str]:
-        """Write what the results need, and gives their expressions."""
+        """Write the nodes that the results need, and return the results' expressions."""
         nodes = [i for i in sorted(self.flow.upstream(results)) if i >= len(self._names)]
         nodes = [i for i in nodes if not self.flow.once[i]]
         self.count_uses(nodes, results)
@@ -372,13 +374,13 @@ class FunctionEmitter(Emitter):
         return [self.value(ref) for ref in results]
 
     def made_arrays(self, results: Sequence[Ref]) -> list[str]:
-        """Return the locals of results that are arrays made in this block."""
+        """Return the local variables of results that are arrays made in this code."""
         made = [r for r in dict.fromkeys(results) if r[0] >= len(self._names) and self._may_drop(r)]
         return [self.local(ref) for ref in made]
 
 
 def _comment(text: str) -> str:
-    """Return the text without anything that Python takes for the end of a line or refuses to read."""
+    """Return the text without characters that end a line in Python or that Python refuses to read."""
     if text.isprintable():
         return text.rstrip()
     return "".join([c if c.isprintable() else " " for c in text]).rstrip()

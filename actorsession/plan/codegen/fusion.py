@@ -1,13 +1,13 @@
-"""Runs of elementwise nodes that are worked through block by block if their arrays turn out to be large.
+"""Runs of elementwise nodes that are computed block by block if their arrays are large.
 
-``fused`` finds them in a block's nodes, ``write_run`` writes both ways: the nodes one by one, and a call of
-``ops.blockwise.Blockwise`` with a function of its own that works through one block. Which one is taken is
-decided in each step by the arrays themselves, for one shape may be known before and another not; runs whose
-shapes are known to be small have no second way. Traced steps see the nodes one by one.
+``fused`` finds them among the nodes of an emitter. ``write_run`` writes both variants: the nodes one by one,
+and a call of ``ops.blockwise.Blockwise`` with a generated function that computes one block of elements. Each
+step chooses by its arrays, because some shapes are static and others are not. Runs with static shapes that
+are small have no second variant. Traced steps run the nodes one by one.
 
-A run is a stretch of the order, from which what needs nothing of it was moved to its front. Its nodes all
-have results of one shape, and each reads an array of that shape. What they read else are scalars. Called by
-``block``.
+A run is a stretch of the order; nodes in between that need nothing of it were moved before it. All its nodes
+have results of one shape, and each reads an array of that shape. Their other inputs are scalars. ``emitter``
+calls this.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST", "Run", "fused", "write_run"]
 
-# Elements up to which arrays are left to the ops one by one, which work in place where they can: there blocks
-# were no faster (float32, 1 MB of cache for each core), and up to 10 % slower for 3 ops.
+# Elements up to which the ops run one by one, in place where they can: there, blocks were no faster (float32,
+# 1 MB of cache for each core), and up to 10 % slower for 3 ops.
 LEAST = 1 << 19
 
 Run = tuple[int, ...]
 _Sizes = tuple[Dim, ...] | None
 
-# Nodes of a run: where the shape is known, and where a look at each step's arrays is the price of a guess.
+# Least nodes of a run: with a static shape, and where each step must test its arrays first.
 _FEWEST, _FEWEST_UNKNOWN = 2, 3
-# Nodes that a run may let pass in front of it: what it reads must stay that much longer.
+# Nodes that may be moved before a run: the inputs of the run must stay that much longer.
 _PASSED = 32
 
 
 def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
-    """Return the nodes with runs among them put together.
+    """Return the nodes with runs among them grouped.
 
     Args:
-        flow: their values.
-        nodes: of one block, producers first.
+        flow: the use-def analysis.
+        nodes: of one emitter, producers first.
 
     Returns:
-        All nodes, producers first; those of a run as one.
+        All nodes, producers first; each run as one tuple.
     """
     out: list[int | Run] = []
     run: list[int] = []
@@ -84,7 +84,7 @@ def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
 
 
 def _may_be_large(flow: UseDef, i: int) -> bool:
-    """Return whether a node can be part of a run, as far as is known before."""
+    """Return whether a node can be part of a run, as far as static types show."""
     op = flow.ops[i]
     if op is None or op.into is None or len(flow.nodes[i].outputs) != 1:
         return False
@@ -98,15 +98,15 @@ def _may_be_large(flow: UseDef, i: int) -> bool:
 
 
 def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) -> None:
-    """Write a run in both ways.
+    """Write a run in both variants.
 
     Args:
-        block: where it stands.
+        block: the emitter to which it is written.
         run: its nodes.
-        write_one_by_one: writes the nodes into the block, and ends the life of what they read last.
+        write_one_by_one: writes the nodes to the emitter and deletes the values that they read last.
     """
     part = _Part(block, run)
-    if not part.results:  # nobody reads any of it
+    if not part.results:  # no result of the run is read
         write_one_by_one()
         return
     number = block.number(run[-1])
@@ -135,10 +135,10 @@ def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) ->
 
 
 class _Part:
-    """The function that works through one block of a run.
+    """The function that computes one block of a run.
 
     Args:
-        block: where the run stands.
+        block: the emitter to which the run is written.
         run: its nodes.
 
     Attributes:
@@ -168,7 +168,7 @@ class _Part:
         self._over: dict[Ref, Ref] = {}  # operands by the results that are written over them
 
     def lines(self, name: str) -> list[Line]:
-        """Return the text of the function, and of what it makes a ``Blockwise`` called ``name``."""
+        """Return the text of the function, and of the assignment of a ``Blockwise`` of it to ``name``."""
         body = self._body()
         parameters = [
             *[f"p{k}" for k in range(len(self.operands))],
@@ -211,14 +211,14 @@ class _Part:
                 if place[ref] != out:
                     free.setdefault(self._dtype(ref), []).append(place[ref])
             place[i, 0] = out
-            if (i, 0) not in left and (i, 0) not in results:  # made for nobody
+            if (i, 0) not in left and (i, 0) not in results:  # never read
                 free.setdefault(dtype, []).append(out)
             arguments = ", ".join([*[place[ref] for ref in inputs], out])
             body.append(f"{name}({arguments}){block.comment(i)}")
         return body
 
     def _write_over(self, result: Ref, kept: Iterable[Ref], left: dict[Ref, int]) -> None:
-        """Find an operand that a result can take the place of: one of its dtype that is done with."""
+        """Choose an operand that a result may overwrite: one of its dtype that is no longer read."""
         for ref in self._free:
             if not left[ref] and ref not in kept and self._dtype(ref) == self._dtype(result):
                 self._over[result] = ref

@@ -1,9 +1,9 @@
-"""Which nodes write to an array that is there already, instead of making one.
+"""Which nodes write to an existing array instead of allocating one.
 
-A node may write over an input that it is the last to read, if nobody can hold that array: the rule of
-``UseDef.owned``, and a single reader. And a sum of many (``OpDef.joins``) need not wait for the last of them:
-each is added when it is made, while it is in the cache, and dropped. How a node writes to an array, its op
-says (``OpDef.into``); when it may, stands here. Called by ``block``.
+A node may overwrite an input that it is the last to read, if nothing else can hold that array: the rule of
+``UseDef.owned``, and a single reader. A sum of many inputs (``OpDef.joins``) need not wait for the last of
+them: each is added when it is made, while it is in the cache, and then dropped. The op defines how a node
+writes to an array (``OpDef.into``); this module decides when it may. ``emitter`` calls this.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from actorsession.records import dataclass
 
 __all__ = ["Join", "joins_among", "overwritten"]
 
-# Sums of fewer make at most one array that is not needed.
+# A sum of fewer inputs allocates at most one unneeded array.
 _FEWEST = 3
 
 
 def overwritten(
     flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]
 ) -> int | None:
-    """Return the input that a node may write its result over.
+    """Return the input that a node may overwrite with its result.
 
     Args:
-        flow: the values around it.
+        flow: the use-def analysis of the surrounding values.
         i: the node.
-        context: what its kernel factory sees.
-        is_free: whether an array is nobody's but the node's.
+        context: the context for its kernel factory.
+        is_free: whether only the node can hold an array.
 
     Returns:
-        The input's index; ``None`` if the node must make an array.
+        The input's index; ``None`` if the node must allocate an array.
     """
     op, node = flow.ops[i], flow.nodes[i]
     if op is None or op.into is None or len(node.outputs) != 1:
         return None
     result = node.outputs[0]
     if not result.shape.rank:
-        return None  # not known, or a scalar, which is no array
+        return None  # unknown, or a scalar, which is no array
     for k, ref in enumerate(flow.inputs[i]):
         if _is_like(context.inputs, k, result) and is_free(ref):
-            # Only now: most inputs are read by others too.
+            # Tested last, because most inputs are read by others too.
             return k if isinstance(op.into(context), np.ufunc) else None
     return None
 
 
 def _is_like(inputs: Sequence[TensorSpec], k: int, result: TensorSpec) -> bool:
-    """Return whether an input surely has the result's dtype and shape."""
+    """Return whether an input certainly has the result's dtype and shape."""
     spec = inputs[k]
     if spec.dtype is not result.dtype or spec.shape.sizes != result.shape.sizes:
         return False
@@ -61,11 +61,11 @@ def _is_like(inputs: Sequence[TensorSpec], k: int, result: TensorSpec) -> bool:
 
 @dataclass(slots=True)
 class Join:
-    """A sum of many while its code is written.
+    """A sum of many inputs while its code is written.
 
     Attributes:
         node: its node.
-        missing: what it reads and nobody has made yet.
+        missing: inputs that are not made yet.
         next: the index of the first input that is not in the sum yet.
     """
 
@@ -74,7 +74,7 @@ class Join:
     next: int = 0
 
     def ready(self, inputs: Sequence[Ref]) -> range:
-        """Return the inputs that can be added now, in order; they count as added from here on."""
+        """Return the inputs that can be added now, in order, and count them as added."""
         first = end = self.next
         while end < len(inputs) and inputs[end] not in self.missing:
             end += 1
@@ -85,14 +85,14 @@ class Join:
 
 
 def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
-    """Return the sums among some nodes that are formed bit by bit.
+    """Return the sums among some nodes whose inputs are added one by one.
 
     Args:
-        flow: their values.
-        nodes: those written in one block.
+        flow: the use-def analysis.
+        nodes: those of one emitter.
 
     Returns:
-        By the nodes that make what they add up.
+        The sums by the nodes that make their inputs.
     """
     found: dict[int, list[Join]] = {}
     here: set[int] = set()
@@ -107,7 +107,7 @@ def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
 
 
 def _is_known(flow: UseDef, i: int) -> bool:
-    """Return whether the inputs of a sum are arrays of one shape, and enough of them."""
+    """Return whether the inputs of a sum are arrays of one static shape, and enough of them."""
     spec, inputs = flow.nodes[i].outputs[0], flow.inputs[i]
     if len(inputs) < _FEWEST or not spec.shape.rank or not spec.shape.is_fully_defined():
         return False

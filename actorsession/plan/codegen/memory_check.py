@@ -1,7 +1,7 @@
-"""Results that a value asks for and that the machine has no room for: refused before they are made.
+"""Refusal of results that are larger than the memory of the machine, before they are allocated.
 
-Linux hands out more memory than there is and kills who uses it, with everything else in the process. ``link``
-has the kernels checked whose results are as large as a value says (``OpDef.sized_by``).
+Linux grants more memory than there is and kills a process that uses too much. ``bind`` checks the kernels
+whose results are as large as an input value says (``OpDef.sized_by``).
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpD
 
 __all__ = ["memory_limit", "within_memory"]
 
-# Elements below which nobody asks: they have room wherever Python has, and asking takes longer than most.
+# Elements below which results are not checked: they fit, and the check would take longer than most.
 _FEW = 1 << 22
 
 
 @functools.cache
 def memory_limit() -> int:
-    """Return the bytes of memory that this process can have at most: of the machine, or of its control
-    group."""
+    """Return the most bytes of memory that this process can have: of the machine or of its control group."""
     try:
         known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    except (AttributeError, OSError, ValueError):  # not a system that says
+    except (AttributeError, OSError, ValueError):  # the system does not provide it
         return 1 << 62
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
@@ -43,7 +42,7 @@ def memory_limit() -> int:
 
 
 def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> Kernel:
-    """A kernel that refuses to make more than there is memory for.
+    """Return a kernel that refuses to make more than there is memory for.
 
     Args:
         context: of its node.
@@ -51,7 +50,7 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
         kernel: the kernel.
 
     Returns:
-        A kernel that raises ResourceExhaustedError instead; the one that was given where it always fits.
+        A kernel that raises ResourceExhaustedError instead; the given one where its results always fit.
     """
     if not definition.sized_by:
         return kernel
@@ -69,7 +68,7 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
                     InferContext(context.op, inputs, context.attrs, tuple(given))
                 )
             except (TypeError, ValueError):
-                outputs = ()  # the kernel knows better what is wrong
+                outputs = ()  # the kernel raises a better error
             for spec in outputs:
                 if not _has_room(spec):
                     raise ResourceExhaustedError(
@@ -82,7 +81,7 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
 
 
 def _asks_for_much(values: Sequence[Any]) -> bool:
-    """Return whether numbers could stand for a large size; text and files do not say."""
+    """Return whether values could mean a large size; values that are no numbers do not count."""
     total = 1.0
     for array in map(np.asarray, values):
         if array.dtype.kind == "f":
@@ -94,7 +93,7 @@ def _asks_for_much(values: Sequence[Any]) -> bool:
 
 
 def _bytes(spec: TensorSpec) -> int:
-    """Return the bytes of a tensor, as far as its type says."""
+    """Return the bytes of a tensor according to its static type."""
     return (spec.shape.num_elements() or 0) * spec.dtype.itemsize
 
 

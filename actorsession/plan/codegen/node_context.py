@@ -1,7 +1,7 @@
-"""What a kernel factory sees of its node: the ``KernelContext`` protocol of the op registry.
+"""The view that a kernel factory has of its node: the ``KernelContext`` protocol of the op registry.
 
-Made by ``compile`` without a device, so that code can be generated anywhere, and again by ``link``
-with the device's resources. Asking for resources or state before that is an error of ours.
+``compile`` makes it without a device, so that code can be generated anywhere, and ``bind`` makes it again
+with the device's resources. Access to resources or state before that is an internal error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["NodeContext"]
 
 
 class NodeContext:
-    """What a kernel factory sees of its node (the ``KernelContext`` protocol).
+    """The view that a kernel factory has of its node (the ``KernelContext`` protocol).
 
     Args:
         node: the node.
@@ -47,7 +47,7 @@ class NodeContext:
         self._states = states
 
     def bound(self, host: ResourceHost, states: dict[str, Any]) -> NodeContext:
-        """Return the same on a device."""
+        """Return the same context with a device's resources and state."""
         return NodeContext(self.node, self.inputs, self._constants, self.device, host, states)
 
     @property
@@ -57,17 +57,17 @@ class NodeContext:
 
     @property
     def op(self) -> str:
-        """Operation type."""
+        """The operation type."""
         return self.node.op
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """Attribute values."""
+        """The attribute values."""
         return self.node.attrs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
-        """Static types of the outputs."""
+        """The static types of the outputs."""
         return self.node.outputs
 
     @property
@@ -82,7 +82,7 @@ class NodeContext:
         return self._constants[index]
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """State kept per session under the node's name."""
+        """Return the state kept per session under the node's name, made by ``make`` at first."""
         if self._states is None:
             raise InternalError(f"{self.name!r} asks for its state while code is generated")
         if self.name not in self._states:

@@ -1,15 +1,15 @@
-"""Outlines a long generated function: parts of its body become functions of their own.
+"""Outlining of long generated functions: pieces of the body become functions of their own.
 
-Python compiles a function in one call, which holds the interpreter lock until it is through: 60,000 lines
-take a second, and no other thread of the process runs meanwhile. So no function is longer than ``LONGEST``
-lines, and ``link`` compiles them one by one. Called by ``writer``.
+Python compiles a function in one call that holds the interpreter lock to its end: 60,000 lines take a second,
+and no other thread of the process runs meanwhile. So no function is longer than ``LONGEST`` lines, and
+``bind`` compiles them one by one. ``segment_writer`` calls this.
 
-What one part makes and another reads lives in a list ``L`` that all parts of a call share; everything else
-stays a local variable. A list costs a step some ten nanoseconds more for each access than a local variable,
-so short functions are left as they are.
+Values that one piece makes and another reads are kept in a list ``L`` that all pieces of a call share;
+everything else stays a local variable. An access to the list takes some ten nanoseconds longer than one to a
+local variable, so short functions are left whole.
 
-Invariant: every line keeps its node, and runs in the order in which it stood. Names of values are unique in a
-segment, so a name that occurs in one part alone is bound there before it is read.
+Invariant: every line keeps its node, and the lines run in their original order. Names of values are unique in
+a segment, so a name that occurs in one piece alone is bound there before it is read.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from actorsession.plan.codegen.segment import INDENT, Line
 __all__ = ["LONGEST", "outlined"]
 
 LONGEST = 750
-"""Lines of a function that was outlined. Python takes 17 us to compile a line, so some 13 ms for all."""
+"""Most lines of a function that was outlined. Python takes 17 us to compile a line, so some 13 ms for all."""
 
-# Lines up to which a function is left whole: a call and a shared list are not worth it for a little more.
+# Lines up to which a function is left whole: a call and a shared list do not pay off for a little more.
 _WHOLE = 2 * LONGEST
 
 _NAME = re.compile(r"\bv\d+(?:_\d+)?\b")
@@ -36,7 +36,7 @@ def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list
 
     Args:
         name: of the function.
-        parameters: names of the values that it takes, after ``C``.
+        parameters: names of its parameters after ``C``.
         body: its lines; the last one returns.
     """
     head = Line(f"def {name}({', '.join(['C', *parameters])}):")
@@ -45,7 +45,7 @@ def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list
     parts: list[list[Line]] = []
 
     def call(lines: Sequence[Line], indent: str) -> Line:
-        """Return the call that takes the place of some lines."""
+        """Return the call that replaces some lines."""
         outer = len(indent) - len(INDENT)
         parts.append([_changed(line, lambda text: text[outer:]) for line in lines])
         return Line(f"{indent}{name}_{len(parts) - 1}(C, L)")
@@ -77,7 +77,7 @@ def _folded(
             statement = list(_folded_inside(statement, indent, call))
         if len(waiting) + len(statement) > LONGEST:
             flush()
-        if statement[0].text.endswith(": break"):  # it means the loop around it, not a function
+        if statement[0].text.endswith(": break"):  # it ends the loop around it, so it cannot move
             flush()
             out += statement
         else:
@@ -89,7 +89,7 @@ def _folded(
 def _folded_inside(
     statement: Sequence[Line], indent: str, call: Callable[[Sequence[Line], str], Line]
 ) -> Iterator[Line]:
-    """A loop or branch whose suites are folded."""
+    """Yield the lines of a loop or branch with its suites folded."""
     suite: list[Line] = []
     for line in statement:
         if _is_inside(line, indent):
@@ -116,11 +116,11 @@ def _is_inside(line: Line, indent: str) -> bool:
     return line.text.startswith(indent + INDENT)
 
 
-# -- what parts share ------------------------------------------------------------------------------
+# -- values shared by pieces -------------------------------------------------------------------------
 
 
 def _places(functions: Iterable[Sequence[Line]]) -> dict[str, str]:
-    """Return what stands for each name that occurs in several functions."""
+    """Return the replacement of each name that occurs in several functions."""
     seen: set[str] = set()
     places: dict[str, str] = {}
     for lines in functions:
@@ -142,7 +142,7 @@ def _placed(lines: Iterable[Line], places: dict[str, str]) -> list[Line]:
 
 
 def _dropped(code: str, places: dict[str, str]) -> str:
-    """A line that drops values; those in the list keep their places."""
+    """Return a line that drops values; those in the list are replaced by ``None``."""
     indent = code[: -len(code.lstrip())]
     names = _NAME.findall(code)
     own = [name for name in names if name not in places]

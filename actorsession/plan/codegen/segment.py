@@ -1,8 +1,8 @@
-"""What ``compile`` makes: segments of generated Python, and the partition they add up to.
+"""The result of ``compile``: segments of generated Python, and the partition that they form.
 
-Plain values between ``compile``, ``link`` and the executor. A **segment** is all nodes that wait
-for the same set of arrivals; its code is one function ``segment_n(C, *arguments)`` that returns a
-tuple of results. Values that cross segments live in numbered **slots** of the step.
+These are plain values between ``compile``, ``bind`` and the executor. A **segment** is all nodes that wait
+for the same set of arrivals; its code is one function ``segment_n(C, *arguments)`` that returns a tuple of
+results. Values that cross segments are kept in numbered **slots** of the step.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Line(NamedTuple):
     Attributes:
         text: the line, indented.
         node: number of the node that it belongs to; see ``CompiledPartition.nodes``.
-        value: expression for the value that the node makes here; ``None`` for lines that are no
-            node's own work.
-        traced: what stands there in its place when each node is watched; ``None`` for the same.
+        value: expression for the value that the node makes here; ``None`` for lines that are no node's own
+            work.
+        traced: the line in the traced variant; ``None`` if it is the same.
     """
 
     text: str
@@ -44,12 +44,12 @@ class Line(NamedTuple):
 
 
 class Suspension(NamedTuple):
-    """A node that a step begins in one segment, and whose values arrive later; see ``OpDef.suspends``.
+    """A node that starts in one segment and whose values arrive later; see ``OpDef.suspends``.
 
     Attributes:
         node: its number.
         slots: of its outputs.
-        arrival: the slot by which segments wait for it: the first of its outputs, or one of its own.
+        arrival: the slot by which segments wait for it: that of its first output, or an extra one.
     """
 
     node: int
@@ -59,22 +59,22 @@ class Suspension(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One generated function and what the executor must know to call it.
+    """One generated function and the data that the executor needs to call it.
 
     Attributes:
         name: of the function.
         code: its text, line by line.
-        bindings: global names in the text, with the number of the node whose kernel (``k``), value
-            (``c``) or other function (``o``: ``OpDef.into``, ``j``: ``OpDef.joins``) each is.
+        bindings: global names in the text, with the number of the node whose kernel (``k``), value (``c``) or
+            other function (``o``: ``OpDef.into``, ``j``: ``OpDef.joins``) each is.
         arguments: slots of its parameters.
         results: slots of its results.
         waits: slots of the arrivals that it waits for.
         after: segments that must run first.
         cost: estimated microseconds.
         cost_known: whether every shape behind the estimate is known.
-        is_steady: whether the time of one run says what others take; see ``steady``.
-        unsized: positions of the arguments whose types do not say how many bytes they are.
-        fed_cost: tells what it costs with the values at hand, if the estimate does not.
+        is_steady: whether the time of one run predicts the others; see ``trip_counts``.
+        unsized: positions of the arguments whose number of bytes is not static.
+        fed_cost: estimates the cost for given arguments, if static types do not determine it.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Segment:
 
     @property
     def traced_lines(self) -> tuple[str, ...]:
-        """The text of the same function that also notes when each node ran."""
+        """The text of the same function that also records when each node ran."""
         return tuple([text for text, _ in self._traced()])
 
     @property
@@ -131,19 +131,19 @@ class CompiledPartition:
     """A partition as segments.
 
     Attributes:
-        partition: what it was made of.
+        partition: the partition that was compiled.
         nodes: its nodes, and behind them those of loop bodies and branches, by their numbers in the code.
         segments: each after those it depends on.
-        slots: how many values cross segments.
+        slots: number of slots for values that cross segments.
         feeds: (slot, position in the signature's feeds).
         recvs: (slot, rendezvous key).
         suspensions: nodes whose values arrive later, in the numbering of the generated code.
         sends: rendezvous keys, in the numbering of the generated code.
         fetches: (position in the signature's fetches, slot).
         readers: number of segments that read each slot.
-        contexts: what the kernel factories of bound nodes see, by number.
+        contexts: contexts for the kernel factories of bound nodes, by number.
         takes: those of ``suspensions`` that take, by their number there.
-        taken_inside: what becomes of values that nodes in loops and branches take; ``None`` if none does.
+        taken_inside: uses of values that nodes in loops and branches take; ``None`` if none does.
     """
 
     partition: Partition

@@ -1,8 +1,8 @@
-"""Writes the source of one segment: a function whose body is a block of lines, one or more per node.
+"""The segment writer: writes the source of one segment as a function with one or more lines per node.
 
-Owns what a segment has beyond its block: parameters for values from outside, results for values that
-leave, and copies where a fetched array must be the caller's own. Called by ``compile`` alone; see
-``block`` for the lines.
+It adds what a segment has beyond the lines of its nodes: parameters for values from outside, results for
+values that leave, and copies where a fetched array must share no memory with the runtime. ``compile`` alone
+calls it; see ``emitter`` for the lines.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ __all__ = ["SegmentWriter"]
 
 
 class SegmentWriter(Emitter):
-    """Writes one segment.
+    """The writer of one segment.
 
     Args:
-        flow: the values of the partition.
-        text: where the lines go.
+        flow: the use-def analysis of the partition.
+        text: the code to which the lines are added.
         index: the segment's number.
         segment_of: segment of each node; -1 for those that belong to none.
         slots: slot of each value that crosses segments.
-        own_fetches: whether fetched arrays must be the caller's own.
+        own_fetches: whether fetched arrays must share no memory with the runtime.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SegmentWriter(Emitter):
         Args:
             nodes: the segment's nodes, producers first.
             crossing: values made here and read by other segments.
-            fetches: (slot, value) of the fetches that are handed out here.
+            fetches: (slot, value) of the fetches that are returned here.
             waits: slots of the arrivals that the segment waits for.
             after: segments that must run first.
         """
@@ -92,8 +92,7 @@ class SegmentWriter(Emitter):
         )
 
     def _has_size(self, ref: Ref) -> bool:
-        """Return whether its type says how many bytes a value is; handles and lists are none that one is
-        given."""
+        """Return whether the number of bytes of a value is static; for handles and variants it counts so."""
         spec = self.flow.nodes[ref[0]].outputs[ref[1]]
         if spec.dtype.kind == "s":
             return False

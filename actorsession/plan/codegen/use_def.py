@@ -1,12 +1,12 @@
-"""Who makes each value of a partition, who reads it, and who may hold its memory.
+"""Use-def analysis: the maker and the readers of each value of a partition, and what may hold its memory.
 
-The analysis that code generation stands on; called by ``compile``, ``block`` and ``writer`` alone. Nodes
-are numbers here (positions in the partition) and a value is (node, output): on graphs of ten thousands
-of nodes, names cost more than the rest of the pass.
+Code generation rests on this analysis; ``compile``, ``emitter`` and ``segment_writer`` use it. Nodes are
+numbers here (positions in the partition) and a value is (node, output): on graphs of ten thousands of nodes,
+names cost more than the rest of the pass.
 
-The rule behind ``owned``: kernels never write to their inputs, and the result of a kernel shares
-memory with nothing unless its op says ``aliases``. So an array made by such an op in this step can
-be handed out, or over to state, as it is, once nobody reads it any more; anything else is copied.
+The rule behind ``owned``: kernels never write to their inputs, and the result of a kernel shares memory with
+nothing unless its op is marked ``aliases``. So an array made by such an op in this step can be returned or
+moved into state without a copy after its last read; anything else is copied.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class UseDef:
 
     Args:
         partition: the nodes.
-        base: what is added to a node's position here to give its number in the code.
+        base: added to a node's position here to give its number in the code.
         constants: values of feeds that are constants of the plan, by position.
 
     Attributes:
         nodes: the partition's.
         ops: definition of each node's type; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
-        before: nodes that each node runs after, whose values it reads included.
-        outside: whether each node's value comes into the code as an argument: a feed or arrival.
-        once: whether each node has one value for the life of the plan.
-        suspends: whether each node's values arrive some time after it was begun.
+        before: nodes that each node runs after, including the producers of its inputs.
+        outside: whether each node's value is passed into the code as an argument: a feed or arrival.
+        once: whether each node has one value for the lifetime of the plan.
+        suspends: whether each node's values arrive some time after it was started.
         fetches: (position in the signature's fetches, value).
-        uses: how many inputs read each value that any reads.
+        uses: number of inputs that read each value, for values with any.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class UseDef:
         self.nodes = partition.nodes
         self.base = base
         self._constants = constants or {}
-        self._waited_for: set[str] | None = None  # asked for constructs alone
+        self._waited_for: set[str] | None = None  # computed on first use
         self._varying: frozenset[str] | None = None
         self._device = partition.device
         number = {node.name: i for i, node in enumerate(self.nodes)}
@@ -85,9 +85,9 @@ class UseDef:
         self._sends_any = any(n.op == SEND for n in self.nodes)
 
     def context(self, i: int) -> NodeContext:
-        """Return what the kernel factory of a node sees, before there is a device.
+        """Return the context for the kernel factory of a node, before there is a device.
 
-        Made when asked for: ten thousands of them at a time would keep the garbage collector busy.
+        It is made on each call: ten thousands of them at a time would keep the garbage collector busy.
         """
         inputs = self.inputs[i]
         specs = tuple([self.nodes[j].outputs[output] for j, output in inputs])
@@ -95,7 +95,7 @@ class UseDef:
         return NodeContext(self.nodes[i], specs, constants, self._device)
 
     def constant(self, ref: Ref) -> Array | None:
-        """A value that is a constant of the plan."""
+        """Return a value if it is a constant of the plan, else ``None``."""
         i = ref[0]
         node = self.nodes[i]
         return node.attrs.get("value") if node.op == "Const" else self._constants.get(i)
@@ -107,8 +107,7 @@ class UseDef:
         return self.nodes[i].name in self._waited_for
 
     def varies(self, i: int) -> bool:
-        """Return whether a node of the partition may take any other time next time, for inputs of the same
-        sizes."""
+        """Return whether a node may take a different time in the next run, for inputs of the same sizes."""
         op = self.ops[i]
         if self.nodes[i].op not in CONSTRUCTS and (op is None or not op.sized_by):
             return False
@@ -117,7 +116,7 @@ class UseDef:
         return self.nodes[i].name in self._varying
 
     def upstream(self, refs: Iterable[Ref]) -> set[int]:
-        """Return the nodes that values need."""
+        """Return the nodes that values depend on, including their producers."""
         found: set[int] = set()
         waiting = [i for i, _ in refs]
         while waiting:
@@ -128,7 +127,7 @@ class UseDef:
         return found
 
     def downstream(self, i: int) -> set[int]:
-        """Return the nodes that read what is made of a node's values."""
+        """Return the nodes that depend on a node's values."""
         found = {i}
         for j, refs in enumerate(self.inputs):  # producers come first
             if any(ref[0] in found for ref in refs):
@@ -140,13 +139,12 @@ class UseDef:
         return any(self.nodes[j].outputs[k].dtype is resource for j, k in self.inputs[i])
 
     def is_scalar(self, ref: Ref) -> bool:
-        """Return whether a value is known to be one number: nothing that anybody could write to, and
-        small."""
+        """Return whether a value is known to be one number, which is small and cannot be written to."""
         spec = self.nodes[ref[0]].outputs[ref[1]]
         return spec.shape.rank == 0 and spec.dtype is not variant
 
     def owned(self, ref: Ref) -> bool:
-        """Return whether nobody but its readers can hold the memory of a value, made anew in each step."""
+        """Return whether a value is new in each step and only its readers can hold its memory."""
         op = self.ops[ref[0]]
         return op is not None and not op.aliases and not op.once
 
@@ -157,8 +155,8 @@ class UseDef:
     def is_held(self, ref: Ref) -> bool:
         """Return whether something may hold the memory of an owned, fetched value after the step.
 
-        What was sent may wait for its receiver; so may a view of it, which any op that aliases can
-        make. State is no danger: what it keeps is copied unless this is the only use.
+        A value that was sent may still wait for its receiver. So may a view of it, which any op that aliases
+        can make. State needs no test: it keeps a copy unless this is the only use.
         """
         for i in self._readers[ref]:
             op = self.ops[i]
@@ -170,7 +168,7 @@ class UseDef:
 def function_use_def(
     function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]
 ) -> UseDef:
-    """Return the values of a function, whose arguments come first and count as feeds.
+    """Return the use-def analysis of a function, whose arguments come first and count as feeds.
 
     Args:
         function: the function; its results count as fetches.

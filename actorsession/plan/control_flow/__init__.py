@@ -1,6 +1,6 @@
-"""Control flow of single operations: what it means, and how it becomes loops and conditionals.
+"""Primitive control flow (Switch, Merge, Enter, Exit, NextIteration): analysis and functionalization.
 
-``functionalize`` turns Switch, Merge, Enter, Exit and NextIteration into ``While`` and ``If`` where nobody
-can tell; what stays is run by the dataflow engine from a ``dataflow_partition``. Gradients of raw control
-flow use the same rewriting.
+``functionalize`` turns these operations into ``While`` and ``If`` where that makes no observable difference.
+The rest is run by the dataflow engine from a ``dataflow_partition``. Gradients of primitive control flow use
+the same rewriting.
 """

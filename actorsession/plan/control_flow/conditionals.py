@@ -1,9 +1,9 @@
-"""Conditionals of single operations, as TensorFlow's ``cond`` builds them, made into one ``If`` each.
+"""Functionalization of conditionals: Switch and Merge, as TensorFlow's ``cond`` builds them, become ``If``.
 
-A conditional is what lives on one side or the other of a predicate, up to the Merges that end it. It is
-taken if nobody else reads or fetches any of that, all of it is on one device, and nothing in it waits for
-what is outside the step; else it is left as it is. What comes after a Merge, or before a Switch, is outside.
-Called by ``lift``, for each frame; what is inside others is lifted first.
+A conditional is all nodes that are alive on one side or the other of a predicate, up to the Merges that end
+it. It is functionalized if none of these nodes is read or fetched from outside, all are on one device, and
+none waits for events outside the step; else it is left as it is. Nodes after a Merge or before a Switch are
+outside. ``functionalize`` calls this for each frame; nested conditionals are functionalized first.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["functionalize_conditionals"]
 
 
 def functionalize_conditionals(draft: GraphRewriter, frame: Frame) -> None:
-    """Put one node in the place of each conditional of a frame that can be, innermost first.
+    """Replace each conditional of a frame by one node where that is possible, innermost first.
 
     Raises:
-        RefusedError: for a loop that may live in part.
+        RefusedError: for a loop that may be partially dead.
         ValueError: for a cycle that is no loop.
     """
     lifted = True
@@ -50,16 +50,16 @@ def functionalize_conditionals(draft: GraphRewriter, frame: Frame) -> None:
 
 
 class _Branch:
-    """A conditional that is looked at.
+    """A conditional that may be functionalized.
 
     Args:
         draft: the graph.
-        ways: when the nodes of its frame live.
+        ways: control predicates of the nodes of its frame.
         merge: one of its Merges.
 
     Attributes:
-        merges: what ends it.
-        sides: the nodes that live where the predicate does not hold, and where it does.
+        merges: the Merges that end it.
+        sides: the nodes that are alive where the predicate is false, and where it is true.
         entries: the Switches that lead into it.
     """
 
@@ -78,7 +78,7 @@ class _Branch:
         self._gather(merge)
 
     def _gather(self, merge: str) -> None:
-        """Find all that hangs together with a Merge, without going through a Switch or Merge."""
+        """Find all nodes connected with a Merge, without crossing a Switch or Merge."""
         draft, waiting = self.draft, [merge]
         while waiting:
             name = waiting.pop()
@@ -116,7 +116,7 @@ class _Branch:
     # -- whether it is canonical ---------------------------------------------------------------
 
     def fits(self) -> bool:
-        """Return whether it can be one node."""
+        """Return whether the conditional can become one node."""
         draft = self.draft
         if not (self.is_closed and self.entries):
             return False
@@ -137,7 +137,7 @@ class _Branch:
         return [ref for name in names for ref in self.draft.nodes[name].inputs]
 
     def _is_known(self, ref: Ref) -> bool:
-        """Return whether a value is made here, or lives wherever this does."""
+        """Return whether a value is made here, or is alive wherever the conditional is."""
         name = ref[0]
         if name in self.entries or name in self.sides[0] or name in self.sides[1]:
             return True
@@ -147,7 +147,7 @@ class _Branch:
     # -- the conditional as one node -----------------------------------------------------------
 
     def lift(self, frame: Frame) -> None:
-        """Put it in the place of the nodes."""
+        """Replace the nodes by one ``If``."""
         draft = self.draft
         through = {
             (name, side): draft.nodes[name].inputs[0] for name in self.entries for side in (0, 1)
@@ -156,7 +156,7 @@ class _Branch:
         merged = sorted(self.merges, key=draft.position.__getitem__)
         indexed = [name for name in merged if self._index_is_read(name)]
         writers, results = [], []
-        for side in (1, 0):  # the branch that is taken where it holds comes first
+        for side in (1, 0):  # the true branch comes first
             writer = FunctionWriter(
                 draft, self.sides[side], {}, captures, 0, through, self.entries.keys()
             )
@@ -170,7 +170,7 @@ class _Branch:
         functions = [w.defined((), values) for w, values in zip(writers, results, strict=True)]
         before = dict.fromkeys([c for w in writers for c in w.before])
         before |= dict.fromkeys([c for e in self.entries for c in draft.nodes[e].control_inputs])
-        # What is sent in waits for its Switch, even if only its arrival matters.
+        # A value passed to a Switch must be computed before the If, even if it is not read.
         sent = [draft.nodes[e].inputs[0] for e in self.entries]
         before |= dict.fromkeys([ref[0] for ref in sent if ref not in captures])
         first = draft.nodes[min(self.entries, key=draft.position.__getitem__)]
@@ -190,13 +190,13 @@ class _Branch:
         return 0 if first == self.ways_in[side] else 1
 
     def _index_is_read(self, merge: str) -> bool:
-        """Return whether anybody may look at the second output of a Merge."""
+        """Return whether the second output of a Merge is read or fetched."""
         nodes, readers = self.draft.nodes, self.draft.readers[merge]
         fetched = (merge, 1) in self.draft.fetched
         return fetched or any((merge, 1) in nodes[r].inputs for r in readers)
 
     def _index(self, writer: FunctionWriter, merge: str, index: int) -> Ref:
-        """Return what the second output of a Merge is on one side."""
+        """Return a constant in the branch of one side for the second output of a Merge."""
         name = self.draft.new_name(f"{merge}/value_index")
         writer.nodes.append(NodeDef(
             name=name, op="Const", attrs={"value": np.array(index, np.int32)},
@@ -205,7 +205,7 @@ class _Branch:
         return name, 0
 
     def _gone(self) -> set[str]:
-        """Return the nodes that nobody needs any more; the Merges stay by name."""
+        """Return the nodes that are no longer needed; the Merges are replaced by nodes of the same names."""
         gone = {*self.sides[0], *self.sides[1]}
         ends = {*gone, *self.merges}
         for name in self.entries:

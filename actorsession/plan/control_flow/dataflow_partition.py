@@ -1,9 +1,9 @@
-"""Dataflow partitions: what the engine must know of a part that holds control flow of single operations.
+"""Dataflow partitions: the data that the engine needs for a partition with primitive control flow.
 
-Such a part is not compiled into segments: its nodes are run one by one, as values arrive for them in each
-iteration of each loop. Here nodes become numbers, edges become lists, and kernels are made. Loops and
-branches that are one operation (``While``, ``If``) are compiled as everywhere else, each as a part of its
-own. Called by whoever loads a graph; ``runtime.dataflow`` runs it.
+Such a partition is not compiled into segments: its nodes run one by one, as values arrive for them in each
+iteration of each loop. Here nodes become numbers, edges become lists, and kernels are made. Functional
+control flow operations (``While``, ``If``, calls) are compiled as everywhere else, each as a partition of its
+own. Every loader of a graph calls this; ``runtime.engine.dataflow`` runs the result.
 """
 
 from __future__ import annotations
@@ -42,23 +42,24 @@ __all__ = [
 ]  # fmt: skip
 
 ENTER, EXIT, NEXT, PASS, MERGE, CALL, SWITCH, CONSTANT, FEED, RECEIVE, SENDING, SWITCH_N = range(12)
-"""What the engine does with a node. ``PASS`` hands on what it reads, or nothing.
+"""The treatment of a node by the engine. ``PASS`` forwards its input, if it has one.
 
-The first three lead elsewhere; they, ``PASS`` and ``MERGE`` hand on what has come for them.
+The first three lead to other frames or iterations; they, ``PASS`` and ``MERGE`` forward the value that
+arrived.
 """
 
 ALONE, BESIDE, AT_MERGE = range(3)
-"""How a node takes a value: the only one that it waits for, one of several, or as a Merge does."""
+"""How a node receives a value: as the only one that it waits for, as one of several, or as a Merge."""
 
 
 @dataclass(slots=True, eq=False)
 class LoopFrame:
-    """A loop as the engine counts it.
+    """A loop, for the engine.
 
     Attributes:
         name: its name, with those of the loops around it.
-        enters: how many nodes of the part bring something into it.
-        parallel: how many iterations may be under way at once.
+        enters: number of Enter nodes of the partition that lead into it.
+        parallel: how many iterations may run at once.
     """
 
     name: str
@@ -68,35 +69,36 @@ class LoopFrame:
 
 @dataclass(slots=True, eq=False)
 class NodePlan:
-    """A node as the engine runs it.
+    """A node, for the engine.
 
     Attributes:
-        number: its position in the part.
+        number: its position in the partition.
         node: as it was planned.
-        kind: what the engine does with it.
-        inputs: how many values it reads.
-        pending: how many edges it waits for, those of one Merge aside.
-        control: how many of them carry no value.
+        kind: its treatment by the engine.
+        inputs: number of values that it reads.
+        pending: number of edges that it waits for; a Merge waits in its own way.
+        control: number of these edges that carry no value.
         function: its kernel, or its value if it is a constant.
-        segment: for a loop or branch, its generated code; else ``None``.
+        segment: for a functional control flow operation, its generated code; else ``None``.
         frame: for an Enter the loop that it leads into.
-        is_constant: for an Enter, whether its value is there in every iteration.
+        is_constant: for an Enter, whether its value is available in every iteration.
         is_enter: whether it is an Enter.
         is_merge: whether it is a Merge.
-        is_immortal: whether it lives even after operations that are dead.
-        is_idle: whether it never runs, because those who read it read what it reads.
-        outputs: how many values it makes.
-        linked: with ``segment``, what that belongs to.
+        is_immortal: whether it is alive even after operations that are dead.
+        is_idle: whether it never runs, because its readers read its input directly.
+        outputs: number of values that it makes.
+        linked: with ``segment``, the bound partition of that segment.
         is_plain: whether it is no more than the call of a function.
-        edges: who reads what it makes: output, node, input, and how that node takes it.
+        edges: the readers of its values: output, node, input, and how that node receives it.
         followers: the nodes that run after it without reading it.
-        fetched: (output, position in the fetches of the part).
-        index: position of a feed, or rendezvous key without frame and iteration.
+        fetched: (output, position in the fetches of the partition).
+        index: position of a feed, or rendezvous key without frame and iteration; with ``segment``, the orders
+            of its arguments and results.
         suspends: its number among the nodes that suspend; -1 for others.
         blocks: whether it may take any time.
-        varies: whether it may take any time, whatever it took before.
-        is_unsized: whether its types do not say what it costs.
-        dear: seconds that it is expected to take, and later measured to take; 0 if nobody knows.
+        varies: whether its measured times do not predict the next.
+        is_unsized: whether static types do not determine its cost.
+        dear: expected, later measured, seconds of a run; 0 if unknown.
     """
 
     number: int
@@ -144,14 +146,14 @@ _ENGINE = Segment(
 
 
 class _EngineSegment(BoundSegment):
-    """Stands where a step looks for the segment that is ready: whatever of the part can run."""
+    """The segment that a step sees in place of all segments: it runs every node that can run."""
 
     __slots__ = ()
 
     def __init__(self, blocks: bool) -> None:
         self.segment = _ENGINE
         self.blocks = blocks
-        self.unpredictable = False  # what may take long goes to the pool node by node
+        self.unpredictable = False  # expensive nodes go to the pool one by one
         self.filename = self.traced_filename = "<dataflow>"
         self.function = _no_function
         self.traced_function = None
@@ -167,13 +169,13 @@ def _no_function(*arguments: Any) -> Any:
 
 
 class BoundDataflow(BoundPartition):
-    """A part with control flow of single operations, bound to a device.
+    """A partition with primitive control flow, bound to a device.
 
     Args:
         partition: a valid partition.
         host: the device's resource manager.
         states: state of stateful kernels by node name, shared by all plans of a session.
-        own_fetches: whether fetched arrays must be the caller's own.
+        own_fetches: whether fetched arrays must share no memory with the runtime.
 
     Attributes:
         plans: its nodes.
@@ -233,7 +235,7 @@ class BoundDataflow(BoundPartition):
             micros, known = node_cost(node, context.inputs)
             plan.dear = micros * 1e-6 if known else 0.0
             plan.is_unsized = not known
-            # Values go in circles here, so what is no constant may be anything.
+            # The graph has cycles, so every input that is not constant may vary.
             plan.varies = any(context.constant(k) is None for k in sizing(node))
             if plan.linked is not None:
                 plan.dear = plan.linked.segments[0].segment.cost * 1e-6
@@ -243,7 +245,7 @@ class BoundDataflow(BoundPartition):
     def _bind_construct(
         self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]
     ) -> None:
-        """Compile a loop or branch that is one operation as a part of its own."""
+        """Compile a functional control flow operation as a partition of its own."""
         names = [f"_arg/{k}" for k in range(len(context.inputs))]
         arguments = [
             NodeDef(name=name, op=ARG, attrs={"index": k}, outputs=(spec,))
@@ -291,7 +293,7 @@ class BoundDataflow(BoundPartition):
         fetched: dict[int, list[tuple[int, int]]] = {}
         for position, (i, output) in flow.fetches:
             fetched.setdefault(i, []).append((output, position))
-        for plan in reversed(self.plans):  # consumers first, but for what closes loops
+        for plan in reversed(self.plans):  # consumers first, except on back edges
             plan.followers = tuple(followers[plan.number])
             plan.fetched = tuple(fetched.get(plan.number, ()))
             edges: list[tuple[int, NodePlan, int, int]] = []
@@ -311,9 +313,9 @@ def _taking(reader: NodePlan) -> int:
 
 
 def _is_idle(plan: NodePlan) -> bool:
-    """Return whether those who read a node may read what it reads, because nobody can tell the difference.
+    """Return whether the readers of a node may read its input directly without an observable difference.
 
-    A Merge can: what comes dead from an Enter ends its waiting.
+    There is a difference for a Merge, which stops waiting when an Enter delivers a dead tensor.
     """
     if plan.kind != PASS or plan.pending != 1 or plan.inputs != 1 or plan.outputs != 1:
         return False
@@ -323,7 +325,7 @@ def _is_idle(plan: NodePlan) -> bool:
 
 
 def _described(partition: Partition, flow: UseDef) -> CompiledPartition:
-    """Return what the rest of the runtime looks at: nodes and those that suspend, but no segments."""
+    """Return the view of the partition for the rest of the runtime: its nodes, but no segments."""
     suspensions = tuple(
         [
             Suspension(i, tuple(range(len(node.outputs))), 0)

@@ -1,13 +1,13 @@
-"""Control loops: what lets a loop of single operations run on several devices.
+"""Control loops: they make it possible to run a primitive loop on several devices.
 
-A part of a plan must know how often a loop goes round before it can ask for the values that others send it
-in each iteration. So every device that receives something inside a loop gets a small loop of its own, driven
-by the loop's predicate, whose Merge sets off the receives of each iteration, as in TensorFlow
+A partition needs the number of iterations of a loop before it can receive the values that others send in
+each iteration. So every device that receives something inside a loop gets a small loop of its own, driven by
+the loop's predicate. The Merge of this control loop triggers the receives of each iteration, as in TensorFlow
 (core/graph/graph_partition.cc).
 
-Before that, what makes a value for some iterations and not for others is put where it is read: an Enter gives
-its value in the first iteration alone, a NextIteration in all but the first. Then every value that travels
-inside a loop is sent, alive or dead, exactly once in each iteration. Called by ``partition``.
+Before that, nodes that make a value in some iterations only are moved to their readers: an Enter makes its
+value in the first iteration alone, a NextIteration in all but the first. Then every value that crosses
+devices inside a loop is sent, alive or dead, exactly once in each iteration. ``partition`` calls this.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _INDEX = TensorSpec(dtypes.int32, TensorShape(()))
 
 @dataclass(frozen=True, slots=True)
 class DistributedLoops:
-    """A step graph that can be cut.
+    """A step graph that is ready to be partitioned.
 
     Attributes:
         graph: the nodes, with the control loops among them.
         device_of: full device name of each.
         frames: the frame of each.
-        triggers: by frame and device, the node that sets off what is received there.
+        triggers: by frame and device, the node that triggers the receives there.
     """
 
     graph: StepGraph
@@ -51,25 +51,25 @@ class DistributedLoops:
 
 
 def has_primitives(graph: StepGraph) -> bool:
-    """Return whether a step graph holds control flow of single operations."""
+    """Return whether a step graph has primitive control flow."""
     return not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()])
 
 
 def with_distributed_loops(
     graph: StepGraph, device_of: Mapping[str, str], copied: set[str]
 ) -> DistributedLoops:
-    """Prepare a step graph that holds control flow of single operations.
+    """Prepare a step graph with primitive control flow.
 
     Args:
-        graph: what the run needs.
-        device_of: full device name of each of its nodes.
-        copied: names of the nodes that are copied to wherever they are read.
+        graph: the nodes that the run needs.
+        device_of: full device name of each node.
+        copied: names of the nodes that are copied to every partition that reads them.
 
     Raises:
         InvalidArgumentError: if a node reads from several frames.
         UnimplementedError: for a loop over several devices without one LoopCond.
     """
-    frames_of(graph.nodes)  # says what is wrong in the words of the graph as it was built
+    frames_of(graph.nodes)  # raises errors about the graph as it was built
     mover = _Mover(graph, device_of, copied)
     nodes = mover.moved()
     devices = mover.device_of
@@ -79,7 +79,7 @@ def with_distributed_loops(
         for outer in reversed(frame.outwards):
             adder.add(outer, device)
     frames.update(adder.frame_of)
-    # The Merge of a control loop comes before all that it sets off, the Switch after its predicate.
+    # The Merge of a control loop comes before all receives that it triggers, the Switch after its predicate.
     nodes = {**adder.first, **nodes, **adder.last}
     return DistributedLoops(replace(graph, nodes=nodes), devices, frames, adder.triggers)
 
@@ -101,7 +101,7 @@ def _received(
 
 
 class _Mover:
-    """Puts Enter and NextIteration nodes on the devices of those that read them."""
+    """The move of Enter and NextIteration nodes to the devices of their readers."""
 
     def __init__(self, graph: StepGraph, device_of: Mapping[str, str], copied: set[str]) -> None:
         self._graph = graph
@@ -110,7 +110,7 @@ class _Mover:
         self._kept = {name for name, _ in graph.fetches} | set(graph.targets)
 
     def moved(self) -> dict[str, NodeDef]:
-        """Return the nodes, rewired."""
+        """Return the nodes with their inputs rewired."""
         graph = self._graph
         readers: dict[str, dict[str, None]] = {}  # devices by node that may move
         for node in graph.nodes.values():
@@ -140,7 +140,7 @@ class _Mover:
 
 
 class _Adder:
-    """Adds control loops, each once."""
+    """The control loops of a step graph; each is added once."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Adder:
         self.triggers: dict[tuple[Frame, str], str] = {}
 
     def add(self, frame: Frame, device: str) -> None:
-        """Give a device a control loop for a frame; one for the frame around it is there."""
+        """Add a control loop for a frame to a device, which has one for the frame around it already."""
         if (frame, device) in self.triggers:
             return
         condition = self._condition(frame, device)
@@ -175,7 +175,7 @@ class _Adder:
         source = condition.source
         outer = self.triggers.get((frame.parent, device))
         if outer is None:
-            # Asks for the device, so that it is not copied but stands where the loop is.
+            # It requests the device, so that it is not copied but placed with the loop.
             self._put(NodeDef(name=start, op="Const", attrs={"value": _START}, device=device,
                               outputs=(_TOKEN,), source=source), device, frame.parent)  # fmt: skip
             outer = start

@@ -1,9 +1,10 @@
-"""Which loop each node of a graph of single operations belongs to.
+"""The loop that each node of a graph with primitive control flow belongs to.
 
-A frame is a loop by its name and the frame that it is entered from. A node belongs to the frame in which its
-outputs are: an Enter to the inner one, an Exit to the outer one. Everything that a node reads is in one
-frame, or the graph is no dataflow program. Called for whole step graphs by ``control_loops`` and ``lift``,
-for parts by ``dataflow``, and for what a gradient goes back through by ``stand_ins``.
+A frame is a loop, identified by its name and the frame from which it is entered. A node belongs to the frame
+of its outputs: an Enter to the inner one, an Exit to the outer one. All inputs of a node are in one frame, or
+the graph is no valid dataflow program. ``distributed_loops`` and ``functionalize`` call this for whole step
+graphs, ``dataflow_partition`` for partitions, and ``ops.flow.stand_ins`` for the nodes that a gradient
+differentiates.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Frame:
     """A loop.
 
     Attributes:
-        name: what its Enters call it; empty for what is in no loop.
-        parent: the frame that it is entered from; ``None`` for what is in no loop.
+        name: the frame name of its Enters; empty for the root.
+        parent: the frame from which it is entered; ``None`` for the root.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Frame:
 
     @property
     def outwards(self) -> tuple[Frame, ...]:
-        """It and what it is in, without the root."""
+        """The frame and those around it, without the root."""
         found: list[Frame] = []
         at: Frame | None = self
         while at is not None and at.parent is not None:
@@ -48,7 +49,7 @@ def frames_of(nodes: Mapping[str, NodeDef]) -> dict[str, Frame]:
     """Return the frame of each node.
 
     Args:
-        nodes: by name, producers before consumers but for edges that close loops.
+        nodes: by name, producers before consumers except on back edges.
 
     Raises:
         InvalidArgumentError: for a node that reads from several frames, or an Exit in none.
@@ -76,7 +77,7 @@ def frames_of(nodes: Mapping[str, NodeDef]) -> dict[str, Frame]:
 
 
 def input_frame(node: NodeDef, frames: Mapping[str, Frame]) -> Frame:
-    """Return the frame that a node reads from."""
+    """Return the frame of a node's inputs."""
     own = frames[node.name]
     if node.op in ENTERS:
         assert own.parent is not None

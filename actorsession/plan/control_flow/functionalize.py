@@ -1,16 +1,17 @@
-"""Lift: loops and conditionals of single operations become ``While`` and ``If``, where nobody can tell.
+"""Functionalize: primitive loops and conditionals become ``While`` and ``If`` where no difference is
+observable.
 
-A pure pass over a pruned and placed step graph, called through ``passes``. A graph that TensorFlow 1 wrote
-has its control flow as Switch, Merge, Enter, Exit and NextIteration, which the dataflow engine runs node by
-node. As one operation each, loops and conditionals are compiled into Python's own, many times as fast.
-``loops`` and ``functionalize_conditionals`` say what is taken; what is not is left to the engine, with
-what was lifted inside it.
+This is a pure pass over a pruned and placed step graph, called through ``passes``. A graph that TensorFlow 1
+wrote has its control flow as Switch, Merge, Enter, Exit and NextIteration, which the dataflow engine runs
+node by node. As one operation each, loops and conditionals are compiled into those of Python, which are many
+times as fast. ``loops`` and ``conditionals`` define which are functionalized. The others are left to the
+engine, together with the functionalized operations inside them.
 
-Frames are lifted from the innermost outwards, in each first the conditionals. A loop on a way not taken is
-dead, and so is a ``While``. Whether that is the same is known only when what is around the loop is, so one
-that turns out to live in part is left alone in a second attempt.
+Frames are processed from the innermost outwards, in each first the conditionals. A loop on an untaken branch
+is dead, and so is a ``While``. Whether the two are equivalent depends on the nodes around the loop, so a loop
+that turns out to be partially dead is left alone in a second attempt.
 
-What is known of shapes in a loop follows from how it is entered (see ``lift_shapes``).
+The static shapes in a loop follow from the values that enter it (see ``shapes``).
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from actorsession.plan.prune import StepGraph
 
 __all__ = ["functionalize"]
 
-# A loop that lives in part is so rare that a graph with several is left alone.
+# A partially dead loop is so rare that a graph with several is left alone.
 _ATTEMPTS = 4
 
 
 def functionalize(
     graph: StepGraph, device_of: Mapping[str, str]
 ) -> tuple[StepGraph, dict[str, str]]:
-    """Find the same step with fewer loops and conditionals of single operations.
+    """Return the same step with fewer primitive loops and conditionals.
 
     Args:
-        graph: what the run needs, producers first.
-        device_of: full device name of each of its nodes.
+        graph: the nodes that the run needs, producers first.
+        device_of: full device name of each node.
 
     Returns:
         The new graph, or the very same, and the device of each of its nodes. Feeds, fetches and targets are
@@ -52,7 +53,7 @@ def functionalize(
     try:
         frames = frames_of(graph.nodes)
     except InvalidArgumentError:
-        return graph, dict(device_of)  # whoever cuts the graph says what is wrong with it
+        return graph, dict(device_of)  # the partitioning raises the error
     refused: set[Frame] = set()
     for _ in range(_ATTEMPTS):
         draft = GraphRewriter(graph.nodes, device_of, frames, graph.fetches, graph.targets)
@@ -62,7 +63,7 @@ def functionalize(
         except RefusedError as error:
             refused.add(error.frame)
         except ValueError:
-            break  # a cycle, or shapes that do not fit: what is wrong shows when it runs
+            break  # a cycle, or shapes that do not fit: the error appears when it runs
     return graph, dict(device_of)
 
 

@@ -1,14 +1,14 @@
-"""Loops of single operations, as TensorFlow's ``while_loop`` builds them, made into one ``While`` each.
+"""Functionalization of loops: primitive loops, as TensorFlow's ``while_loop`` builds them, become ``While``.
 
-A loop is taken if all of the following holds, and left as it is otherwise:
+A loop is functionalized if all of the following holds, and left as it is otherwise:
 
 - each variable is a Merge of an Enter and a NextIteration, read by Switches on the one LoopCond; other Enters
-  are constant; it is left through Exits of those Switches alone;
+  are constant; the only way out is through Exits of those Switches;
 - every node of the frame is on one device, is no fetch or target, and waits for nothing outside the step;
-- what is no part of this lives either in each iteration, and then the condition is made of it, or in each but
-  the last, in which the loop only ends. So nothing runs more or less often than it did.
+- every other node is alive either in each iteration, and then belongs to the condition, or in each but the
+  last, in which the loop only ends. So nothing runs more or less often than before.
 
-Called by ``lift``, for inner loops first, with the conditionals in the frame lifted before.
+``functionalize`` calls this, for inner loops first, after the conditionals in the frame.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from actorsession.records import dataclass
 
 __all__ = ["functionalize_loop"]
 
-# What may be made in another iteration more, or not at all: it cannot fail.
+# These may run in one more iteration, or not at all, because they cannot fail.
 _HARMLESS = frozenset({"Identity", "Const"})
 
 
@@ -43,10 +43,10 @@ class _NotCanonicalError(Exception):
 
 
 def functionalize_loop(draft: GraphRewriter, frame: Frame) -> bool:
-    """Put one node in the place of a loop, if that runs as it did; whether it did.
+    """Replace a loop by one node if that is equivalent, and return whether it was replaced.
 
     Raises:
-        RefusedError: for a loop within it that may live in part.
+        RefusedError: for a loop within it that may be partially dead.
     """
     try:
         ways = Predicates(draft, frame)
@@ -65,18 +65,18 @@ def _require(holds: bool) -> None:
 
 @dataclass(slots=True)
 class _Parts:
-    """The nodes of a frame by what they are.
+    """The nodes of a frame by their roles.
 
     Attributes:
-        conds: what decides whether it goes on.
-        merges: its variables.
-        constants: what is the same in each iteration.
-        firsts: what variables begin with.
-        nexts: what they go on with.
-        switches: what sends them on, or out.
-        exits: what brings them out.
-        test: nodes that live in each iteration.
-        body: nodes that live in each but the last.
+        conds: the LoopCond nodes.
+        merges: the Merges of the variables.
+        constants: the constant Enters.
+        firsts: the Enters of the variables.
+        nexts: the NextIterations of the variables.
+        switches: the Switches of the variables.
+        exits: the Exits.
+        test: nodes that are alive in each iteration.
+        body: nodes that are alive in each iteration but the last.
     """
 
     conds: list[str] = field(default_factory=list)
@@ -91,12 +91,12 @@ class _Parts:
 
 
 class _Loop:
-    """A loop that is looked at.
+    """A loop that may be functionalized.
 
     Args:
         draft: the graph.
         frame: the loop's.
-        ways: when its nodes live.
+        ways: control predicates of its nodes.
     """
 
     def __init__(self, draft: GraphRewriter, frame: Frame, ways: Predicates) -> None:
@@ -146,7 +146,7 @@ class _Loop:
     # -- whether it is canonical ---------------------------------------------------------------
 
     def check(self) -> None:
-        """Refuse what is no loop that ``while_loop`` builds."""
+        """Refuse a loop that is not of the form that ``while_loop`` builds."""
         draft, parts = self.draft, self.parts
         mine = {*self.names, *parts.exits}
         device = draft.device_of[self.cond.name]
@@ -195,7 +195,7 @@ class _Loop:
         _require(all((name, 0) not in read for name in parts.switches))
 
     def _upstream(self, names: list[str]) -> set[str]:
-        """Return the nodes of the frame that others need in the same iteration, the loop's own among them."""
+        """Return the nodes of the frame that others need in the same iteration, including structural ones."""
         found: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -210,7 +210,7 @@ class _Loop:
     # -- the loop as one node ------------------------------------------------------------------
 
     def lift(self) -> None:
-        """Put it in the place of the loop."""
+        """Replace the loop by one ``While``."""
         draft, parts = self.draft, self.parts
         count = len(parts.merges)
         given: dict[Ref, int] = {(name, 0): k for name, k in self.number.items()}
@@ -270,7 +270,7 @@ class _Loop:
             ))  # fmt: skip
 
     def _variable(self, exit_: str) -> int:
-        """Return the number of the variable that an Exit brings out."""
+        """Return the number of the variable that an Exit returns."""
         switch = self.draft.nodes[exit_].inputs[0][0]
         return self.number[self.draft.nodes[switch].inputs[0][0]]
 

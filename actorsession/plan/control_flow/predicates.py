@@ -1,12 +1,13 @@
-"""Ways: when the values of a graph of single operations live.
+"""Control predicates: the conditions under which the values of a graph with primitive control flow are alive.
 
-The way of a node is the set of choices under which it lives, each a predicate and which of its two sides; a
-node is on all the ways that what it reads is on, a Switch adds a choice to each output, and a Merge of
-both sides takes it off again. The empty way is that of what lives always. Within a loop a way says when
-a value lives in an iteration, if the loop as a whole does; its LoopCond is a predicate like any other.
+The control predicate of a node is the set of choices under which it is alive. Each choice is a boolean tensor
+and one of its two sides. A node has all choices of its inputs, a Switch adds a choice to each output, and a
+Merge of both sides removes it again. The empty set belongs to values that are always alive. Within a loop,
+the control predicate describes an iteration, provided that the loop as a whole is alive; the LoopCond is a
+choice like any other.
 
-Nothing is said of what does not fit: those nodes, and all behind them, are without a way. Called by
-``lift_loops`` and ``lift_branches``.
+Nodes that do not fit this scheme, and all nodes behind them, have no control predicate. ``loops`` and
+``conditionals`` use this.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _KNOWN = frozenset({"Enter", "Merge", "Switch", "NextIteration", "LoopCond"})
 
 
 class Predicates:
-    """The ways of the nodes of a frame.
+    """The control predicates of the nodes of a frame.
 
     Args:
         draft: the graph.
@@ -34,10 +35,10 @@ class Predicates:
 
     Attributes:
         order: its nodes, producers first.
-        choice: the predicate that each Merge of two sides ends.
+        choice: the boolean tensor whose choice each Merge of two sides ends.
 
     Raises:
-        RefusedError: for a loop that may live in part.
+        RefusedError: for a loop that may be partially dead.
         ValueError: for a cycle that is no loop.
     """
 
@@ -50,11 +51,11 @@ class Predicates:
             self._ways[name] = self._way(draft.nodes[name])
 
     def of(self, name: str) -> Predicate | None:
-        """Return the way of a node."""
+        """Return the control predicate of a node."""
         return self._ways.get(name)
 
     def of_value(self, ref: Ref) -> Predicate | None:
-        """Return the way of a value."""
+        """Return the control predicate of a value."""
         way = self._ways.get(ref[0])
         node = self._draft.nodes[ref[0]]
         if way is None or node.op != "Switch":
@@ -78,7 +79,7 @@ class Predicates:
         return way
 
     def _together(self, refs: Iterable[Ref], control: Iterable[str] = ()) -> Predicate | None:
-        """Return the way of what needs several values."""
+        """Return the control predicate of a node that needs several values."""
         found = [*[self.of_value(ref) for ref in refs], *[self.of(name) for name in control]]
         way = _ALWAYS
         for each in found:
@@ -103,7 +104,7 @@ class Predicates:
         return one & other
 
     def _check_loop(self, node: NodeDef, way: Predicate | None) -> None:
-        """Refuse a loop of which something may live while its condition is dead, or the other way round."""
+        """Refuse a loop whose condition and other inputs may be alive without each other."""
         loop = self._draft.loops[node.name]
         if way is None or self._together([node.inputs[k] for k in loop.decides]) != way:
             raise RefusedError(loop.frame)
@@ -118,7 +119,7 @@ def is_loop_merge(draft: GraphRewriter, node: NodeDef) -> bool:
 
 
 def predicate_of(draft: GraphRewriter, ref: Ref) -> Ref:
-    """Return what a predicate is a copy of."""
+    """Return the tensor that a boolean tensor is a copy of."""
     node = draft.nodes[ref[0]]
     while node.op == "Identity" and not node.control_inputs:
         ref = node.inputs[0]

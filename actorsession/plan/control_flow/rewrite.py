@@ -1,8 +1,9 @@
-"""A graph while loops and conditionals of single operations in it are made into ``While`` and ``If``.
+"""The rewriting of a graph in which primitive loops and conditionals become ``While`` and ``If``.
 
-Owns what both kinds of lifting share: the nodes with who reads each, the frame that each is in, and the
-writing of the functions that take the place of nodes. Plain data, owned by one call of ``plan/lift``, or by a
-gradient that goes back through such a loop; used by ``lift_loops`` and ``lift_branches``.
+It holds what both kinds of functionalization share: the nodes with the readers of each, the frame of each,
+and the generation of the functions that replace nodes. It is plain data, owned by one call of
+``functionalize`` or by the gradient of such a loop (``ops.flow.stand_ins``); ``loops`` and ``conditionals``
+use it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Ref = tuple[str, int]
 
 
 class RefusedError(Exception):
-    """A loop that was lifted, and whose liveness turns out not to be that of one operation.
+    """A functionalized loop may be partially dead, which one operation cannot be.
 
     Args:
         frame: the loop.
@@ -44,11 +45,11 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiftedLoop:
-    """What must be known of a lifted loop until the nodes around it are.
+    """Data about a functionalized loop that is needed until the nodes around it are analysed.
 
     Attributes:
         frame: the loop.
-        decides: which inputs its condition is made of in the first iteration.
+        decides: the inputs that its condition depends on in the first iteration.
     """
 
     frame: Frame
@@ -56,23 +57,23 @@ class LiftedLoop:
 
 
 class GraphRewriter:
-    """The graph.
+    """The graph while it is rewritten.
 
     Args:
-        nodes: by name, producers first but for back edges.
+        nodes: by name, producers first except on back edges.
         device_of: the device of each.
         frames: the frame of each.
-        fetches: the values that are wanted from outside.
-        targets: the nodes that are wanted for themselves.
+        fetches: the values that are fetched.
+        targets: the nodes that must run.
 
     Attributes:
         nodes: by name.
         fetched: as given.
-        kept: the nodes of which anything is wanted from outside.
-        readers: who reads each node or runs after it.
+        kept: the fetched nodes and the targets.
+        readers: the nodes that read each node or run after it.
         members: the nodes of each frame.
-        loops: the loops that were lifted, by the name of their node.
-        made: the nodes that were made, by name.
+        loops: the functionalized loops, by the name of their node.
+        made: names of the new loops and conditionals.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class GraphRewriter:
             self.readers[name][node.name] = None
 
     def remove(self, name: str) -> None:
-        """Take a node out."""
+        """Remove a node."""
         node = self.nodes.pop(name)
         for producer in producers(node):
             if producer in self.readers:
@@ -112,7 +113,7 @@ class GraphRewriter:
         self.readers.pop(name)
 
     def put(self, node: NodeDef, frame: Frame, device: str, position: int) -> None:
-        """Put a node in, in the place of one of its name if there is one."""
+        """Add a node, in the place of one of the same name if there is one."""
         name = node.name
         readers = self.readers.get(name, {})
         if name in self.nodes:
@@ -124,12 +125,12 @@ class GraphRewriter:
         self._link(node)
 
     def replace(self, node: NodeDef) -> None:
-        """Put a node in the place of that of its name."""
+        """Replace the node of the same name."""
         name = node.name
         self.put(node, self.frames[name], self.device_of[name], self.position[name])
 
     def construct(self, node: NodeDef, frame: Frame, gone: Collection[str]) -> None:
-        """Put a loop or branch in the place of nodes, which are on one device."""
+        """Replace nodes, which are on one device, by a functional control flow operation."""
         device = self.device_of[next(iter(gone))]
         position = max([self.position[name] for name in gone])
         for name in gone:
@@ -139,7 +140,7 @@ class GraphRewriter:
         self.made.add(node.name)
 
     def new_name(self, wanted: str) -> str:
-        """A name that no node has or had."""
+        """Return a name that no node has or had."""
         name, count = wanted, 0
         while name in self._taken:
             count += 1
@@ -152,7 +153,7 @@ class GraphRewriter:
         return self.nodes[ref[0]].outputs[ref[1]]
 
     def ordered(self, names: Collection[str]) -> list[str]:
-        """Some of the nodes, producers first.
+        """Return some of the nodes, producers first.
 
         Raises:
             ValueError: if there is a cycle.
@@ -161,12 +162,12 @@ class GraphRewriter:
 
 
 def producers(node: NodeDef) -> list[str]:
-    """Return what a node reads or runs after."""
+    """Return the names of the nodes that a node reads or runs after."""
     return [*[name for name, _ in node.inputs], *node.control_inputs]
 
 
 def in_order(nodes: Mapping[str, NodeDef], names: Sequence[str]) -> list[str]:
-    """Names of nodes with producers first, otherwise in the order they have; back edges count as none.
+    """Return names of nodes, producers first and otherwise in the given order; back edges do not count.
 
     Raises:
         ValueError: if there is a cycle.
@@ -203,10 +204,10 @@ def in_order(nodes: Mapping[str, NodeDef], names: Sequence[str]) -> list[str]:
 
 
 def is_plain(node: NodeDef) -> bool:
-    """Return whether a node may stand in a function as well as in the graph.
+    """Return whether a node may be in a function as well as in the graph.
 
-    What waits, or runs code of the user's, is better off with the engine, which goes on with other
-    nodes and other iterations meanwhile.
+    Nodes that wait, or run the user's code, are left to the engine, which runs other nodes and other
+    iterations meanwhile.
     """
     if node.op in PRIMITIVES or not is_registered(node.op):
         return False
@@ -219,7 +220,7 @@ def _waits(op: str) -> bool:
 
 
 def is_pure(node: NodeDef) -> bool:
-    """Return whether nobody can tell how often a node runs."""
+    """Return whether it is unobservable how often a node runs."""
     return is_registered(node.op) and not lookup(node.op).stateful
 
 
@@ -227,18 +228,18 @@ def is_pure(node: NodeDef) -> bool:
 
 
 class FunctionWriter:
-    """Makes nodes into the nodes of a function.
+    """The conversion of nodes into the nodes of a function.
 
-    An Identity that waits for nothing is left out: those who read it read what it reads.
+    An Identity without control inputs is left out: its readers read its input.
 
     Args:
         draft: the graph.
         inside: the nodes.
-        given: what stands for an argument of the function's own, with its number.
-        captures: what is read from outside, with numbers; grows.
-        own: how many arguments of its own the function has.
-        through: what stands for a value outside: what is read there instead.
-        structure: nodes that are none of their own any more, so that nothing waits for them.
+        given: values that are arguments of the function's own, with their numbers.
+        captures: values that are read from outside, with numbers; grows.
+        own: number of the function's own arguments.
+        through: by value, the outside value that is read instead.
+        structure: nodes that disappear, so that nothing waits for them.
 
     Attributes:
         nodes: the nodes of the function.
@@ -277,7 +278,7 @@ class FunctionWriter:
             self.nodes.append(replace(node, inputs=inputs, control_inputs=control))
 
     def local(self, ref: Ref) -> Ref:
-        """A value as the function knows it."""
+        """Return the reference by which the function reads a value."""
         if ref in self._given:
             return ARGUMENT, self._given[ref]
         if ref[0] in self._passed:
@@ -288,7 +289,7 @@ class FunctionWriter:
         return ARGUMENT, self._own + self._captures.setdefault(outside, len(self._captures))
 
     def controls(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return what a node of the function runs after, as the function knows it."""
+        """Return the nodes of the function that a node of it runs after."""
         found: dict[str, None] = {}
         for name in names:
             if name in self._passed:
@@ -302,7 +303,7 @@ class FunctionWriter:
         return tuple(found)
 
     def passing(self, name: str, ref: Ref, control_inputs: Sequence[str]) -> Ref:
-        """A result that is there only when others have run: an Identity of that name, if there are any."""
+        """Return a result that waits for other nodes: an Identity of the given name, if there are any."""
         control = self.controls(control_inputs)
         local = self.local(ref)
         if not control:
@@ -317,11 +318,11 @@ class FunctionWriter:
         return name, 0
 
     def defined(self, inputs: Sequence[TensorSpec], outputs: Sequence[Ref]) -> FunctionDef:
-        """Return the function, when all that it shares captures with is written.
+        """Return the function, once all functions that share its captures are written.
 
         Args:
             inputs: static types of its own arguments.
-            outputs: its results as it knows them.
+            outputs: its results, as references of the function.
         """
         captures = tuple([self._draft.spec(ref) for ref in self._captures])
         return FunctionDef(tuple(inputs), captures, tuple(self.nodes), tuple(outputs))

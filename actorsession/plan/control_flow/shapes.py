@@ -1,13 +1,14 @@
-"""What is known of shapes inside loops and conditionals that were lifted.
+"""Shape inference inside functionalized loops and conditionals.
 
-In a graph of single operations nothing is known of a variable of a loop, because what enters is only the
-first of its values. As one operation a loop has variables whose shapes follow from what enters and what an
-iteration makes of it. So the functions are gone through again, by the shape functions of their nodes, until
-what is known of the variables does not change any more.
+In a graph with primitive control flow the shape of a loop variable is unknown, because the value that enters
+is only its first. As one operation, a loop has variables whose shapes follow from the entering values and
+from the results of an iteration. So shape inference is repeated over the functions until the shapes of the
+variables do not change any more.
 
-This is needed for another reason too: a kernel trusts that its shape function has seen what the plan
-knows of its inputs, constants among them, and an Enter or Switch had hidden them. Where one refuses them, the
-graph is left as it was, for the run to find out. Called by ``lift``.
+It is needed for another reason too: a kernel relies on its shape function having seen all static
+data of its inputs, constants included, and an Enter or Switch had hidden that. If a shape function
+refuses the inputs, the graph is left as it was, so that the error appears in the run. ``functionalize`` calls
+this.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ Ref = tuple[str, int]
 Specs = Sequence[TensorSpec]
 Constants = Sequence["Array | None"]
 
-# Rounds after which a variable whose shape still changes counts as unknown, and nodes looked at altogether
-# for each that there is: loops within loops take rounds within rounds.
+# Rounds after which a variable whose shape still changes counts as unknown, and the limit of inferred nodes
+# for each node of the step: nested loops take rounds within rounds.
 _ROUNDS = 4
 _EFFORT = 50
 
 
 def with_known_shapes(nodes: Mapping[str, NodeDef], made: Collection[str]) -> dict[str, NodeDef]:
-    """Return the nodes of a step, with what is known of shapes in lifted loops and conditionals.
+    """Return the nodes of a step, with inferred shapes in functionalized loops and conditionals.
 
     Args:
         nodes: by name, producers first.
-        made: the names of those that were lifted.
+        made: the names of the functionalized loops and conditionals.
 
     Raises:
-        ValueError: if shapes do not fit, or it takes too long to find out.
+        ValueError: if shapes do not fit, or inference takes too long.
     """
     refiner = _Refiner(nodes)
     found: dict[str, NodeDef] = {}
-    known: dict[Ref, TensorSpec] = {}  # of values of which more is known than their nodes say
+    known: dict[Ref, TensorSpec] = {}  # better types of values than their nodes have
     for node in nodes.values():
         if node.name in made:
             specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
@@ -61,7 +62,7 @@ def _note(known: dict[Ref, TensorSpec], node: NodeDef, specs: Specs) -> None:
 
 
 def _follows(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[Ref, TensorSpec]) -> Specs:
-    """Return what is known of the values of a node outside, which itself stays as it was built."""
+    """Return the inferred types of a node outside, which itself stays as it was built."""
     if node.op in CONSTRUCTS or not is_registered(node.op):
         return ()
     specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
@@ -77,8 +78,7 @@ def _constant(node: NodeDef) -> Array | None:
 
 
 def _inferred(node: NodeDef, specs: Specs, constants: Constants) -> list[TensorSpec]:
-    """Return the static types of a node's outputs: what was known of them and what follows from its
-    inputs."""
+    """Return the static types of a node's outputs, merged with those inferred from its inputs."""
     context = InferContext(node.op, tuple(specs), node.attrs, tuple(constants))
     inferred = lookup(node.op).infer(context)
     if [s.dtype for s in inferred] != [s.dtype for s in node.outputs]:
@@ -90,17 +90,17 @@ def _inferred(node: NodeDef, specs: Specs, constants: Constants) -> list[TensorS
 
 
 class _Refiner:
-    """Goes through functions.
+    """Shape inference over functions, with a limit.
 
     Args:
-        nodes: of the step, for how much effort is worth it.
+        nodes: of the step, which set the limit.
     """
 
     def __init__(self, nodes: Mapping[str, NodeDef]) -> None:
         self._left = _EFFORT * sum(_size(node) for node in nodes.values())
 
     def construct(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
-        """A loop or conditional with what follows from its inputs."""
+        """Return a loop or conditional with types inferred from its inputs."""
         if node.op == WHILE:
             return self._loop(node, specs, constants)
         branches = {}
@@ -143,7 +143,7 @@ class _Refiner:
     def _function(
         self, function: FunctionDef, inputs: Specs, captures: Specs, captured: Constants
     ) -> FunctionDef:
-        """A function with what follows from its arguments."""
+        """Return a function with types inferred from its arguments."""
         arguments = (*inputs, *captures)
         specs: dict[Ref, TensorSpec] = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
         values: dict[Ref, Array] = {

@@ -1,1 +1,1 @@
-"""Graph passes: their registry, the checks on what they made, and the optimiser that always runs."""
+"""Graph passes: their registry, the checks on what they made, and the built-in optimiser."""

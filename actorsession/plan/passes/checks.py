@@ -1,7 +1,7 @@
-"""Whether what a graph pass made is still a graph that gives what was asked for.
+"""Checks that a graph pass returned a valid graph with the same interface.
 
-Pure functions, called by ``passes`` after each pass that is not the library's own. They refuse with
-InvalidArgumentError in words that go behind the name of the pass.
+Pure functions, called by ``registry`` after each pass that is not the library's own. They raise
+InvalidArgumentError; the messages are prefixed with the name of the pass.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["check_partitions", "checked_nodes", "checked_step"]
 def checked_nodes(
     view: Mapping[str, NodeDef], before: Mapping[str, NodeDef], after: Any
 ) -> dict[str, NodeDef]:
-    """Return what a pass made of nodes that were added to a graph.
+    """Return the nodes that a pass made of nodes added to a graph, checked and in order.
 
     Args:
-        view: the graph that they are added to.
+        view: the graph to which they are added.
         before: the nodes.
-        after: what the pass gave.
+        after: the result of the pass.
     """
     nodes = _nodes(after)
     for name, node in before.items():
@@ -47,13 +47,13 @@ def checked_nodes(
 def checked_step(
     before: StepGraph, after: Any, device_of: Any, devices: Collection[str]
 ) -> StepGraph:
-    """Return what a pass made of what a step needs, producers first.
+    """Return the step graph that a pass made, checked and with producers first.
 
     Args:
-        before: what it was given.
-        after: what it gave.
-        device_of: the devices that it gave with it.
-        devices: the full names of all that there are.
+        before: the graph given to the pass.
+        after: the graph that it returned.
+        device_of: the devices that it returned.
+        devices: the full names of all devices.
     """
     if not isinstance(after, StepGraph):
         raise InvalidArgumentError(f"gives no StepGraph but {after!r:.100}")
@@ -82,11 +82,11 @@ def checked_step(
 
 
 def check_partitions(before: Sequence[Partition], after: Any) -> tuple[Partition, ...]:
-    """Return what a pass made of the partitions of a step.
+    """Return the partitions that a pass made of those of a step, checked.
 
     Args:
-        before: what it was given.
-        after: what it gave.
+        before: the partitions given to the pass.
+        after: its result.
     """
     if not isinstance(after, (list, tuple)) or not all(isinstance(p, Partition) for p in after):
         raise InvalidArgumentError(f"gives no partitions but {after!r:.100}")
@@ -119,7 +119,7 @@ def _checked_partition(before: Partition, after: Partition) -> Partition:
 
 
 def _ends(nodes: Iterable[NodeDef]) -> list[tuple[str, str]]:
-    """Return what comes into a partition or leaves it."""
+    """Return the feeds, sends and receives of a partition."""
     return sorted(
         (node.op, str(node.attrs["index" if node.op == ARG else "key"]))
         for node in nodes
@@ -142,7 +142,7 @@ def _nodes(given: Any) -> dict[str, NodeDef]:
 
 
 def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> None:
-    """Refuse a node that gives other dtypes or fewer outputs than it did."""
+    """Refuse a node with other dtypes or fewer outputs than before."""
     outputs = list(enumerate(before.outputs)) if only is None else [(only, before.outputs[only])]
     for index, spec in outputs:
         if index >= len(after.outputs) or after.outputs[index].dtype is not spec.dtype:
@@ -154,7 +154,7 @@ def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> 
 def _check_types(
     nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef], around: Mapping[str, NodeDef]
 ) -> None:
-    """Refuse nodes that nobody could run on what they read now."""
+    """Refuse nodes that cannot run with their present inputs."""
     for node in nodes.values():
         for name, index in node.inputs:
             producer = nodes.get(name) or around.get(name)
@@ -174,14 +174,14 @@ def _check_types(
 
 
 def _check_read(node: NodeDef, nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef]) -> None:
-    """Refuse that a node which did not change reads another dtype."""
+    """Refuse an unchanged node that reads another dtype than before."""
     for name, index in node.inputs:
         if name in nodes and name in before:
             _check_outputs(before[name], nodes[name], only=index)
 
 
 def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
-    """Refuse a node that a pass made and that is none."""
+    """Refuse a new node that is not valid."""
     if not is_registered(node.op):
         raise InvalidArgumentError(
             f"node {node.name!r} is of type {node.op!r}, which is not registered here"
@@ -206,7 +206,7 @@ def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
 
 
 def _in_order(nodes: Mapping[str, NodeDef], done: Mapping[str, Any]) -> dict[str, NodeDef]:
-    """Nodes with producers first, otherwise in the order they have."""
+    """Return the nodes with producers first, otherwise in the given order."""
     made: dict[str, NodeDef] = {}
     opened: set[str] = set()
     for root in nodes:
@@ -233,5 +233,5 @@ def _in_order(nodes: Mapping[str, NodeDef], done: Mapping[str, Any]) -> dict[str
 
 
 def _is_back(node: NodeDef, producer: str, nodes: Mapping[str, NodeDef]) -> bool:
-    """Return whether a node reads what the turn before made: cycles of loops of primitives are none."""
+    """Return whether a node reads a producer on a loop's back edge, which closes no invalid cycle."""
     return producer in nodes and is_back_edge(node.op, nodes[producer].op)

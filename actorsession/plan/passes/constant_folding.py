@@ -1,7 +1,7 @@
-"""Fold: the values of nodes that read constants alone, found while a run is planned.
+"""Constant folding: the values of nodes that read constants alone, computed while a run is planned.
 
-Called by ``optimise`` for one node at a time. Gives nothing for a node that is better left to the step: one
-that is dear, whose result is large, or whose kernel fails.
+``optimise`` calls this for one node at a time. A node is not folded if it is expensive, its result is large,
+or its kernel fails.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["DEFAULT_FOLDED_BYTES", "Constant", "evaluated", "held_bytes"]
 
 # Bytes of one folded constant when the settings leave it open: TensorFlow's 10 MiB.
 DEFAULT_FOLDED_BYTES = 10 * 2**20
-# Bytes of all strings that are read: no type says how long those are that are made of them.
+# Most bytes of all strings that are read: no type gives the length of strings made of them.
 _MOST_TEXT = 4096
-# Microseconds. A dearer node is worth running in each step rather than making the first one wait.
+# Microseconds. A more expensive node runs in each step rather than delay the first one.
 _FOLD_BELOW = 200.0
 
 
 class Constant(NamedTuple):
-    """A constant that waits for nothing.
+    """A constant without control inputs.
 
     Attributes:
         array: its value.
-        value: the same as kernels get it: a scalar, or an array that nobody writes to.
+        value: the same as it is passed to kernels: a scalar, or a read-only array.
         spec: its static type.
     """
 
@@ -43,7 +43,7 @@ class Constant(NamedTuple):
 
     @classmethod
     def of(cls, array: Array, spec: TensorSpec) -> Constant:
-        """A constant of that value and type."""
+        """Return a constant with that value and type."""
         if not array.ndim:
             return cls(array, array[()], spec)
         view = array.view()
@@ -59,17 +59,17 @@ def evaluated(
     Args:
         node: the node.
         definition: of its type, which has neither state nor side effects.
-        read: what it reads.
+        read: its inputs.
         device: full name of its device.
         most_bytes: of one value.
 
     Returns:
-        An array for each output, nobody else's; ``None`` if the node is better left to the step.
+        A new array for each output; ``None`` if the node should run in the step.
     """
     specs = tuple([c.spec for c in read])
     arrays = tuple([c.array for c in read])
     if any(output.dtype is variant for output in node.outputs):
-        return None  # a list of tensors is no array, and no constant that travels
+        return None  # a list of tensors is no array, and no constant that can be sent
     found = _with_known_shapes(node, definition, specs, arrays)
     if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:
         return None
@@ -83,7 +83,7 @@ def evaluated(
         values = (result,) if len(found.outputs) == 1 else result
         made = [_own_array(v, s) for v, s in zip(values, found.outputs, strict=True)]
     except Exception:
-        return None  # the step will find the same, and say so with the user's line
+        return None  # the step will raise the same error, with the user's line
     good = [a for a in made if a is not None and held_bytes(a) <= most_bytes]
     return good if len(good) == len(made) else None
 
@@ -91,9 +91,10 @@ def evaluated(
 def _with_known_shapes(
     node: NodeDef, definition: OpDef, specs: tuple[TensorSpec, ...], arrays: tuple[Array, ...]
 ) -> NodeDef | None:
-    """Return the node with the shapes that its inputs' values give, where building did not know them.
+    """Return the node with static shapes inferred from the values of its inputs.
 
-    ``None`` if they are still not known, and the cost is not either then.
+    Returns:
+        ``None`` if they are still unknown, because then the cost is unknown too.
     """
     if not all(spec.shape.is_fully_defined() for spec in node.outputs):
         try:
@@ -113,7 +114,7 @@ def _reads_little(read: Sequence[Constant]) -> bool:
 
 
 def held_bytes(array: Array) -> int:
-    """Return the bytes that an array holds, those of its strings included."""
+    """Return the bytes of an array, those of its strings included."""
     return int(array.nbytes) + (sum(map(len, array.flat)) if array.dtype == object else 0)
 
 
@@ -122,7 +123,7 @@ def _nbytes(spec: TensorSpec) -> int:
 
 
 def _own_array(value: Any, spec: TensorSpec) -> Array | None:
-    """A kernel's result as the value of a constant; ``None`` if it is not what was announced."""
+    """Return a kernel's result as the value of a constant; ``None`` if its dtype is not the static one."""
     array = np.array(value, dtype=object if spec.dtype.kind == "s" else None, order="C")
     if array.dtype != spec.dtype.np_dtype:
         return None

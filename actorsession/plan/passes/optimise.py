@@ -1,18 +1,17 @@
 """Optimise: the same step with fewer nodes.
 
-A pure pass over a pruned and placed step graph, called by sessions and masters before they partition.
-One walk from producers to consumers does three things to a node, in this order: an Identity that
-nobody observes gives way to what it reads; a node whose inputs are all constants becomes a constant;
-a node that repeats an earlier one gives way to that. A second walk, backwards, drops what nobody
-reads any more. Both are linear in the nodes, so that large graphs plan as fast as before.
+This is a pure pass over a pruned and placed step graph, called by sessions and masters before they partition.
+One walk from producers to consumers does three things to a node, in this order: an unobserved Identity is
+replaced by its input; a node whose inputs are all constants becomes a constant; a node that repeats an
+earlier one is replaced by that. A second walk, backwards, drops the nodes that are no longer read. Both are
+linear in the nodes, so that large graphs plan as fast as before.
 
-Only nodes without state and side effects are touched, and never feeds or placeholders. What is fetched
-or a target keeps its node and its name. Every node keeps its place in the order, its device, and the
-user's line.
+Only nodes without state and side effects are changed, and never feeds or placeholders. Fetched nodes and
+targets keep their names. Every node keeps its place in the order, its device, and the user's line.
 
-What fails without the pass fails with it, in the same words, when the step runs: a kernel that raises while
-it is tried here stays in the graph, and a node that its shape function would have refused for what folding
-found out about its inputs does not learn of it.
+A step that fails without the pass fails with it, with the same message. A kernel that raises while it is
+tried here stays in the graph. If a shape function would refuse a value that folding computed, the value is
+hidden from the node behind an Identity.
 """
 
 from __future__ import annotations
@@ -40,29 +39,29 @@ from actorsession.records import dataclass
 
 __all__ = ["OptimiserSettings", "optimise", "optimiser_settings"]
 
-# Times the bytes of one folded constant that all of a plan may have together: what is folded is kept for the
-# life of the plan, where the step would let go of it.
+# Limit of all folded constants of a plan together, as a multiple of that of one: folded constants are kept
+# for the lifetime of the plan, where the step would release the values.
 _FOLDED_TOGETHER = 4
 
-# Bytes up to which constants are compared by value; above it only one and the same array is equal,
-# because a pass over a graph must not read gigabytes of weights.
+# Bytes up to which constants are compared by value. Above it only the same array is equal, because a pass
+# over a graph must not read gigabytes of weights.
 _COMPARED_BYTES = 1024
 Ref = tuple[str, int]
 _PASSING = frozenset({"Identity", "StopGradient"})
-# Stands for a value that is fed. Pruning leaves only the one with a default in a graph, and that
-# keeps its node because programs look for it by name.
+# Types that can be fed. Pruning leaves only the one with a default in a graph. It keeps its node, because
+# programs look for it by name.
 _FED = PLACEHOLDERS | {"PlaceholderWithDefault"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimiserSettings:
-    """What the pass may do; TensorFlow's names, and what its default level L1 stands for.
+    """Settings of the pass, under TensorFlow's names; the defaults are those of its default level L1.
 
     Attributes:
         do_common_subexpression_elimination: whether equal nodes become one.
         do_constant_folding: whether nodes that read only constants become constants.
         max_folded_constant_in_bytes: largest constant that folding makes; 0 for 10 MiB.
-        do_functionalization: whether loops and conditionals of single operations are compiled.
+        do_functionalization: whether primitive loops and conditionals are compiled.
     """
 
     do_common_subexpression_elimination: bool = True
@@ -72,9 +71,9 @@ class OptimiserSettings:
 
 
 def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
-    """Return what the optimise pass may do under a session's settings.
+    """Return the settings of the optimise pass for a session's options.
 
-    Level ``L1`` stands for all of it; under ``L0`` the switches by themselves decide.
+    Level ``L1`` switches everything on; under ``L0`` the single options decide.
     """
     everything = options.opt_level is OptLevel.L1
     return OptimiserSettings(
@@ -90,12 +89,12 @@ def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
 def optimise(
     graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings
 ) -> tuple[StepGraph, dict[str, str]]:
-    """Find a smaller graph that gives the same values and has the same effects.
+    """Return a smaller graph with the same values and effects.
 
     Args:
-        graph: what the run needs, producers first.
-        device_of: full device name of each of its nodes.
-        options: what may be done; with both switched off the graph comes back as it is.
+        graph: the nodes that the run needs, producers first.
+        device_of: full device name of each node.
+        options: the settings; with both options off the graph is returned as it is.
 
     Returns:
         The new graph, and the device of each of its nodes. Feeds, fetches and targets are the same.
@@ -103,7 +102,7 @@ def optimise(
     if not (options.do_common_subexpression_elimination or options.do_constant_folding):
         return graph, dict(device_of)
     if not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()]):
-        # What may be dead, or runs again and again, is not what the walk takes it for.
+        # The walk cannot handle nodes that may be dead or run repeatedly.
         return graph, dict(device_of)
     walk = _Walk(graph, device_of, options)
     with np.errstate(all="ignore"):  # as where kernels run
@@ -120,8 +119,8 @@ class _Walk:
     """The walk from producers to consumers.
 
     Attributes:
-        nodes: what stays so far, rewired.
-        made: nodes that did not exist before, with the node each stands for.
+        nodes: the remaining nodes so far, rewired.
+        made: new nodes, with the original node of each.
     """
 
     def __init__(
@@ -137,20 +136,22 @@ class _Walk:
         self._bytes_left = _FOLDED_TOGETHER * self._most_bytes
         self._targets = frozenset(graph.targets)
         self._kept = self._targets | {name for name, _ in graph.fetches}
-        self._moved: dict[Ref, Ref] = {}  # values that are read elsewhere now
-        self._stand_in: dict[str, str] = {}  # nodes that others run after in their place
+        self._moved: dict[Ref, Ref] = {}  # values that are read from another node now
+        self._stand_in: dict[str, str] = {}  # replacements of nodes in control inputs
         self._constants: dict[str, Constant] = {}
         self._folded = 0
         self._seen: dict[tuple[Any, ...], NodeDef] = {}
-        self._pure: dict[str, OpDef | None] = {ARG: None}  # by type; None for the untouchable
+        self._pure: dict[str, OpDef | None] = {
+            ARG: None
+        }  # by type; None for those not to be changed
 
     @property
     def changed(self) -> bool:
-        """Whether the graph is another one now."""
+        """Whether the graph was changed."""
         return bool(self._moved or self._folded)
 
     def take(self, node: NodeDef) -> None:
-        """Decide about one node; its producers have been decided about."""
+        """Process one node, whose producers have been processed."""
         if self._moved or node.control_inputs:
             node = self._rewired(node)
         if self._folded:
@@ -174,7 +175,7 @@ class _Walk:
             self.nodes[node.name] = node
 
     def _rewired(self, node: NodeDef) -> NodeDef:
-        """Return the node as it reads what stays of its producers."""
+        """Return the node with inputs that refer to the remaining nodes."""
         moved = self._moved
         inputs, control = node.inputs, node.control_inputs
         for ref in inputs:
@@ -184,17 +185,17 @@ class _Walk:
         if control:
             stand_in = self._stand_in
             after = [stand_in.get(name, name) for name in control]
-            # A constant is there before the step begins.
+            # A constant is available before the step begins.
             control = tuple(dict.fromkeys([n for n in after if n not in self._constants]))
         if inputs is node.inputs and control == node.control_inputs:
             return node
         return replace(node, inputs=inputs, control_inputs=control)
 
     def _ignorant(self, node: NodeDef) -> NodeDef:
-        """Return the node, kept from what folding found out if its shape function refuses that.
+        """Return the node, with folded inputs hidden if its shape function refuses their values.
 
-        Kernels are made for what is known of their inputs, and trust that it was checked when the graph was
-        built. What was not known then is checked here.
+        Kernels are made for the static knowledge of their inputs, and rely on its having been checked when
+        the graph was built. Knowledge that is new since then is checked here.
         """
         constants = self._constants
         read = self._built[node.name].inputs
@@ -223,7 +224,7 @@ class _Walk:
 
     def _is_acceptable(self, node: NodeDef, late: Sequence[int]) -> bool:
         read = self._built[node.name].inputs
-        if node.op in CONSTRUCTS:  # their bodies were built for the types that were announced
+        if node.op in CONSTRUCTS:  # their bodies were built for the static types
             return all(
                 self._constants[node.inputs[k][0]].spec
                 == self._built[read[k][0]].outputs[read[k][1]]
@@ -243,15 +244,15 @@ class _Walk:
             return False
         return True
 
-    # -- nodes that only pass on what they read ------------------------------------------------
+    # -- nodes that only forward their input ---------------------------------------------------------
 
     def _passes(self, node: NodeDef) -> bool:
-        """Let the readers of an Identity read what it reads, if nobody can tell the difference."""
+        """Redirect the readers of an Identity to its input if unobservable; return whether it was done."""
         if node.control_inputs or node.name in self._kept:
             return False
         ref = node.inputs[0]
         producer = self.nodes[ref[0]]
-        # Its static shape may be known better than its input's, and readers were built for that.
+        # Its static shape may be more precise than its input's, and readers were built for that.
         same_type = producer.outputs[ref[1]] == node.outputs[0]
         if not same_type or self._where(ref[0]) != self._where(node.name):
             return False
@@ -269,7 +270,7 @@ class _Walk:
         self._constants[node.name] = Constant.of(array, node.outputs[0])
 
     def _fold(self, node: NodeDef, definition: OpDef) -> bool:
-        """Put constants in the place of a node that reads nothing else; whether it did."""
+        """Replace a node that reads only constants by constants; return whether it was replaced."""
         constants = self._constants
         for name, _ in node.inputs:
             if name not in constants:
@@ -289,7 +290,7 @@ class _Walk:
         return True
 
     def _put_constant(self, node: NodeDef, index: int, array: Array, name: str) -> None:
-        """Give an output of a node as a constant of that name."""
+        """Add a constant of that name for an output of a node."""
         folded = NodeDef(
             name=name, op="Const", attrs={"value": array}, device=node.device, source=node.source,
             outputs=(TensorSpec(node.outputs[index].dtype, TensorShape(array.shape)),),
@@ -301,19 +302,19 @@ class _Walk:
             self.nodes[name] = folded
         if name != node.name:
             self._moved[node.name, index] = self._moved.get((name, 0), (name, 0))
-            # Any output will do for those who run after the node: constants wait for nothing.
+            # Any output will do for nodes that run after the node, because constants wait for nothing.
             self._stand_in[node.name] = name
 
     # -- equal nodes ---------------------------------------------------------------------------
 
     def _merge(self, node: NodeDef) -> bool:
-        """Let the readers of a node read an equal one before it; whether the node can go."""
+        """Redirect the readers of a node to an equal earlier one; return whether the node can be dropped."""
         if not node.outputs:
             return False
         attrs = _attrs_key(node.attrs)
         if attrs is None:
             return False
-        # A constant that nobody asked a device for is copied to wherever it is read.
+        # A constant without a requested device is copied to every partition that reads it.
         anywhere = node.op == "Const" and not (node.device or node.attrs.get("_class"))
         where = None if anywhere else self._where(node.name)
         key = (node.op, node.inputs, node.control_inputs, where, attrs)
@@ -338,9 +339,9 @@ def _pure_definition(op: str) -> OpDef | None:
 
 
 def _attrs_key(attrs: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """Attribute as a key that equal ones share; ``None`` for values that have no such key.
+    """Return attributes as a key that equal ones share; ``None`` for values that have no such key.
 
-    Colocation is left out: where nodes are is settled, and devices are compared by themselves.
+    Colocation is left out: the devices are settled and are compared separately.
     """
     if not attrs:
         return ()
@@ -360,7 +361,7 @@ def _value_key(value: Any) -> Any:
         return value.dtype, value.shape, content
     if isinstance(value, (list, tuple)):
         return tuple([_value_key(v) for v in value])
-    # 1, 1.0 and True are equal but no equal attributes, nor are 0.0 and -0.0.
+    # 1, 1.0 and True compare equal but are different attributes; so are 0.0 and -0.0.
     return (type(value), repr(value)) if isinstance(value, (bool, int, float)) else value
 
 

@@ -1,17 +1,17 @@
-"""Graph passes: what may change a graph between being built and being compiled, in TensorFlow's groups.
+"""Graph passes: changes to a graph between building and compilation, in TensorFlow's groups.
 
-Owns the registry of passes. A session takes those that are registered when it is made and runs each group
-at its place, in the order of their phases:
+This module holds the registry of passes. A session uses those that are registered when it is made and runs
+each group at its place, in the order of their phases:
 
 - ``PRE_PLACEMENT``: nodes that were added to the graph, before they are placed.
-- ``POST_PLACEMENT``: what one run signature needs, placed.
-- ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes nobody looks at one by one. The built-in
+- ``POST_PLACEMENT``: the placed step graph of one run signature.
+- ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes are not observed one by one. The built-in
   passes ``functionalize`` and ``optimise`` are here, in phase 0.
 - ``POST_PARTITIONING``: the partitions of the step.
 
 Register with ``register_pass``, or as an entry point of group ``actorsession.graph_passes`` that gives a
-``GraphPass``. What a pass made is checked before anybody relies on it, see ``pass_checks``. Called by
-sessions and masters.
+``GraphPass``. The result of a pass is checked before it is used, see ``checks``. Sessions and masters call
+this.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 
 class PassGroup(enum.Enum):
-    """When a pass runs; the order is that of a plan."""
+    """The time at which a pass runs; the order is that of planning."""
 
     PRE_PLACEMENT = "PRE_PLACEMENT"
     POST_PLACEMENT = "POST_PLACEMENT"
@@ -57,7 +57,7 @@ class PassGroup(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlacedGraph:
-    """What a step needs, with where it goes.
+    """The nodes of a step with their devices.
 
     Attributes:
         graph: the nodes, producers first.
@@ -70,12 +70,12 @@ class PlacedGraph:
 
 @dataclass(frozen=True, slots=True)
 class PassContext:
-    """What a pass may look at beside what it changes.
+    """Information for a pass beside the graph that it changes.
 
     Attributes:
         devices: the session's devices.
-        settings: what the session lets optimisers do.
-        known: the whole graph as far as it was taken in.
+        settings: the session's optimiser settings.
+        known: the whole graph as far as it is registered.
     """
 
     devices: DeviceSet
@@ -90,10 +90,10 @@ class GraphPass:
     Attributes:
         name: unique name.
         group: when it runs.
-        phase: passes of a group run in the order of their phases, in one phase in that of names.
-        function: from what the group changes and a ``PassContext`` to what takes its place: a mapping of
-            nodes by name for ``PRE_PLACEMENT``, a sequence of ``Partition`` for ``POST_PARTITIONING``, a
-            ``PlacedGraph`` otherwise. It changes nothing of what it is given.
+        phase: passes of a group run in the order of their phases, and within a phase by name.
+        function: from the object that the group changes and a ``PassContext`` to its replacement: a mapping
+            of nodes by name for ``PRE_PLACEMENT``, a sequence of ``Partition`` for ``POST_PARTITIONING``, a
+            ``PlacedGraph`` otherwise. It must not change its arguments.
     """
 
     name: str
@@ -104,15 +104,15 @@ class GraphPass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassStatistics:
-    """What a pass did in a session.
+    """Statistics of a pass in a session.
 
     Attributes:
         name: of the pass.
         group: when it runs.
         phase: its place in the group.
         runs: how often it ran.
-        changes: how often it gave anything else than it got.
-        seconds: time that it took altogether.
+        changes: how often its result differed from its input.
+        seconds: total running time.
     """
 
     name: str
@@ -177,7 +177,7 @@ def _add(made: GraphPass) -> None:
 
 
 def unregister_pass(name: str) -> None:
-    """Take a pass out, for sessions that are made from now on.
+    """Remove a pass, for sessions that are made from now on.
 
     Raises:
         KeyError: if there is none of that name.
@@ -197,7 +197,7 @@ def registered_passes() -> tuple[GraphPass, ...]:
 
 @functools.cache
 def _load_entry_points() -> None:
-    """Register the passes that other distributions bring along, once."""
+    """Register the passes of other distributions, once."""
     from importlib.metadata import (
         entry_points,  # a tenth of the time that importing the package takes
     )
@@ -209,7 +209,7 @@ def _load_entry_points() -> None:
                 raise TypeError(f"an entry point gives a GraphPass, got {made!r:.100}")
             _add(made)
         except Exception as exc:
-            # One broken distribution must not take the others along.
+            # One broken distribution must not affect the others.
             _log.warning("graph pass %r cannot be loaded: %s", entry.name, exc)
 
 
@@ -231,10 +231,10 @@ class _Entry:
 
 
 class PassRunner:
-    """Runs the passes of one session; its caller holds the lock under which plans are made.
+    """The passes of one session; the caller holds the lock under which plans are made.
 
     Args:
-        settings: what the session lets optimisers do.
+        settings: the session's optimiser settings.
         passes: the passes; those registered now if left out.
     """
 
@@ -250,10 +250,10 @@ class PassRunner:
     def new_nodes(
         self, nodes: Sequence[NodeDef], view: GraphView, devices: DeviceSet
     ) -> Sequence[NodeDef]:
-        """Return what takes the place of nodes that were added to a graph.
+        """Return the replacement of nodes that were added to a graph.
 
         Raises:
-            InvalidArgumentError: if a pass breaks the graph; it is named.
+            InvalidArgumentError: if a pass breaks the graph; the message names it.
         """
         entries = self._groups[PassGroup.PRE_PLACEMENT]
         if not entries:
@@ -273,17 +273,17 @@ class PassRunner:
         *,
         optimised: bool,
     ) -> tuple[StepGraph, dict[str, str]]:
-        """Return what takes the place of a placed step graph.
+        """Return the replacement of a placed step graph.
 
         Args:
-            graph: what the run needs.
-            device_of: full device name of each of its nodes.
+            graph: the nodes that the run needs.
+            device_of: full device name of each node.
             view: the whole graph.
             devices: the session's devices.
             optimised: whether nodes may be folded and merged.
 
         Raises:
-            InvalidArgumentError: if a pass breaks the graph; it is named.
+            InvalidArgumentError: if a pass breaks the graph; the message names it.
         """
         entries = list(self._groups[PassGroup.POST_PLACEMENT])
         if optimised:
@@ -304,10 +304,10 @@ class PassRunner:
     def partitions(
         self, parts: Sequence[Partition], view: Mapping[str, NodeDef], devices: DeviceSet
     ) -> tuple[Partition, ...]:
-        """Return what takes the place of the partitions of a step.
+        """Return the replacement of the partitions of a step.
 
         Raises:
-            InvalidArgumentError: if a pass breaks a partition; it is named.
+            InvalidArgumentError: if a pass breaks a partition; the message names it.
         """
         found = tuple(parts)
         context = PassContext(devices, self._settings, view)
@@ -343,7 +343,7 @@ class PassRunner:
         return found
 
     def statistics(self) -> tuple[PassStatistics, ...]:
-        """Return what each pass did, in the order in which they run."""
+        """Return the statistics of each pass, in the order in which they run."""
         return tuple(
             PassStatistics(
                 name=entry.made.name, group=entry.made.group.value, phase=entry.made.phase,
