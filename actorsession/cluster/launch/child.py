@@ -151,7 +151,9 @@ def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) 
     finally:
         for number in _ENDING:
             loop.remove_signal_handler(number)
-        if callable(on_interrupt):  # asyncio's runner restores its handler only if it finds its own
+        if callable(
+            on_interrupt
+        ):  # asyncio's runner restores it only if its own handler is in place
             signal.signal(signal.SIGINT, on_interrupt)
 
 
