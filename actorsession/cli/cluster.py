@@ -97,9 +97,7 @@ async def _keep(cluster: LocalCluster, *, as_json: bool) -> int:
         life = group.create_task(_live(cluster, as_json=as_json), name="the cluster")
 
         def end() -> None:
-            if (
-                not life.cancelling()
-            ):  # a second signal must not interrupt the end that the first one started
+            if not life.cancelling():  # a second signal must not interrupt the end
                 life.cancel()
 
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -49,9 +49,7 @@ class OncePerMinute(logging.Filter):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._said: dict[
-            tuple[str, str, str], list[float]
-        ] = {}  # time of the last record, and the number of suppressed ones since
+        self._said: dict[tuple[str, str, str], list[float]] = {}  # last time, and repetitions since
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log a record; add the number of suppressed ones to its message."""

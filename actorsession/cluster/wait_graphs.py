@@ -136,9 +136,7 @@ def _became(
                     yield SentKey(step_id=step_id, key=key, state=HELD, link=link)
                 break
         else:
-            met = table.find(
-                step_id
-            )  # where a partial run is held, beyond the end of this task's partitions
+            met = table.find(step_id)  # a partial run is held beyond the end of its partitions
             over = table.is_over(step_id) or (met is not None and met.begun)
             for key in keys:
                 yield SentKey(step_id=step_id, key=key, state=SENT if over else UNBEGUN, over=over)

@@ -101,9 +101,7 @@ class WorkerCache:
         self._links: dict[str, Link] = {}  # the link in use for each task
         self._open: set[Link] = set()  # all links, including those of clients
         self._dialling: dict[str, asyncio.Task[Link]] = {}
-        self._faults: dict[
-            str, str
-        ] = {}  # the error of the latest attempt of each dial in progress
+        self._faults: dict[str, str] = {}  # latest errors of dials in progress
         self._unsent: dict[str, list[PushTensors | ValuesLost]] = {}
         self._children = Children(f"links of {task}")
         self.pushes = 0
@@ -282,9 +280,7 @@ class WorkerCache:
                 )  # fmt: skip
                 break
             except TransportError as exc:
-                if isinstance(
-                    exc, (WrongPeer, AuthenticationError)
-                ):  # it answers, but cannot be used
+                if isinstance(exc, (WrongPeer, AuthenticationError)):  # it answers, but is unusable
                     who = {"peer": f"{task} {address}"}
                     _log.warning("%s does not use %s: %s", self._task, address, exc, extra=who)
                 faults.append(f"at {address}: {exc}")

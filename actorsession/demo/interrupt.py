@@ -57,7 +57,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def cancelling_this(self) -> Iterator[None]:
-        """Let Ctrl-C cancel the running child of the event loop, for a block in a coroutine."""
+        """Make Ctrl-C cancel the current asyncio.Task while a block in a coroutine runs."""
         import asyncio  # not at the top: it takes as long as all imports before the handler
 
         child = asyncio.current_task()

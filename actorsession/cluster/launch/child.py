@@ -151,9 +151,7 @@ def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) 
     finally:
         for number in _ENDING:
             loop.remove_signal_handler(number)
-        if callable(
-            on_interrupt
-        ):  # asyncio's runner restores it only if its own handler is in place
+        if callable(on_interrupt):  # asyncio's runner restores it only over its own
             signal.signal(signal.SIGINT, on_interrupt)
 
 

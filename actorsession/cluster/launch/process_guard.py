@@ -64,7 +64,7 @@ class ProcessGuard:
                 os.waitpid(self._pid, 0)
 
     def wait_for_snapshot(self, seconds: float) -> None:
-        """Give this process ``seconds`` from now on, because it writes its last snapshot."""
+        """Make the guard wait ``seconds`` from now on, because the process writes its last snapshot."""
         if self._pipe >= 0:
             # The guard may have been killed; then there is nothing to notify.
             with contextlib.suppress(BrokenPipeError):

@@ -57,7 +57,7 @@ class Changes:
     Attributes:
         added: tasks that have joined.
         removed: tasks that have left.
-        restarted: tasks that have come back without the session's state, most often with another incarnation.
+        restarted: tasks that have come back without the session's state, usually with another incarnation.
         left: the members that were removed.
     """
 
@@ -103,7 +103,7 @@ class OwnCluster:
 
 
 def described_devices(task: str) -> list[DeviceAttributes]:
-    """Return the devices of a task that has not answered, as far as the description of a cluster tells.
+    """Return the devices of a task that has not answered, as far as the description of a cluster shows.
 
     Every task has a CPU; its incarnation counts as 0 until the task reports it.
     """

@@ -206,7 +206,7 @@ class MasterSession(Actor):
     def on_list_devices(
         self, message: ListDevices, call: CallContext
     ) -> DeviceList | Awaitable[DeviceList]:
-        """Return the session's devices, the client device first; asks new and absent tasks before."""
+        """Ask new and absent tasks, then return the session's devices, the client device first."""
         later = self._members.missing or self._members.changed
         return self._list_later(call.deadline) if later else self._list()
 

@@ -140,7 +140,7 @@ class MasterStep:
             raise
 
     async def finish(self, children: Children) -> None:
-        """Do the same as ``run`` for a step that has been started."""
+        """Run a step that has been started to its end, as ``run`` does."""
         try:
             await self._wait(children)
         except BaseException as exc:

@@ -99,7 +99,7 @@ class SessionMembers:
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._doubtful: dict[
             str, Member
-        ] = {}  # members that may have opened the session without an answer
+        ] = {}  # members that may have opened the session, but gave no answer
         self._version = -1
         self._tasks: Mapping[str, str] = {}  # the session's tasks, as of the last ``follow``
         self.workers: dict[str, Ref] = {}

@@ -110,7 +110,7 @@ class ClusterView:
         self.version += 1
 
     def learn_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Do as ``learn``, with tasks given by full name."""
+        """Register the tasks of the cluster and their addresses, given by full task name; see ``learn``."""
         self.learn(ClusterSpec.of_tasks(tasks))
 
     async def look_again(self, deadline: Deadline) -> None:

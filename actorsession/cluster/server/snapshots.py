@@ -318,7 +318,7 @@ class Snapshots:
                 await asyncio.to_thread(self._write, changes, snapshot)
 
     def take_now(self) -> None:
-        """Do as ``take`` without an event loop, in any thread; waits for a file that is being written."""
+        """Take a snapshot as ``take`` does, without an event loop; waits for a file that is being written."""
         with self._faults_told():
             changes = self._changes()
             self._write(changes, self._collect())
@@ -335,9 +335,7 @@ class Snapshots:
     def _faults_told(self) -> Iterator[None]:
         try:
             yield
-        except (
-            Exception
-        ) as exc:  # of packing, for lack of memory, of the disk: the next may succeed
+        except Exception as exc:  # from packing, memory or disk: the next may succeed
             _log.warning("no snapshot is written: %s: %s", type(exc).__name__, exc)
 
     def _changes(self) -> int:

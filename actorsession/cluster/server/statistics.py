@@ -65,12 +65,12 @@ class ServerStatistics:
 
     @property
     def peers(self) -> tuple[LinkStatistics, ...]:
-        """Whether no step runs, waits or is unsettled, and no request is pending."""
+        """The links to other tasks of the cluster."""
         return tuple(link for link in self.links if link.peer != CLIENT)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is left of any step."""
+        """Whether no step runs, waits or is unsettled, and no request is pending."""
         return not (
             self.steps
             or self.rendezvous

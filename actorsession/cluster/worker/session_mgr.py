@@ -159,7 +159,7 @@ class SessionMgr:
         return session
 
     def update(self, handle: str, peers: Mapping[str, str], removed: list[str]) -> bool:
-        """Apply that tasks have joined a session, moved or left it.
+        """Apply a change of a session's tasks, some of which have joined, moved or left.
 
         Returns:
             Whether they are tasks of the session's own cluster; otherwise they are tasks of the worker's

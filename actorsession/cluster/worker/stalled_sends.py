@@ -88,7 +88,7 @@ class MissingTensorProbe:
                     _ = children.start(self._ask(name, steps), name=f"ask {name} what it owes")
 
     def _waiting(self) -> Mapping[str, dict[int, str]]:
-        """Return for each task that is waited for the waiting steps, with one awaited key of each."""
+        """Return, by awaited task, the waiting steps with one awaited key of each."""
         found: defaultdict[str, dict[int, str]] = defaultdict(dict)
         limit = time.monotonic() - BEAT_SECONDS
         for rendezvous in self._table.begun_before(limit):

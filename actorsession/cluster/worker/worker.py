@@ -207,7 +207,7 @@ class Worker(Actor):
 
     @handles(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
-        """Apply that tasks have joined a session, moved or left it."""
+        """Apply a change of a session's tasks, some of which have joined, moved or left."""
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
             self._learn_peers(message.peers)
         return Done()
@@ -336,7 +336,7 @@ class Worker(Actor):
 
     @property
     def held(self) -> int:
-        """The number of steps that backpressure of a task that they send to holds back."""
+        """The number of steps that are held back by backpressure of a task that they send to."""
         return sum(s.held for s in self._sessions.sessions)
 
     @property

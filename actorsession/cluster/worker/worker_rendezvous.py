@@ -80,7 +80,7 @@ class WorkerRendezvous(Rendezvous):
         self._link_name = link_name
 
     def awaited(self) -> dict[str, str]:
-        """Return for each other task that a value is awaited from one of the awaited keys."""
+        """Return the other tasks that values are awaited from, with one awaited key of each."""
         tasks = {parse_key(key).src_task: key for key in self.waiting_keys()}
         tasks.pop(self._task, None)
         return tasks
@@ -163,7 +163,7 @@ class RendezvousTable:
         self, step_id: int, task: str = "", push: Push | None = None,
         link_name: LinkName | None = None,
     ) -> WorkerRendezvous:  # fmt: skip
-        """Do as ``begin`` for a partial run, whose rendezvous outlasts this task's partitions."""
+        """Return the same as ``begin`` for a partial run, whose rendezvous outlasts its partitions here."""
         rendezvous = self.begin(step_id, task, push, link_name)
         rendezvous.held = True
         return rendezvous
@@ -210,7 +210,7 @@ class RendezvousTable:
         return step_id in self._over
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
-        """Return the first few steps for which values have arrived and that have not started here."""
+        """Return up to ``most`` steps for which values have arrived and that have not started here."""
         return list(islice((r for r in self._steps.values() if not r.begun), most))
 
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:

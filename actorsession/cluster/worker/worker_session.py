@@ -395,7 +395,7 @@ class WorkerSession(Actor):
 
     @property
     def held(self) -> int:
-        """The number of steps that backpressure of a task that they send to holds back."""
+        """The number of steps that are held back by backpressure of a task that they send to."""
         return 0 if self._held_steps is None else len(self._held_steps)
 
     @property
