@@ -155,7 +155,7 @@ class MasterStep:
             ended.add(self._graph.here)
         return tuple(part.task for i, part in enumerate(self._graph.parts) if i not in ended)
 
-    # -- parts ---------------------------------------------------------------------------------
+    # -- calls ---------------------------------------------------------------------------------
 
     async def _wait(self, children: Children) -> None:
         self.since = time.monotonic()  # for hang reports

@@ -16,7 +16,7 @@ from actorsession.rpc.link import LinkStatistics
 __all__ = ["CLIENT", "ServerStatistics"]
 
 CLIENT = "client"
-"""The task name that clients introduce themselves with, which are not tasks of a cluster."""
+"""The task name in the hello of clients, which are not tasks of a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

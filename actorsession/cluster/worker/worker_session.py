@@ -366,7 +366,7 @@ class WorkerSession(Actor):
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 
-    # -- for those who ask why it hangs ---------------------------------------------------------
+    # -- hang reports and statistics ----------------------------------------------------------
 
     @property
     def task(self) -> str:
