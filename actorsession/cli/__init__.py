@@ -1,10 +1,10 @@
-"""The command line: servers, clusters and the demo, one module for each command.
+"""The command line: servers, clusters and the demo, with one module for each command.
 
-Called as ``actorsession`` or ``python -m actorsession``. It imports what a command needs when that command
-runs, so that workers start without the demo. Each command's module has ``add_to``, which adds its
-sub-parser; what that calls returns the exit status.
+Called as ``actorsession`` or ``python -m actorsession``. What a command needs is imported when that command
+runs, so that workers start without the demo. Each command's module has ``add_to``, which adds its sub-parser
+and sets the function to run; that function returns the exit status.
 
-A command says what the user did wrong in one line on standard error, without a traceback; results go to
+A command reports a mistake of the user in one line on standard error, without a traceback. Results go to
 standard output, as JSON with ``--json``. Warnings are logged to standard error, see ``logs``.
 """
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        argv: arguments without the program's name; the process's own if left out.
+        argv: arguments without the program's name; those of the process if left out.
 
     Returns:
         The exit status: 0 done, 1 failed, 2 called wrongly.

@@ -1,4 +1,4 @@
-"""``actorsession certs``: makes the certificates of a cluster of one's own."""
+"""``actorsession certs``: make the certificates of a private cluster."""
 
 from __future__ import annotations
 

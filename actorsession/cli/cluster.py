@@ -1,4 +1,4 @@
-"""``actorsession cluster``: worker processes on this machine, until a signal comes."""
+"""``actorsession cluster``: worker processes on this machine, until a signal is received."""
 
 from __future__ import annotations
 
@@ -84,20 +84,20 @@ def _run(options: argparse.Namespace) -> int:
             protocol=options.protocol, file_roots=options.file_roots or (),
         )  # fmt: skip
         return run(_keep(cluster, as_json=options.json))
-    except KeyboardInterrupt:  # before our own handler stood
+    except KeyboardInterrupt:  # before our own handler was installed
         return DONE
     except ValueError as exc:
         return fail("cluster", exc)
 
 
 async def _keep(cluster: LocalCluster, *, as_json: bool) -> int:
-    """Start a cluster, and keep it until a signal comes or nothing is left of it."""
+    """Start a cluster, and keep it until a signal is received or no process is left."""
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
         life = group.create_task(_live(cluster, as_json=as_json), name="the cluster")
 
         def end() -> None:
-            if not life.cancelling():  # a second signal must not break off what the first began
+            if not life.cancelling():  # a second signal must not interrupt the end
                 life.cancel()
 
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -130,7 +130,7 @@ def _announce(cluster: LocalCluster, *, as_json: bool) -> None:
 
 
 async def _see_end(process: WorkerProcess) -> bool:
-    """Wait for the end of a process, which is not expected; returns whether it ended in order."""
+    """Wait for the unexpected end of a process; return whether its exit code was 0."""
     in_order = await process.wait_ended() == 0
     if not in_order:
         fail("cluster", f"{process.task} has ended: {process.fate}")

@@ -1,8 +1,8 @@
-"""What commands log to standard error: warnings, and more where ``ACTORSESSION_LOG`` names a level.
+"""The logging of commands to standard error: warnings, or the level that ``ACTORSESSION_LOG`` names.
 
-Called once by ``main``. Whoever asks again and again in vain must not fill a disk: what is said of one peer
-is said once a minute, with the number of times that it was not. A program that imports the package sets its
-own logging up, and hears of all.
+Called once by ``main``. A peer that retries for ever must not fill a disk: each warning about a peer is
+logged once a minute, with the number of suppressed repetitions. A program that imports the package sets up
+its own logging and receives all records.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _REMEMBERED = 4096
 
 
 def log_to_stderr() -> None:
-    """Have this process log to standard error, unless its logging is set up already.
+    """Set up logging of this process to standard error, unless its logging is set up already.
 
     Raises:
-        ValueError: if the variable names no level.
+        ValueError: if the environment variable does not name a level.
     """
     level = os.environ.get(LEVEL_VARIABLE, "")
     if level.upper() not in ("", *logging.getLevelNamesMapping()):
@@ -40,19 +40,19 @@ def log_to_stderr() -> None:
 
 
 class OncePerMinute(logging.Filter):
-    """Lets a warning through once a minute for each peer, or for each text if it is of none.
+    """Passes a warning once a minute for each peer, or for each text if it has no peer.
 
     Args:
-        clock: seconds, for tests.
+        clock: returns the time in seconds; replaced by tests.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._said: dict[tuple[str, str, str], list[float]] = {}  # when, and how often not since
+        self._said: dict[tuple[str, str, str], list[float]] = {}  # last time, and repetitions since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is to be said; adds how many were not."""
+        """Return whether to log a record; add the number of suppressed ones to its message."""
         if record.levelno < logging.WARNING:
             return True
         of = getattr(record, "peer", None) or record.getMessage()
@@ -62,7 +62,7 @@ class OncePerMinute(logging.Filter):
         if said is not None and now - said[0] < _SECONDS:
             said[1] += 1
             return False
-        self._said.pop(key, None)  # the latest stand last
+        self._said.pop(key, None)  # the latest entries come last
         self._said[key] = [now, 0]
         if len(self._said) > _REMEMBERED:
             del self._said[next(iter(self._said))]

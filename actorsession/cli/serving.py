@@ -1,8 +1,8 @@
 """``actorsession worker`` and ``actorsession master``: one task of a cluster.
 
-Both serve a ``Server``, which has a master and a worker; a master is a task that sessions are opened at and
-that need not be among the cluster's own. Which cluster and which task is said by ``--cluster``, a file, or
-``TF_CONFIG``, in this order; the latter two are read again whenever a lost task is dialled.
+Both run a ``Server``, which has a master and a worker. A master is a task at which sessions are opened and
+which need not be part of the cluster's description. The cluster and the task are taken from ``--cluster``, a
+file, or ``TF_CONFIG``, in this order; the latter two are read again whenever a lost task is dialled.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _run(options: argparse.Namespace) -> int:
             run(serve(worker, guard))
         finally:
             guard.close()
-    except KeyboardInterrupt:  # before the server's own handler stood
+    except KeyboardInterrupt:  # before the server's own handler was installed
         return DONE
     except (TypeError, ValueError, OSError, OpError) as exc:
         return fail(options.role, exc)
@@ -176,7 +176,11 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
 
 
 def _security(options: argparse.Namespace) -> SecurityConfig | None:
-    """Return the TLS files of the command line; ValueError unless there are all three or none."""
+    """Return the TLS files of the command line, or ``None`` without any.
+
+    Raises:
+        ValueError: if only one or two of the three are given.
+    """
     from actorsession.cluster import SecurityConfig
 
     given = {field: getattr(options, f"tls_{name}") or "" for name, field, _ in _TLS}
@@ -189,7 +193,7 @@ def _security(options: argparse.Namespace) -> SecurityConfig | None:
 
 
 def _resolver(options: argparse.Namespace) -> tuple[ClusterResolver, str]:
-    """Who knows the cluster, and the cluster's id as they have it."""
+    """Return the resolver of the cluster, and the cluster id that it gives."""
     from actorsession.cluster.resolvers import (
         FileClusterResolver,
         SimpleClusterResolver,
@@ -210,7 +214,7 @@ def _resolver(options: argparse.Namespace) -> tuple[ClusterResolver, str]:
 
 
 class _Extended:
-    """A resolver's cluster with one task more, if it has no task of that job."""
+    """The cluster of a resolver, with one more task if it has no task of that job."""
 
     def __init__(self, resolver: ClusterResolver, job: str, address: str) -> None:
         self._resolver = resolver
@@ -218,7 +222,7 @@ class _Extended:
         self._address = address
 
     def cluster_spec(self) -> Any:
-        """Return the cluster at this moment."""
+        """Return the current cluster."""
         from actorsession.cluster.spec import ClusterSpec
 
         spec = self._resolver.cluster_spec()
@@ -233,7 +237,7 @@ class _Extended:
 
     @property
     def task_id(self) -> int | None:
-        """Its index in the job."""
+        """The index of this process in the job."""
         return self._resolver.task_id
 
     def __repr__(self) -> str:

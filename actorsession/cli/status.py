@@ -1,4 +1,4 @@
-"""``actorsession status``: what one task of a cluster, or all of them, are doing."""
+"""``actorsession status``: the activity of one task of a cluster, or of all tasks."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def add_to(commands: Any) -> None:
 
 @dataclass(slots=True)
 class _Row:
-    """What was found at an address.
+    """The result for one address.
 
     Attributes:
-        task: which task should be there; "" for whichever is.
-        address: where.
-        counters: what the server there has counted; ``None`` if none has answered.
-        fault: why there is no answer, or who it is that answers in place of the task; "" if all is well.
+        task: the task that is expected there; "" for any.
+        address: the address.
+        counters: the counters of the server there; ``None`` if none has answered.
+        fault: why there is no answer, or which server answers in place of the task; "" on success.
     """
 
     task: str
@@ -65,7 +65,7 @@ class _Row:
 
     @property
     def words(self) -> str:
-        """The fault, for standard error."""
+        """The fault as text for standard error."""
         who = f"{self.task or 'the task'} at {self.address}"
         return f"{who} {'does not answer: ' if self.counters is None else ''}{self.fault}"
 
@@ -111,7 +111,7 @@ async def _ask(address: str, *, everybody: bool, patience: float) -> list[_Row]:
 
 
 async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
-    """Fill a row in; also asks who answers there, if it should be a task of a cluster."""
+    """Fill in a row; check the identity of the server, too, if a certain task of a cluster is expected."""
     from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
 
@@ -125,7 +125,7 @@ async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
                     row.fault += f"; this is cluster {cluster_id!r}"
     except OpError as error:
         row.fault = error.message
-    except ValueError as error:  # no address
+    except ValueError as error:  # not an address
         row.fault = str(error)
     else:
         row.counters = counters

@@ -1,4 +1,4 @@
-"""``actorsession stop``: ends one server of a cluster, or all of them, politely."""
+"""``actorsession stop``: stop one server of a cluster, or all of them, in an orderly way."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def _stop(
             ended[task] = where
         except OpError as error:
             failed[where] = error.message
-        except ValueError as error:  # no address
+        except ValueError as error:  # not an address
             failed[where] = str(error)
 
     tasks: list[tuple[str, str | None, str | None]] = [(address, None, None)]

@@ -1,4 +1,4 @@
-"""``actorsession token``: makes a secret that servers and clients can share."""
+"""``actorsession token``: make a secret that servers and clients can share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from actorsession.cli.words import DONE, raw, say
 
 __all__ = ["add_to"]
 
-_BYTES = 32  # as many as a proof of it has, so that guessing the one is no easier than the other
+_BYTES = 32  # as long as a proof of it, so that guessing either is equally hard
 _EPILOG = """\
     export ACTORSESSION_TOKEN=$(actorsession token)
 

@@ -1,6 +1,6 @@
-"""What all commands share: how they take numbers, say results and say what went wrong.
+"""The output, exit statuses and argument parsers that all commands share.
 
-Called by the modules of the commands; imports nothing of ours.
+Called by the modules of the commands; imports only the standard library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ raw = argparse.RawDescriptionHelpFormatter
 
 
 def say(line: str) -> None:
-    """Write a line to standard output, at once: it may be a pipe that somebody waits at."""
+    """Write a line to standard output and flush it, because a reader may wait at a pipe."""
     print(line, flush=True)
 
 
@@ -31,7 +31,7 @@ def say_json(value: Any) -> None:
 
 
 def fail(command: str, error: object) -> int:
-    """Write what went wrong to standard error, in one line.
+    """Write an error to standard error, in one line.
 
     Returns:
         The exit status of failure.
@@ -42,7 +42,7 @@ def fail(command: str, error: object) -> int:
 
 
 def add_file_roots(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says where operations may open files."""
+    """Add the option for the folders in which operations may open files."""
     parser.add_argument(
         "--file-root", action="append", dest="file_roots", metavar="DIR",
         help="let operations open files there and nowhere else; may be given several times (by default "
@@ -51,7 +51,7 @@ def add_file_roots(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, for argparse."""
+    """Parse a whole number from 1, for argparse."""
     try:
         value = int(text)
     except ValueError:
@@ -62,7 +62,7 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A number of seconds above 0, for argparse."""
+    """Parse a number of seconds above 0, for argparse."""
     try:
         value = float(text)
     except ValueError:

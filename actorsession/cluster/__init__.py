@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from actorsession.lazy_names import lazy_names
 
-# By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
+# The public names by module; see ``lazy_names``. The stub beside this file is made from it.
 _NAMES = {
     ".admin.admin_client": "read_cluster read_statistics read_why stop_server update_cluster",
     ".launch.local_cluster": "LocalCluster",

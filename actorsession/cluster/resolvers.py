@@ -1,12 +1,12 @@
-"""Resolvers: who knows where the tasks of a cluster are at this moment.
+"""Resolvers: sources of the current addresses of the tasks of a cluster.
 
-A resolver is asked again each time a server starts, creates a session or dials a task whose link is lost,
-so a task may come back at another address. ``Server`` and the command line take one wherever they take
-a ``ClusterSpec``. Three stand here: a fixed spec, the environment variable ``TF_CONFIG``, and a file. A
+A resolver is asked again each time a server starts, creates a session or dials a task whose link is lost, so
+a task may come back at another address. ``Server`` and the command line accept one wherever they accept a
+``ClusterSpec``. This module has three: a fixed spec, the environment variable ``TF_CONFIG``, and a file. A
 program may bring its own: ``ClusterResolver`` is a protocol and not a base class.
 
-Invariant: nothing here keeps an answer. A resolver may block (a file, a request to a scheduler), so
-servers ask it by ``ask_resolver`` in a thread, with a limit. It imports specs, deadlines and errors.
+Invariant: nothing here caches an answer. A resolver may block (on a file, on a request to a scheduler), so
+servers ask it through ``ask_resolver``, in a thread and with a limit. Imports specs, deadlines and errors.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ __all__ = [
 TF_CONFIG = "TF_CONFIG"
 """The environment variable with cluster and task as JSON."""
 
-# What a description of a cluster may hold; those after the second are TensorFlow's and ours.
+# The keys of a description of a cluster; those after ``task`` are TensorFlow's and ours.
 _KEYS = frozenset({"cluster", "task", "rpc_layer", "session_master", "environment", "cluster_id"})
 
 
 @runtime_checkable
 class ClusterResolver(Protocol):
-    """Who knows a cluster, and which task of it this process is."""
+    """A source of the tasks of a cluster, and of which of them this process is."""
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the tasks and their addresses at this moment; may block, and is called in any thread."""
+        """Return the current tasks and their addresses; may block, and is called in any thread."""
 
     @property
     def task_type(self) -> str | None:
-        """The job of this process; ``None`` if that is not said."""
+        """The job of this process; ``None`` if it is not given."""
 
     @property
     def task_id(self) -> int | None:
-        """Its index in the job; ``None`` if that is not said."""
+        """The index of this process in the job; ``None`` if it is not given."""
 
 
 class SimpleClusterResolver:
@@ -57,13 +57,13 @@ class SimpleClusterResolver:
 
     Args:
         cluster_spec: the cluster.
-        master: what ``master()`` says where no task is named.
+        master: the result of ``master()`` when no task is given.
         task_type: the job of this process.
-        task_id: its index in the job.
-        rpc_layer: scheme that ``master`` puts before addresses that have none.
+        task_id: the index of this process in the job.
+        rpc_layer: the scheme that ``master`` prepends to addresses that have none.
 
     Raises:
-        TypeError: for anything but a ``ClusterSpec``, or a master that is no string.
+        TypeError: if ``cluster_spec`` is not a ``ClusterSpec``, or ``master`` is not a string.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SimpleClusterResolver:
         self.rpc_layer = rpc_layer
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the cluster that it was given."""
+        """Return the fixed cluster."""
         return self._spec
 
     def master(
@@ -112,7 +112,7 @@ class SimpleClusterResolver:
 
 
 class _Described:
-    """A resolver that reads a description, cluster and task, anew at each question."""
+    """A resolver that reads a description with cluster and task anew for each request."""
 
     def __init__(self, task_type: str | None, task_id: int | None, rpc_layer: str | None) -> None:
         self._task_type = task_type
@@ -124,15 +124,15 @@ class _Described:
 
     @property
     def _where(self) -> str:
-        """What was read, for errors."""
+        """The origin of the description, for errors."""
         raise NotImplementedError
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the cluster at this moment; an empty one if none is described.
+        """Return the current cluster; an empty one if none is described.
 
         Raises:
-            OSError: if it cannot be read.
-            ValueError: if it is no description of a cluster.
+            OSError: if the description cannot be read.
+            ValueError: if it is not a valid description of a cluster.
             TypeError: likewise.
         """
         cluster = self._read().get("cluster", {})
@@ -157,7 +157,7 @@ class _Described:
 
     @property
     def task_id(self) -> int | None:
-        """Its index in the job."""
+        """The index of this process in the job."""
         found = self._task_id if self._task_id is not None else self._task().get("index")
         if found is None:
             return None
@@ -173,7 +173,7 @@ class _Described:
 
     @property
     def rpc_layer(self) -> str | None:
-        """The scheme of the cluster's addresses, if it is said."""
+        """The scheme of the cluster's addresses, if it is given."""
         if self._rpc_layer is not None:
             return self._rpc_layer
         found = self._read().get("rpc_layer")
@@ -185,17 +185,17 @@ class _Described:
 
     @property
     def cluster_id(self) -> str:
-        """The identity of the cluster; "" if none is said."""
+        """The identity of the cluster; "" if none is given."""
         return str(self._read().get("cluster_id") or "")
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the target for sessions: "" where the cluster is one task or none, which needs no other.
+        """Return the target for sessions; "" for a cluster of at most one task, which needs no other.
 
         Args:
-            task_type: job of the task that is to be the master; by default this process's.
-            task_id: index of that task, likewise.
+            task_type: job of the task that is to be the master; by default the job of this process.
+            task_id: index of that task; by default the index of this process.
             rpc_layer: scheme, in place of the described one.
 
         Raises:
@@ -234,9 +234,9 @@ class TFConfigClusterResolver(_Described):
     A variable that is not set, or empty, describes no cluster.
 
     Args:
-        task_type: in place of the task's type.
-        task_id: in place of the task's index.
-        rpc_layer: in place of the described one.
+        task_type: overrides the task's type.
+        task_id: overrides the task's index.
+        rpc_layer: overrides the described scheme.
     """
 
     def __init__(
@@ -260,13 +260,13 @@ class FileClusterResolver(_Described):
     """The cluster that a file describes, which may change at any time.
 
     The file has the form of ``TF_CONFIG``, as TOML if its name ends in ``.toml`` and as JSON otherwise. To
-    change it, write another file and rename it, so that nobody reads half of it.
+    change it, write another file and rename it, so that no reader sees half of it.
 
     Args:
         path: the file.
-        task_type: in place of the task's type: one file serves all tasks.
-        task_id: in place of the task's index.
-        rpc_layer: in place of the described one.
+        task_type: overrides the task's type, so that one file serves all tasks.
+        task_id: overrides the task's index.
+        rpc_layer: overrides the described scheme.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class FileClusterResolver(_Described):
         if self.path.suffix != ".toml":
             found = _json(text, self._where)
         else:
-            import tomllib  # takes as long to import as this room
+            import tomllib  # takes as long to import as this package
 
             try:
                 found = tomllib.loads(text)
@@ -317,10 +317,10 @@ def _url(address: str, scheme: str | None) -> str:
 async def ask_resolver(resolver: ClusterResolver, deadline: Deadline) -> ClusterSpec:
     """Ask a resolver in a thread of its own.
 
-    A resolver that hangs keeps its thread, which ends with the process; nobody waits for it.
+    A resolver that hangs keeps its thread until the process ends; nothing waits for it.
 
     Raises:
-        UnavailableError: if it fails; says how.
+        UnavailableError: if the resolver fails; includes its error.
         DeadlineExceededError: if it does not answer in time.
     """
     loop = asyncio.get_running_loop()

@@ -1,8 +1,8 @@
-"""``ClusterSpec``: which tasks a cluster has, and where.
+"""``ClusterSpec``: the tasks of a cluster and their addresses.
 
-Owns the value that servers, resolvers, launchers and device setters name a cluster by, and its two plain
-forms (``as_dict``, ``as_cluster_def``); it imports task names alone. Invariant: a spec never changes, and
-each of its jobs could be part of a device name.
+Holds the value that names a cluster in servers, resolvers, launchers and device setters, and its two plain
+forms (``as_dict``, ``as_cluster_def``). Imports only task names. Invariants: a spec is immutable, and each of
+its jobs can be part of a device name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from actorsession.records import dataclass
 __all__ = ["DEFAULT_SCHEME", "ClusterDef", "ClusterSpec", "JobDef", "full_address"]
 
 DEFAULT_SCHEME = "tcp"
-"""What carries ``host:port``."""
+"""The scheme of a plain ``host:port``."""
 
 _JOB = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"[0-9]+")
@@ -44,7 +44,7 @@ class JobDef:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDef:
-    """A cluster as TensorFlow's message of that name has it.
+    """A cluster in the form of TensorFlow's message of that name.
 
     Attributes:
         job: the jobs, by name.
@@ -56,18 +56,18 @@ class ClusterDef:
 class ClusterSpec:
     """The jobs of a cluster and the address of each of their tasks.
 
-    A value: specs with the same tasks are equal, in whichever order and form they were given. A spec is
-    also equal to the dict from job to a dict from index to address, as TensorFlow's is.
+    A value: specs with the same tasks are equal, in whichever order and form they were given. A spec is also
+    equal to the dict from job to a dict from index to address, as TensorFlow's is.
 
     Args:
-        cluster: from job name to a list of addresses, or to a dict from task index to address; or
-            another spec, or a ``ClusterDef``, or a message with its fields. Addresses are ``host:port`` or
-            have a scheme. An index may be a number in a string, as JSON has keys; bytes are text.
+        cluster: a dict from job name to a list of addresses, or to a dict from task index to address; or
+            another spec, a ``ClusterDef``, or a message with its fields. Addresses are ``host:port`` or have
+            a scheme. An index may be a number in a string, as in the keys of JSON; bytes are decoded.
 
     Raises:
         TypeError: for another form.
-        ValueError: for a job name that no device could be named after, an index that is not a number
-            from 0 to 2**31 - 1, or one that is given twice.
+        ValueError: for a job name that cannot be part of a device name, an index that is not a number from 0
+            to 2**31 - 1, or one that is given twice.
     """
 
     def __init__(self, cluster: ClusterSpec | ClusterDef | Mapping[str, Any]) -> None:
@@ -75,7 +75,7 @@ class ClusterSpec:
         if isinstance(cluster, ClusterSpec):
             self._jobs = {job: dict(tasks) for job, tasks in cluster._jobs.items()}
             return
-        if hasattr(cluster, "job"):  # of either kind
+        if hasattr(cluster, "job"):  # a ``ClusterDef`` or a message with its fields
             cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if not isinstance(cluster, Mapping):
             raise TypeError(
@@ -89,10 +89,10 @@ class ClusterSpec:
 
     @classmethod
     def of_tasks(cls, tasks: Mapping[str, str]) -> ClusterSpec:
-        """Return the cluster of some tasks, by full task name, such as ``tasks`` gives them.
+        """Return the cluster of tasks by full task name, as ``tasks`` returns them.
 
         Raises:
-            ValueError: for a name that is none of a task.
+            ValueError: for a name that is not a task name.
         """
         jobs: dict[str, dict[int, str]] = {}
         for name, address in tasks.items():
@@ -110,7 +110,7 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job: str) -> int:
-        """Return how many tasks a job has.
+        """Return the number of tasks of a job.
 
         Raises:
             ValueError: for an unknown job.
@@ -146,10 +146,10 @@ class ClusterSpec:
         return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
 
     def tasks(self, scheme: str = DEFAULT_SCHEME) -> dict[str, str]:
-        """Full address by task name, for all tasks, sorted by job and index.
+        """Return the full address of each task by task name, sorted by job and index.
 
         Args:
-            scheme: of the addresses that have none.
+            scheme: the scheme of addresses that have none.
         """
         return {
             task_name(job, index): full_address(tasks[index], scheme)
@@ -158,7 +158,7 @@ class ClusterSpec:
         }
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Return the jobs as lists of addresses, as dicts where indices are missing or there is no task."""
+        """Return the jobs as lists of addresses; as dicts where indices are missing or there is no task."""
         out: dict[str, list[str] | dict[int, str]] = {}
         for job, tasks in self._jobs.items():
             dense = bool(tasks) and max(tasks) + 1 == len(tasks)
@@ -229,7 +229,7 @@ def _index(job: str, given: Any) -> int:
 
 
 def _text(given: Any) -> str | None:
-    """Text, also if it came as bytes; ``None`` for anything else."""
+    """Return text, decoded if it is bytes; ``None`` for anything else."""
     if isinstance(given, bytes):
         return given.decode(errors="replace")
     return given if isinstance(given, str) else None

@@ -1,12 +1,12 @@
-"""Asking all tasks what their steps wait for, and a worker's answer.
+"""Wait graphs: a worker's report of what its steps wait for, and their collection from all tasks.
 
-``own_wait_graph`` looks at the sessions of one worker; it waits for nothing, so a worker that is busy with
-steps answers too. ``collect_wait_graphs`` asks all tasks at once, then those that should send what others
-wait for, and so on down the chain. Called by workers, by master sessions and by ``admin_client``; what it all
-means ``session.why`` says. It imports messages and reads steps of the runtime.
+``own_wait_graph`` inspects the sessions of one worker; it waits for nothing, so a worker that is busy with
+steps answers too. ``collect_wait_graphs`` asks all tasks at once, then the tasks that should send awaited
+values, and so on along the chain. Called by workers, by master sessions and by ``admin_client``;
+``session.hang_report`` interprets the result. Imports messages and reads steps of the runtime.
 
-Invariants: an answer is bounded by the limit that the question has; a task that does not answer delays the
-others by no more than the deadline, and is named.
+Invariants: The size of an answer is bounded by the limit in the request. A task that does not answer delays
+the others by no more than the deadline, and is named.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from actorsession.session.hang_report import awaited_keys
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 
 MOST = 50
-"""Steps, and waiters of each, that a task tells of unless it is asked for more."""
+"""The steps, and waiters of each, that a task reports unless it is asked for more."""
 
-# Tasks may ask for more, but not so that the answer is no longer small.
+# Requests may ask for more, but only so many that the answer stays small.
 _MOST_EVER = 1000
-# Values that one question may name, and times that chains are followed on.
+# Limit on the values in one request, and on the rounds in which chains are followed.
 _ASKED = 2000
 _ROUNDS = 8
-# Part of the time that is left that one round may take: a task that hangs must not use up all of it.
+# Share of the remaining time that one round may take: a task that hangs must not use up all of it.
 _SHARE = 0.6
 
 Ask: TypeAlias = Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]
@@ -66,14 +66,14 @@ def own_wait_graph(
     masters: Iterable[MasterWaits],
     pool: KernelPool | None = None,
 ) -> TaskWaits:
-    """Return what a worker says.
+    """Return the report of a worker.
 
     Args:
-        message: the question.
+        message: the request.
         task: the worker's own name.
-        sessions: of the worker.
+        sessions: the sessions of the worker.
         table: the rendezvous of its steps.
-        masters: sessions that have their master at the same server.
+        masters: the waits of the sessions whose master is at the same server.
         pool: the worker's threads for kernels.
     """
     most = max(1, min(message.most, _MOST_EVER))
@@ -98,7 +98,7 @@ def own_wait_graph(
 def _steps(
     session: WorkerSession, table: RendezvousTable, stacks: Stacks, most: int
 ) -> Iterable[StepWaits]:
-    """Return the steps of one session; those that began first, which are the ones that hang."""
+    """Yield the steps of one session, the oldest first, because those are the ones that hang."""
     for step in session.steps[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
     for step_id, link in list(session.held_steps.items())[:most]:
@@ -108,7 +108,7 @@ def _steps(
 
 
 def _unbegun(table: RendezvousTable, known: set[int]) -> Iterable[StepWaits]:
-    """Steps of which only values have come so far."""
+    """Yield the steps that have not started here and for which only values have arrived."""
     now = time.monotonic()
     for found in table.unbegun(MOST):
         if found.step_id not in known:
@@ -136,14 +136,14 @@ def _became(
                     yield SentKey(step_id=step_id, key=key, state=HELD, link=link)
                 break
         else:
-            met = table.find(step_id)  # where a partial run is held, beyond the end of its part
+            met = table.find(step_id)  # a partial run is held beyond the end of its partitions
             over = table.is_over(step_id) or (met is not None and met.begun)
             for key in keys:
                 yield SentKey(step_id=step_id, key=key, state=SENT if over else UNBEGUN, over=over)
 
 
 def _sent(found: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]:
-    """A value that has left a step may still wait for the task it goes to to read."""
+    """Yield the states of values; one that was sent may still wait because its link is backlogged."""
     for sent in found:
         state = SENT if sent.state == NOBODY else sent.state
         if state == SENT and session.is_backlogged(parse_key(sent.key).dst_task):
@@ -152,16 +152,16 @@ def _sent(found: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]
             yield replace(sent, state=state)
 
 
-# -- asking all of them ----------------------------------------------------------------------------
+# -- collection from all tasks ----------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class WaitGraphs:
-    """What the tasks say.
+    """The reports of the tasks.
 
     Attributes:
-        waits: of each task what it says of its steps, then what it says of values.
-        silent: for each task that does not answer, why.
+        waits: the report of each task about its steps, then one report about values.
+        silent: for each task that does not answer, the error.
     """
 
     waits: list[TaskWaits] = field(default_factory=list)
@@ -171,12 +171,12 @@ class WaitGraphs:
 async def collect_wait_graphs(
     asks: Mapping[str, Ask], session: str, deadline: Deadline
 ) -> WaitGraphs:
-    """Ask tasks what their steps wait for, and follows the values to where they come from.
+    """Ask tasks what their steps wait for, and trace the awaited values to their senders.
 
     Args:
-        asks: how each task is asked, by its name.
-        session: the session that is meant; "" for all.
-        deadline: until when to wait for all answers.
+        asks: by task name, the function that asks the task.
+        session: the handle of the session in question; "" for all.
+        deadline: the deadline for all answers.
     """
     return await _Collector(asks, session, deadline).collect()
 
@@ -194,7 +194,7 @@ class _Collector:
         await self._look(list(self._asks))
         await self._follow()
         if any(sent.state == SENT for sent in self._known.values()):
-            # What was on its way in the moment of the first question has arrived since, and is not lost.
+            # A value that was on its way at the time of the first request has arrived since, and is not lost.
             await self._look(list(self._reports))
             awaited = awaited_keys(self._reports.values())
             self._known = {
@@ -214,7 +214,7 @@ class _Collector:
             self._reports[task] = waits
 
     async def _follow(self) -> None:
-        """Ask for what values have become, until the chains end."""
+        """Ask for the state of awaited values, until the chains end."""
         for _ in range(_ROUNDS):
             known = [*self._reports.values(), TaskWaits(task="", keys=tuple(self._known.values()))]
             questions = self._questions(awaited_keys(known))
@@ -224,7 +224,7 @@ class _Collector:
                 self._known.update({(sent.step_id, sent.key): sent for sent in waits.keys})
 
     def _questions(self, awaited: Mapping[tuple[int, str], str]) -> dict[str, AskWhy]:
-        """Return what to ask each task, of values that nothing is known of."""
+        """Return the request to each task about values of which nothing is known yet."""
         sessions = {s.step_id: s.session for r in self._reports.values() for s in r.steps}
         wanted: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         for (step_id, key), session in awaited.items():
@@ -242,14 +242,14 @@ class _Collector:
         }  # fmt: skip
 
     def _asked_as(self, name: str, session: str) -> str | None:
-        """Return the task that a session calls by a name, if it can be asked."""
+        """Return the task that has a name in a session, if it can be asked."""
         for task, report in self._reports.items():
             if report.names.get(session) == name and task not in self._silent:
                 return task
         return None
 
     async def _ask(self, questions: Mapping[str, AskWhy]) -> list[tuple[str, TaskWaits]]:
-        """Ask tasks at once; those that do not answer are noted."""
+        """Ask tasks concurrently; those that do not answer are recorded."""
         left = self._deadline.time_left
         limit = self._deadline if left is None else Deadline.after(left * _SHARE)
         calls = [self._ask_one(task, message, limit) for task, message in questions.items()]

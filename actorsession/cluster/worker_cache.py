@@ -1,12 +1,12 @@
-"""Where the other tasks of the cluster are, and the links to them.
+"""The addresses of the other tasks of the cluster, and the links to them.
 
-One link per pair of tasks serves both directions: whoever dials first makes it, the other uses it. A link
-that is lost is dialled again by the next call, at the address that the task has then: the server's resolver
-is asked again, and host names are looked up anew by the transport. Pushes never wait: what is pushed before
-a link stands is delivered by a child once it does, in order.
+One link per pair of tasks serves both directions: the task that dials first creates it, and the other uses
+it. A lost link is dialled again by the next call, at the current address of the task: the server's resolver
+is asked again, and the transport resolves host names anew. Pushes never wait: messages that are pushed before
+a link is established are delivered by a child once it is, in order.
 
-Owned by a server; masters and workers get refs (``PeerRef``) and a function to push with. It imports
-links and transports.
+Owned by a server; masters and workers receive refs (``PeerRef``) and a function to push with. Imports links
+and transports.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from transports import (
 __all__ = ["PeerRef", "WorkerCache"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds to be told where tasks are; a third of what a dial may take, so that the dial still has time.
+# Seconds to learn the addresses of tasks; a third of the limit of a dial, so that the dial still has time.
 _ASK = CONNECT_TIMEOUT / 3
-# A client on another host has no sidecar to say that it is only busy. Nobody waits for a client: what a
-# lost one keeps is memory, and what one that was not lost loses is its session.
+# A client on another host has no sidecar that could report that it is merely busy. Nothing waits for a
+# client: a lost client that is kept costs memory, but a live client that is declared lost loses its session.
 _CLIENT_LEASES = 3
-# Seconds for an address that the master of a session says, where our own cluster says another.
+# Seconds for an address given by the master of a session, where our own cluster gives another.
 _DOUBTFUL = 5.0
-# Tasks that masters of sessions may tell of: more than any cluster has.
+# Limit on the tasks whose addresses masters of sessions may give: more than any cluster has.
 _HEARD = 4096
 
 
@@ -62,15 +62,15 @@ class WorkerCache:
 
     Args:
         task: this task.
-        hello: what this task says of itself.
+        hello: how this task introduces itself.
         serves: the actors that peers may address.
-        on_lost_push: called with the step of tensors that could not be delivered, and why.
+        on_lost_push: called with the step id of tensors that could not be delivered, and the error.
         token: shared secret of the cluster, if it has one.
-        look_again: asks whoever knows where tasks are, and has what they say learnt; called before each
-            dial, so that a task may come back elsewhere.
-        security: TLS files of this task, for those at ``tls://``.
-        beat: seconds between signs of life on each link.
-        lease: seconds of silence after which a peer is lost, unless it is seen to be busy.
+        look_again: updates the addresses from the resolver; called before each dial, so that a task may come
+            back elsewhere.
+        security: TLS files of this task, for peers at ``tls://``.
+        beat: seconds between heartbeats on each link.
+        lease: seconds of silence after which a peer is declared lost, unless it is found to be busy.
     """
 
     def __init__(
@@ -97,42 +97,43 @@ class WorkerCache:
         self._security = security
         self._look_again = look_again
         self._addresses: dict[str, str] = {}
-        self._heard: dict[str, str] = {}  # where masters of sessions say that tasks are
-        self._links: dict[str, Link] = {}  # the one in use for each task
-        self._open: set[Link] = set()  # all of them, those of clients included
+        self._heard: dict[str, str] = {}  # addresses given by masters of sessions
+        self._links: dict[str, Link] = {}  # the link in use for each task
+        self._open: set[Link] = set()  # all links, including those of clients
         self._dialling: dict[str, asyncio.Task[Link]] = {}
-        self._faults: dict[str, str] = {}  # what the attempts so far of these have ended with
+        self._faults: dict[str, str] = {}  # latest errors of dials in progress
         self._unsent: dict[str, list[PushTensors | ValuesLost]] = {}
         self._children = Children(f"links of {task}")
         self.pushes = 0
 
     def introduce_as(self, hello: Hello) -> None:
-        """Set what this task says of itself from now on."""
+        """Set how this task introduces itself from now on."""
         self._hello = hello
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """The address of each task that is known."""
+        """The known address of each task."""
         return self._addresses
 
     def learn(self, addresses: Mapping[str, str]) -> None:
-        """Take in where tasks are; what is new replaces what was known."""
+        """Store the addresses of tasks, replacing known ones."""
         self._addresses.update(addresses)
         for task in addresses:
             self._heard.pop(task, None)
 
     def hear(self, addresses: Mapping[str, str]) -> None:
-        """Take in where the master of a session says that tasks are.
+        """Store the addresses of tasks as given by the master of a session.
 
-        It is tried first, for a master may know of a move that we have not heard of. But what our own
-        cluster says is not forgotten: whoever opens a session could cut us off from the others else.
+        Such an address is tried first, because a master may be informed of a move earlier. But the address
+        given by our own cluster is kept: otherwise any client that opens a session could cut us off from the
+        other tasks.
         """
         self._heard.update(addresses)
         while len(self._heard) > _HEARD:
             del self._heard[next(iter(self._heard))]
 
     def forget(self, tasks: Iterable[str]) -> None:
-        """Take in that tasks are part of the cluster no more; links to them are closed."""
+        """Remove tasks that have left the cluster; links to them are closed."""
         for task in tasks:
             self._addresses.pop(task, None)
             self._heard.pop(task, None)
@@ -145,7 +146,7 @@ class WorkerCache:
     # -- links ---------------------------------------------------------------------------------
 
     async def serve(self, connection: Connection) -> None:
-        """Serve a connection that a peer or client opened, until it is over."""
+        """Serve a connection that a peer or client opened, until it is closed."""
         peer = connection.peer
         of_us = self._is_of_us(peer)
         link = self._make_link(connection, peer.task, of_us=of_us)
@@ -164,7 +165,7 @@ class WorkerCache:
         )  # fmt: skip
 
     def _is_of_us(self, peer: Hello) -> bool:
-        """Return whether whoever dialled is a task of our cluster, and not a client that has its name."""
+        """Return whether the peer that dialled is a task of our cluster, and not a client with its name."""
         known = peer.task in self._addresses or peer.task in self._heard
         return known and peer.cluster_id == self._hello.cluster_id
 
@@ -181,12 +182,12 @@ class WorkerCache:
         )  # fmt: skip
 
     def _keep(self, task: str, link: Link) -> None:
-        """Use a link for a task, unless one to the same life of the task is in use."""
+        """Use a link for a task, unless one to the same incarnation of the task is in use."""
         known = self._links.get(task)
         if known is not None:
             if known.peer.incarnation == link.peer.incarnation:
                 return
-            # The task came back before the end of its former life was noticed.
+            # The task came back before the end of its former incarnation was noticed.
             closing = known.aclose()
             _ = self._children.start(closing, name=f"close the link to a former {task}")
         self._links[task] = link
@@ -208,7 +209,7 @@ class WorkerCache:
             callback: called once.
 
         Returns:
-            A function that takes the callback back; it may be called again, and too late.
+            A function that unregisters the callback. It may be called repeatedly, and after the callback.
         """
         link = self._links.get(task)
         if link is None:
@@ -216,10 +217,10 @@ class WorkerCache:
         return link.on_closed(lambda _: callback())
 
     async def link(self, task: str, deadline: Deadline) -> Link:
-        """Return the link to a task, dialled if there is none.
+        """Return the link to a task; dial it if there is none.
 
         Raises:
-            UnavailableError: if the task cannot be reached; names it and its address.
+            UnavailableError: if the task cannot be reached; names the task and its address.
             DeadlineExceededError: if that takes too long.
         """
         found = self._links.get(task)
@@ -227,7 +228,7 @@ class WorkerCache:
             return found
         dialling = self._dialling.get(task)
         if dialling is not None:
-            # It may fail for what was wrong when it began, before the caller had any need of it.
+            # It may fail for a reason that applied when it began, before this caller needed the link.
             with contextlib.suppress(UnavailableError):
                 return await self._wait_for(task, dialling, deadline)
             dialling = self._dialling.get(task)
@@ -239,7 +240,7 @@ class WorkerCache:
 
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
         where = f"a connection to {task} at {' or '.join(self._places(task)) or 'no address'}"
-        # Several may wait for one attempt; one who gives up must not end it for the others.
+        # Several callers may wait for one attempt; the cancellation of one must not end it for the others.
         try:
             return await deadline.wait(asyncio.shield(dialling), what=where)
         except DeadlineExceededError as error:
@@ -252,7 +253,7 @@ class WorkerCache:
         self._dialling.pop(task, None)
         self._faults.pop(task, None)
         if not dialling.cancelled():
-            dialling.exception()  # those who waited for it may all have given up
+            dialling.exception()  # retrieved, because all waiters may have been cancelled
 
     def _places(self, task: str) -> list[str]:
         """Return the addresses at which a task may be, in the order in which they are tried."""
@@ -279,7 +280,7 @@ class WorkerCache:
                 )  # fmt: skip
                 break
             except TransportError as exc:
-                if isinstance(exc, (WrongPeer, AuthenticationError)):  # it is there, and no use
+                if isinstance(exc, (WrongPeer, AuthenticationError)):  # it answers, but is unusable
                     who = {"peer": f"{task} {address}"}
                     _log.warning("%s does not use %s: %s", self._task, address, exc, extra=who)
                 faults.append(f"at {address}: {exc}")
@@ -295,12 +296,13 @@ class WorkerCache:
         return link
 
     async def ask_where(self, deadline: Deadline) -> str:
-        """Have addresses learnt anew from whoever knows them.
+        """Update the addresses from the resolver, if there is one.
 
-        If that fails the last ones known may still be tried: whoever answers there says which task it is.
+        If that fails, the last known addresses may still be tried, because a peer that answers introduces
+        itself with its task.
 
         Returns:
-            What to add to an error about an address that does not answer; "" if all is well.
+            Text to append to an error about an address that does not answer; "" on success.
         """
         if self._look_again is None:
             return ""
@@ -312,11 +314,11 @@ class WorkerCache:
         return ""
 
     def worker(self, task: str, incarnation: int | None = None) -> PeerRef:
-        """Return the worker of another task; reached when it is asked something.
+        """Return a ref to the worker of another task, which is dialled on the first request.
 
         Args:
-            task: its name, or the ``peer_key`` of one that only some session knows.
-            incarnation: the life of the task that is meant; any if left out.
+            task: its name, or the ``peer_key`` of a task that only some session has.
+            incarnation: the expected incarnation of the task; any if left out.
         """
         return PeerRef(self, task, incarnation)
 
@@ -339,19 +341,19 @@ class WorkerCache:
             _ = self._children.start(self._push_later(task), name=f"push to {task}")
 
     def is_backlogged(self, task: str) -> bool:
-        """Return whether so much waits to be sent to a task that no step should begin that sends there."""
+        """Return whether so much is queued for a task that no step that sends to it should start."""
         waiting = self._unsent.get(task)
-        if waiting is not None:  # for a link that does not stand yet
+        if waiting is not None:  # the link is not established yet
             return sum(_nbytes(message) for message in waiting) > BACKLOG
         link = self._links.get(task)
         return link is not None and link.backlogged
 
     async def wait_for_room(self, task: str) -> None:
-        """Wait while it does, or until the link is lost or cannot be had."""
+        """Wait until the link is no longer backlogged, is lost, or cannot be established."""
         if task in self._unsent:
             with contextlib.suppress(OpError):
                 await self.link(task, Deadline.after(CONNECT_TIMEOUT))
-            await asyncio.sleep(0)  # what waits is told first
+            await asyncio.sleep(0)  # the queued messages are sent first
         link = self._links.get(task)
         if link is not None:
             await link.drain()
@@ -363,7 +365,8 @@ class WorkerCache:
                 link = await self.link(task, Deadline.after(CONNECT_TIMEOUT))
                 break
             except OpError as error:
-                # What came later deserves a dial of its own: it may fail for what was wrong before.
+                # Messages that were pushed later get a dial of their own, because this one may have failed
+                # for an earlier reason.
                 tried = waiting[:count]
                 del waiting[:count]
                 if not waiting:
@@ -384,14 +387,14 @@ class WorkerCache:
     # -- end -----------------------------------------------------------------------------------
 
     async def aclose(self, grace: float) -> None:
-        """Close all links to other tasks at once; bounded by ``grace`` seconds and as many again."""
+        """Close all links to other tasks at once; takes at most ``grace`` seconds and as many again."""
         async with asyncio.TaskGroup() as group:
             for link in list(self._links.values()):
                 group.create_task(link.aclose(grace), name=f"close {link!r}")
         await self._children.stop(grace)
 
     def statistics(self) -> tuple[LinkStatistics, ...]:
-        """Traffic of each open link, by peer."""
+        """Return the traffic of each open link, sorted by peer."""
         return tuple(sorted((k.statistics() for k in self._open), key=lambda s: s.peer))
 
 
@@ -400,12 +403,12 @@ def _nbytes(message: PushTensors | ValuesLost) -> int:
 
 
 class PeerRef:
-    """A ref to the worker of another task, by whichever link there is at the time.
+    """A ref to the worker of another task, over the current link to it.
 
     Args:
-        cache: has the links.
-        key: the other task, or the ``peer_key`` of one that only some session knows.
-        incarnation: the life of the task that is meant; any if ``None``.
+        cache: the owner of the links.
+        key: the other task, or the ``peer_key`` of a task that only some session has.
+        incarnation: the expected incarnation of the task; any if ``None``.
     """
 
     __slots__ = ("_cache", "_incarnation", "_key", "name", "task")
@@ -418,11 +421,11 @@ class PeerRef:
         self.name = f"worker {self.task}"
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
-        """See ``Ref.ask``; dials first if there is no link.
+        """Send a request and return the answer, see ``Ref.ask``; dials first if there is no link.
 
         Raises:
-            WorkerRestartedError: another life of the task answers.
-            UnavailableError: the task cannot be reached, or was lost.
+            WorkerRestartedError: if another incarnation of the task answers.
+            UnavailableError: if the task cannot be reached, or was lost.
         """
         link = self._cache.link_now(self._key)
         if link is None:
@@ -432,10 +435,10 @@ class PeerRef:
         return await link.ask(WORKER, message, deadline)
 
     def tell(self, message: Any) -> None:
-        """See ``Ref.tell``; does not dial, and whichever life of the task is there is told.
+        """Send a message, see ``Ref.tell``; does not dial, and accepts any incarnation of the task.
 
         Raises:
-            UnavailableError: there is no link to the task.
+            UnavailableError: if there is no link to the task.
         """
         link = self._cache.link_now(self._key)
         if link is None:

@@ -1,7 +1,7 @@
 """``actorsession demo`` on the command line.
 
-Light, because every command pays for its import: what the demo needs is imported when it runs, and after
-Ctrl-C is taken care of.
+Cheap to import, because every command pays for it: the modules of the demo are imported when it runs, after
+the handler of Ctrl-C is installed.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ def run(options: argparse.Namespace) -> int:
         options: as ``add_to`` defines them.
 
     Returns:
-        The exit code: 0 if both models are good, and after Ctrl-C; 1 if one is not, or something
-        failed; 2 for options that cannot be.
+        The exit code: 0 if both models are good, and after Ctrl-C; 1 if one is not, or something failed; 2
+            for invalid options.
     """
     interrupts = Interrupts()
     interrupts.install()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Lines are read as they come, by a log too; and Ctrl-C leaves none behind.
+        # Lines appear as they are printed, in a log too; and no buffered line is left after Ctrl-C.
         sys.stdout.reconfigure(line_buffering=True)
     try:
         return _run(options, interrupts)
     except BaseException:
-        # Whatever the cancelled work ended with, Ctrl-C was the reason.
+        # Whatever error ended the cancelled work, Ctrl-C was the reason.
         if not interrupts.came:
             raise
         interrupts.say_goodbye()
@@ -113,7 +113,7 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         failed = show(digits, settings, interrupts)
     except* (OpError, OSError) as group:
         failed = [_first_of(group)]
-    if interrupts.came:  # whatever failed on the way out
+    if interrupts.came:  # whatever failed during cancellation
         interrupts.say_goodbye()
         return _OK
     for line in failed:

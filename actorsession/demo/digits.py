@@ -1,9 +1,9 @@
 """The handwritten digits that the demo learns: the bundled file and its split.
 
-Owns the form of such a file (an ``.npz`` of ``images`` and ``labels``) and what is trained on and
-what is held out. Called by the demo; imports ``errors`` and numpy only.
+Defines the form of such a file (an ``.npz`` of ``images`` and ``labels``), and which images are trained on
+and which are held out. Called by the demo; imports ``errors``, ``records`` and numpy only.
 
-The split is the same on every machine and with every numpy: it comes from a seeded shuffle whose
+The split is the same on every machine and with every version of numpy: it comes from a seeded shuffle whose
 stream numpy has frozen. Nothing in a file is unpickled.
 """
 
@@ -57,14 +57,14 @@ def load_digits(path: str | Path | None = None) -> Digits:
     """Read a file of digits and split it.
 
     Args:
-        path: an ``.npz`` file of the same form; ``None`` takes the one that is bundled.
+        path: an ``.npz`` file of the same form; ``None`` for the bundled file.
 
     Returns:
         The same split at every call: the last fifth of a seeded shuffle is held out.
 
     Raises:
-        NotFoundError: there is no such file.
-        InvalidArgumentError: the file is not of that form; the message says where it differs.
+        NotFoundError: if the file cannot be read.
+        InvalidArgumentError: if the file is not of that form; the message describes the difference.
     """
     if path is None:
         bundled = resources.files(__package__) / "data" / "digits.npz"
@@ -95,7 +95,7 @@ def _read(file: IO[bytes], name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArra
 
 
 def _fault(images: npt.NDArray[Any], labels: npt.NDArray[Any]) -> str | None:
-    """Return the first way in which the arrays are not a digits file, in words."""
+    """Return a description of the first way in which the arrays are not a digits file."""
     for name, array in (("images", images), ("labels", labels)):
         if array.dtype != np.uint8:
             return f"'{name}' has dtype {array.dtype}"

@@ -1,8 +1,8 @@
 """The second half of the demo: the same model, trained by several processes at once.
 
-The variables live on a parameter server. Each worker has a replica: a graph of its own, built by the same
-code, whose variables are on the server and whose other nodes are on the worker. Replicas have nothing
-else in common; each reads the variables, works out gradients, and sends them back, whenever it likes.
+The variables are on a parameter server. Each worker has a replica: a graph of its own, built by the same
+code, whose variables are on the server and whose other nodes are on the worker. Replicas share only the
+variables; each reads them, computes gradients and sends updates, at its own pace.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from actorsession.train.device_setter import replica_device_setter
 
 __all__ = ["train_on_cluster"]
 
-# Enough that a sign of life between two of them hardly counts.
+# So many that a heartbeat between two of them hardly counts.
 COUNTED_STEPS = 20
 
 
@@ -42,10 +42,10 @@ class Replica:
     """One worker's copy of the model.
 
     Attributes:
-        index: the worker's number.
-        target: the worker's address; it is the master of the replica's session.
-        graph: the replica's own.
-        model: its nodes.
+        index: the index of the worker.
+        target: the address of the worker, which is the master of the replica's session.
+        graph: the graph of the replica.
+        model: the nodes of the replica.
     """
 
     index: int
@@ -54,7 +54,7 @@ class Replica:
     model: Model
 
     def session(self) -> acts.AsyncSession:
-        """A new session that runs the replica."""
+        """Return a new session that runs the replica."""
         return acts.AsyncSession(self.target, graph=self.graph)
 
 
@@ -74,13 +74,13 @@ async def train_on_cluster(
     on_progress: OnProgress,
     on_start: Callable[[acts.LocalCluster], None],
 ) -> Lesson:
-    """Start a cluster, trains on it, looks closely at one step, and ends it.
+    """Start a cluster, train on it, inspect one step, and end the cluster.
 
     Args:
-        digits: what is learnt.
+        digits: the training and test images.
         steps: training steps of all workers together.
-        workers: how many processes train; one more keeps the variables.
-        on_progress: hears of it now and then.
+        workers: the number of processes that train; one more holds the variables.
+        on_progress: called from time to time.
         on_start: called with the cluster when its processes are about to start.
     """
     lesson = Lesson(where=f"1 ps + {workers} worker{'s' * (workers > 1)}", steps=steps)
@@ -96,7 +96,7 @@ async def train_on_cluster(
 async def _train_replicas(
     lesson: Lesson, replicas: list[Replica], digits: Digits, on_progress: OnProgress
 ) -> None:
-    """Run all replicas at the same time; the first gives the variables their values."""
+    """Run all replicas at the same time; the first one initialises the variables."""
     first, *others = replicas
     share, rest = divmod(lesson.steps, len(replicas))
     plan = Plan(steps=share + rest, look_every=max(1, share // LOOKS))
@@ -126,17 +126,17 @@ async def _train_replica(
 async def _look_closely(
     lesson: Lesson, cluster: acts.LocalCluster, replica: Replica, digits: Digits
 ) -> None:
-    """Count what a training step moves, and records when and where each node of one runs."""
+    """Count the traffic of a training step, and record when and where each node of one step runs."""
     images, labels = next(batches(digits, seed=0))
     feeds = {replica.model.images: images, replica.model.labels: labels}
     async with replica.session() as session:
-        # The first run registers the graph with the workers; those that follow are all alike.
+        # The first run registers the graph with the workers; the following runs are all alike.
         await session.run(replica.model.train, feeds)
         before = await _traffic(cluster, session)
         for _ in range(COUNTED_STEPS):
             await session.run(replica.model.train, feeds)
         moved = await _traffic(cluster, session) - before
-        # A traced step has code of its own, which its first run compiles.
+        # A traced step is compiled separately, on its first run.
         await _traced(session, replica.model, feeds)
         lesson.trace = await _traced(session, replica.model, feeds)
     lesson.step_messages = moved.messages / COUNTED_STEPS
@@ -144,7 +144,7 @@ async def _look_closely(
 
 
 async def _traffic(cluster: acts.LocalCluster, session: acts.AsyncSession) -> Traffic:
-    """Return what the cluster and this client have sent so far."""
+    """Return the total traffic of the cluster and this client so far."""
     return traffic((await cluster.statistics()).values(), session.statistics().link)
 
 

@@ -1,11 +1,11 @@
 """Ctrl-C at any time: exit code 0, one line on standard output, nothing left running.
 
-Owns the handler of SIGINT while the demo runs. Imports nothing heavy, so that it stands before anything
-that takes time to import.
+Holds the handler of SIGINT while the demo runs. Imports nothing expensive, so that the handler is installed
+before anything that takes time to import.
 
-Outside the event loop nothing has been started that would need an end, so Ctrl-C ends the process on the
-spot. Inside, it cancels the demo's work, which ends what it has started on its way out. If that takes too
-long, or Ctrl-C comes again, the cluster's processes are killed and the process ends on the spot too.
+Outside the event loop nothing has been started that would have to be ended, so Ctrl-C ends the process
+immediately. Inside, it cancels the demo's work, which ends what it has started on its way out. If that takes
+too long, or Ctrl-C comes again, the cluster's processes are killed and the process ends immediately, too.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["GOODBYE", "Interrupts"]
 
 GOODBYE = "Stopped by Ctrl-C; nothing is left running."
 
-# Seconds for the work to end in good order. A cluster needs a tenth of that; the whole may take one.
+# Seconds for an orderly end of the work. A cluster needs a tenth of that; the whole may take one second.
 _ORDERLY = 0.75
-_SHOW_CURSOR = "\x1b[?25h"  # a progress bar that was cut off has hidden it
+_SHOW_CURSOR = "\x1b[?25h"  # an interrupted progress bar has hidden it
 
 
 class Interrupts:
-    """The demo's answer to Ctrl-C, from ``install`` to ``uninstall``.
+    """The demo's handling of Ctrl-C, from ``install`` to ``uninstall``.
 
     Attributes:
         came: whether the work was cancelled by Ctrl-C.
@@ -43,22 +43,22 @@ class Interrupts:
         self._before: Any = signal.SIG_DFL
 
     def install(self) -> None:
-        """Take over from the handler of before."""
+        """Replace the present handler."""
         self._before = signal.signal(signal.SIGINT, self._on_signal)
-        # While the interpreter goes, Python's own answer to Ctrl-C would be a traceback.
+        # During the interpreter's shutdown, Python's default handler would print a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
     def uninstall(self) -> None:
-        """Give back to the handler of before."""
+        """Restore the former handler."""
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        # None stands for a handler that was not set from Python, which cannot set it again.
+        # None stands for a handler that was not set from Python and cannot be set from it again.
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
     @contextlib.contextmanager
     def cancelling_this(self) -> Iterator[None]:
-        """Let Ctrl-C cancel the running child of the event loop, for a block in a coroutine."""
-        import asyncio  # not above: it takes as long as all that stands before the handler
+        """Make Ctrl-C cancel the current asyncio.Task while a block in a coroutine runs."""
+        import asyncio  # not at the top: it takes as long as all imports before the handler
 
         child = asyncio.current_task()
         loop = asyncio.get_running_loop()
@@ -75,14 +75,14 @@ class Interrupts:
             self._cancel = None
 
     def on_hard_end(self, kill: Callable[[], object]) -> None:
-        """Register what ends the processes that were started, without waiting for anything."""
+        """Register the function that kills the processes that were started, without waiting."""
         self._kill = kill
 
     def say_goodbye(self) -> None:
-        """Print the one line, once."""
+        """Print the final line, once."""
         if not self._said:
             self._said = True
-            # Not through sys.stdout, which may be in the middle of a line when a signal comes.
+            # Not through sys.stdout, which may be in the middle of a line when a signal arrives.
             os.write(1, f"{_start_of_line()}{GOODBYE}\n".encode())
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
@@ -100,5 +100,5 @@ class Interrupts:
 
 
 def _start_of_line() -> str:
-    """Return what comes before a line at a terminal, which shows ``^C`` and perhaps half a progress bar."""
+    """Return the prefix of a line; a terminal shows ``^C`` and perhaps half a progress bar before it."""
     return f"{_SHOW_CURSOR}\n" if sys.stdout.isatty() else ""

@@ -13,12 +13,12 @@ __all__ = ["train_locally"]
 
 
 async def train_locally(digits: Digits, steps: int, on_progress: OnProgress) -> Lesson:
-    """Train in this process: a session whose target is ``""``.
+    """Train in this process, with a session whose target is ``""``.
 
     Args:
-        digits: what is learnt.
-        steps: training steps.
-        on_progress: hears of it now and then.
+        digits: the training and test images.
+        steps: the number of training steps.
+        on_progress: called from time to time.
     """
     lesson = Lesson(where="one process", steps=steps)
     graph = acts.Graph()

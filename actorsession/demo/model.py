@@ -1,7 +1,7 @@
-"""The network that the demo trains: two layers, built the same way wherever it is to run.
+"""The network that the demo trains: two layers, built by the same code wherever it runs.
 
-Nothing here names a device. Under a device block (see ``distributed``) the same code builds the replica
-of a worker.
+No device is named here. Under a device block (see ``distributed``) the same code builds the replica of a
+worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from actorsession.records import dataclass
 __all__ = ["Model", "build_model"]
 
 PIXELS, HIDDEN, CLASSES = 64, 64, 10
-# Plain gradient descent forgives gradients that are a few steps old, as those of a cluster are.
+# Plain gradient descent tolerates gradients that are a few steps old, as those of a cluster are.
 LEARNING_RATE = 0.2
 SEED = 1
 
@@ -30,7 +30,7 @@ class Model:
         accuracy: share of a batch that is recognised.
         train: runs one training step.
         steps_done: the variable that counts training steps.
-        initialize: gives all variables their first value.
+        initialize: assigns the initial values of all variables.
     """
 
     images: acts.Tensor

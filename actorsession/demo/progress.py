@@ -1,4 +1,4 @@
-"""How far the training is: a bar at a terminal, a few lines elsewhere, or nothing."""
+"""The progress of the training: a bar at a terminal, a few lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["Bars", "Lines", "Reporter", "reporter"]
 
 
 class Reporter:
-    """Hears of the progress of one lesson after the other; this one shows nothing of it."""
+    """Receives the progress of the lessons in sequence; this base class shows nothing."""
 
     def begin(self, title: str, steps: int) -> None:
-        """Start a lesson of so many steps."""
+        """Start a lesson of ``steps`` steps."""
 
     def advance(self, steps: int, accuracy: float | None) -> None:
-        """Some steps more were done; with the accuracy, if it was looked at."""
+        """Report ``steps`` further steps, and the accuracy if it was measured."""
 
     def __enter__(self) -> Reporter:
         return self
@@ -25,7 +25,7 @@ class Reporter:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        """Leave standard output as it was found."""
+        """Leave standard output as it was."""
 
 
 class Lines(Reporter):
@@ -37,7 +37,7 @@ class Lines(Reporter):
         self._seen = ""
 
     def begin(self, title: str, steps: int) -> None:
-        """Start a lesson of so many steps."""
+        """Start a lesson of ``steps`` steps and print a line."""
         self._title, self._steps, self._done, self._seen = title, steps, 0, ""
         print(f"  {title}: step 0 of {steps}")
 
@@ -53,8 +53,8 @@ class Lines(Reporter):
 class Bars(Reporter):
     """Draws a bar for each lesson, with rich."""
 
-    # Seconds between two drawings. They are made here and not by rich's own thread, which would want
-    # the interpreter just when the training needs it.
+    # Seconds between two refreshes. They are made here and not by rich's own thread, which would compete for
+    # the interpreter with the training.
     _EVERY = 0.1
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Bars(Reporter):
         self._drawn = 0.0
 
     def begin(self, title: str, steps: int) -> None:
-        """Start a bar of so many steps."""
+        """Start a bar of ``steps`` steps."""
         self._lesson = self._progress.add_task(title, total=steps, note="")
 
     def advance(self, steps: int, accuracy: float | None) -> None:
@@ -86,7 +86,7 @@ class Bars(Reporter):
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        """Leave the bars as they are, and shows the cursor again."""
+        """Leave the bars as they are, and show the cursor again."""
         self._progress.stop()
 
 
@@ -94,7 +94,7 @@ def reporter(wanted: bool) -> Reporter:
     """Return the reporter that suits standard output.
 
     Args:
-        wanted: whether progress is to be shown at all.
+        wanted: whether to show progress at all.
     """
     if not wanted:
         return Reporter()

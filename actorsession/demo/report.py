@@ -1,4 +1,4 @@
-"""What the demo shows in the end: a table, a picture of the learning curves, and a trace."""
+"""The output of the demo: a table, a picture of the learning curves, and a trace."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _row(lesson: Lesson) -> tuple[str, ...]:
 
 
 def failures(lessons: Sequence[Lesson]) -> Iterator[str]:
-    """One line for each lesson that was not learnt well enough."""
+    """Yield one line for each lesson whose accuracy is too low."""
     for lesson in lessons:
         if lesson.accuracy < PASS_MARK:
             yield (
@@ -47,7 +47,7 @@ def failures(lessons: Sequence[Lesson]) -> Iterator[str]:
 
 
 def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
-    """Write the trace of one distributed step, if there was one; returns a line about it."""
+    """Write the trace of one distributed step, if there was one, and return a line about it."""
     for lesson in lessons:
         if lesson.trace is not None:
             path = folder / "trace.json"
@@ -57,7 +57,7 @@ def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
 
 
 def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
-    """Draw the learning curves, if matplotlib is installed; returns a line about it."""
+    """Draw the learning curves, if matplotlib is installed, and return a line about it."""
     if importlib.util.find_spec("matplotlib") is None:
         return (
             "Learning curves: left out, matplotlib is not installed "
@@ -69,9 +69,9 @@ def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
 
 
 def _draw(lessons: Sequence[Lesson]) -> bytes:
-    # It tells the terminal when it makes its font cache, or a folder for that.
+    # matplotlib logs when it creates its font cache, or a folder for that.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    # No pyplot: no window is wanted, and it takes long to import.
+    # No pyplot: no window is needed, and pyplot takes long to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")

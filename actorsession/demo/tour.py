@@ -1,4 +1,4 @@
-"""The demo from its first line to its last."""
+"""The sequence of the demo from its first line to its last."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Settings", "show"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the demo is asked to do.
+    """The settings of the demo.
 
     Attributes:
         steps: training steps of each lesson.
         workers: processes that train in the second lesson.
-        output: an existing folder for what is written.
-        local_only: leaves the second lesson out.
+        output: an existing folder for the files that are written.
+        local_only: whether to skip the second lesson.
         progress: whether to show progress.
     """
 
@@ -37,12 +37,12 @@ class Settings:
 
 
 def show(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[str]:
-    """Train, and print and write what came out.
+    """Train both models, and print and write the results.
 
     Args:
-        digits: what is learnt.
-        settings: what was asked for.
-        interrupts: told what Ctrl-C has to end.
+        digits: the training and test images.
+        settings: the settings.
+        interrupts: registers what Ctrl-C has to end.
 
     Returns:
         A line for each model that is not good enough.

@@ -1,6 +1,6 @@
-"""Training any session, and looking at how well it does.
+"""Training with any session, and measurement of the accuracy.
 
-The session may be of this process or of a cluster: these functions cannot tell.
+The session may be local or one of a cluster; these functions do not depend on it.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from actorsession.records import dataclass
 __all__ = ["LOOKS", "Checkpoint", "Lesson", "OnProgress", "Plan", "batches", "check", "train"]
 
 BATCH = 64
-# Looks at the accuracy in one lesson: enough for a smooth curve, and a few percent of the time.
+# Measurements of the accuracy in one lesson: enough for a smooth curve, at a few percent of the time.
 LOOKS = 100
-# Steps between two calls of ``on_progress``: a few milliseconds, and little of their time.
+# Steps between two calls of ``on_progress``: a few milliseconds, so that the calls cost little in comparison.
 TELL_EVERY = 10
 
-# Called with steps done since the last call, and the accuracy if it was looked at.
+# Called with the steps done since the last call, and the accuracy if it was measured.
 OnProgress: TypeAlias = Callable[[int, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How well the model did at some moment.
+    """The accuracy of the model at one moment.
 
     Attributes:
         step: training steps done until then, by all workers together.
-        accuracy: share of the held-out images that it recognised.
+        accuracy: share of the held-out images that were recognised.
     """
 
     step: int
@@ -44,15 +44,15 @@ class Checkpoint:
 
 @dataclass(slots=True, kw_only=True)
 class Lesson:
-    """One model's training, from its first step to its examination.
+    """The training of one model, from its first step to its final test.
 
     Attributes:
-        where: what ran it, in words.
+        where: a description of what ran it.
         steps: training steps.
-        seconds: from the first step to the end of the last, with the looks at the accuracy.
-        curve: how well it did meanwhile; the last entry is the result.
+        seconds: from the first step to the end of the last, including measurements of the accuracy.
+        curve: the accuracies measured meanwhile; the last entry is the result.
         step_messages: messages between processes for one training step, on average.
-        step_bytes: their bytes, likewise; all that went over the wires.
+        step_bytes: the bytes of these messages, likewise; all that was sent over connections.
         trace: statistics of one training step, if it was distributed.
     """
 
@@ -66,18 +66,18 @@ class Lesson:
 
     @property
     def accuracy(self) -> float:
-        """The share of the held-out images that it recognised in the end."""
+        """The share of the held-out images that were recognised in the end."""
         return self.curve[-1].accuracy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one session trains.
+    """The training of one session.
 
     Attributes:
         steps: training steps.
-        look_every: steps between two looks at the accuracy; 0 to leave that to others.
-        seed: of the order of its batches.
+        look_every: steps between two measurements of the accuracy; 0 for none in this session.
+        seed: the seed for the order of its batches.
     """
 
     steps: int
@@ -86,7 +86,7 @@ class Plan:
 
 
 def batches(digits: Digits, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Images and labels in batches, shuffled anew in every round, without an end."""
+    """Yield batches of images and labels for ever, shuffled anew in every round."""
     random = np.random.default_rng(seed)
     size = min(BATCH, len(digits.train_labels))
     while True:
@@ -102,14 +102,14 @@ async def train(
     """Train for as many steps as planned.
 
     Args:
-        session: its variables have their first values.
-        model: built in the session's graph.
-        digits: what is learnt.
-        plan: how long.
-        on_progress: hears of it now and then.
+        session: a session whose variables are initialised.
+        model: the model, built in the session's graph.
+        digits: the training and test images.
+        plan: the number of steps and the measurements.
+        on_progress: called from time to time.
 
     Returns:
-        How well the model did at each look.
+        The accuracy at each measurement.
     """
     curve: list[Checkpoint] = []
     told = 0
@@ -122,13 +122,13 @@ async def train(
         if number - told >= TELL_EVERY or number == plan.steps:
             on_progress(number - told, curve[-1].accuracy if curve else None)
             told = number
-            # Steps of this process never wait, so others get their turn here.
+            # Steps of this process never wait, so other coroutines run here.
             await asyncio.sleep(0)
     return curve
 
 
 async def check(session: acts.AsyncSession, model: Model, digits: Digits) -> Checkpoint:
-    """Examine the model on the images that were held out."""
+    """Measure the accuracy of the model on the held-out images."""
     step, accuracy = await session.run(
         [model.steps_done, model.accuracy],
         {model.images: digits.test_images, model.labels: digits.test_labels},

@@ -1,10 +1,11 @@
-"""Asking a server something from outside of its cluster, over a connection of its own.
+"""Administration requests to a server from outside of its cluster, over a separate connection.
 
-What the command line and programs that look after clusters need: the statistics of a task, the cluster that
-it is part of, and its end. Whoever can connect may ask, also while the task is busy with steps, because the
-answers wait for none of them; ``control`` says who may end a server. It imports links and messages.
+Used by the command line and by programs that manage clusters: the statistics of a task, the cluster that it
+is part of, its wait graphs, a change of its cluster, and its stop. Any client that can connect may send them,
+also while the task is busy with steps, because the answers wait for no step; ``server.control`` decides which
+peers may stop a server. Imports links and messages.
 
-Invariant: every question has a deadline, and leaves neither a connection nor a child behind.
+Invariant: every request has a deadline, and leaves neither a connection nor a child behind.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ __all__ = [
     "PATIENCE", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
 ]  # fmt: skip
 
-# Seconds to answer a question that needs no work; a task that does not is held by something else.
+# Seconds to answer a request that needs no work; a task that takes longer is blocked.
 PATIENCE = 10.0
 _CLOSE = 1.0
 
@@ -52,12 +53,12 @@ async def read_statistics(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> ServerStatistics:
-    """Ask the server at an address for its counters.
+    """Return the counters of the server at an address.
 
     Args:
         address: where it listens, such as ``Server.target``.
-        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
-        deadline: until when to wait; by default 10 s from now.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        deadline: the deadline of the request; by default 10 s from now.
         security: TLS files, for ``tls://``; by default those of the environment.
 
     Raises:
@@ -77,12 +78,12 @@ async def read_cluster(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> ClusterView:
-    """Ask the server at an address which cluster it is part of.
+    """Return the cluster that the server at an address is part of.
 
     Args:
         address: where it listens.
-        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
-        deadline: until when to wait; by default 10 s from now.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        deadline: the deadline of the request; by default 10 s from now.
         security: TLS files, for ``tls://``; by default those of the environment.
 
     Raises:
@@ -105,24 +106,24 @@ async def stop_server(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> str:
-    """Have the server at an address end, and wait until it has hung up.
+    """Stop the server at an address, and wait until it has closed the connection.
 
     Args:
         address: where it listens.
         reason: for the server's log.
-        task: the task that is meant; another one at the address is left alone.
-        cluster_id: the id of the cluster that is meant, likewise.
-        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
-        deadline: until when to wait; by default 10 s from now.
+        task: the expected task; another one at the address is left alone.
+        cluster_id: the id of the expected cluster, likewise.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        deadline: the deadline of the request; by default 10 s from now.
         security: TLS files, for ``tls://``; by default those of the environment.
 
     Returns:
         The task that has ended.
 
     Raises:
-        PermissionDeniedError: if the server takes it from nobody at our place.
-        UnavailableError: if no server answers there, or another one than is meant.
-        DeadlineExceededError: if it takes too long; it may end nevertheless.
+        PermissionDeniedError: if the server does not accept the request from this client.
+        UnavailableError: if no server answers there, or an unexpected one.
+        DeadlineExceededError: if it takes too long; the server may end nevertheless.
     """
     deadline = deadline or Deadline.after(PATIENCE)
     meant = (task, cluster_id)
@@ -140,17 +141,17 @@ async def update_cluster(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> None:
-    """Tell the server at an address which tasks its cluster has now; its sessions follow between two steps.
+    """Send the server at an address the current tasks of its cluster; its sessions follow between two steps.
 
     Args:
         address: where it listens.
-        tasks: address by task name, for all tasks, the server's own among them.
-        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
-        deadline: until when to wait; by default 10 s from now.
+        tasks: address by task name, for all tasks including the server's own.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        deadline: the deadline of the request; by default 10 s from now.
         security: TLS files, for ``tls://``; by default those of the environment.
 
     Raises:
-        InvalidArgumentError: for a cluster without the server's task, or addresses that are none.
+        InvalidArgumentError: for a cluster without the server's task, or invalid addresses.
         UnavailableError: if no server answers there.
         DeadlineExceededError: if it takes too long.
     """
@@ -166,13 +167,13 @@ async def read_why(
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
 ) -> HangReport:
-    """Ask all tasks of a cluster why its steps hang.
+    """Ask all tasks of a cluster why its steps hang, and return the report.
 
     Args:
-        address: where one of them listens.
-        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
-        deadline: until when to wait; by default 10 s from now. Tasks that have not answered by then are
-            named in what is returned.
+        address: where one of the tasks listens.
+        token: its shared secret; by default the environment variable ``ACTORSESSION_TOKEN``.
+        deadline: the deadline of all requests; by default 10 s from now. The report names the tasks that have
+            not answered by then.
         security: TLS files, for ``tls://``; by default those of the environment.
 
     Raises:
@@ -205,7 +206,7 @@ async def _link(
     deadline: Deadline,
     meant: tuple[str | None, str | None] = (None, None),
 ) -> AsyncIterator[Link]:
-    """A link to whoever serves at an address, or to the task of the cluster that is meant alone."""
+    """Open a link to the server at an address, optionally only to the expected task and cluster."""
     security = security or shared_security()
     address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
     if deadline.expired:

@@ -1,11 +1,11 @@
-"""Certificates for a cluster of one's own: a CA, and what it signs for the cluster's machines.
+"""Certificates for a private cluster: a CA, and a certificate that it signs for the cluster's machines.
 
-Called by the command line. Owns the four files; ``signing`` makes what is in them, with the package
-``cryptography``, which nothing else here needs: who has certificates already, or makes them with openssl,
-has no use for it. So that module is imported when it is used.
+Called by the command line. Owns the four files; ``signing`` creates their content with the package
+``cryptography``, which no other module needs. Users who have certificates already, or make them with openssl,
+do not need that package, so ``signing`` is imported on use.
 
-Invariant: no file that exists is written to, and private keys are never readable by others, not even
-for a moment.
+Invariants: No file that exists is overwritten. Private keys are never readable by other users, not even for a
+moment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from actorsession.records import dataclass
 __all__ = ["LOOPBACK_HOSTS", "Certificates", "make_certificates"]
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
-"""Hosts that every certificate names, so that the same files do for processes of one machine."""
+"""Hosts that every certificate is valid for, so that the same files work for processes of one machine."""
 
 _MISSING = (
     "certificates are made with the package cryptography, which is not installed: pip install "
@@ -36,14 +36,14 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificates:
-    """Where the four files are.
+    """The paths of the four files.
 
     Attributes:
-        ca_file: the CA's certificate; for everybody.
-        ca_key_file: the CA's key; for whoever makes more certificates, and nobody else.
+        ca_file: the CA's certificate, which is public.
+        ca_key_file: the CA's key; only for the creation of more certificates.
         certificate_file: the certificate of the cluster's machines.
-        key_file: its key; for those machines.
-        hosts: the names and addresses that the certificate is for.
+        key_file: the key of that certificate; for those machines.
+        hosts: the names and addresses that the certificate is valid for.
     """
 
     ca_file: str
@@ -63,17 +63,17 @@ def make_certificates(
     """Make ``ca.pem``, ``ca-key.pem``, ``cert.pem`` and ``key.pem``.
 
     Args:
-        folder: where they are put; made if it is not there.
+        folder: the folder for the files; created if it does not exist.
         hosts: names and addresses of the cluster's machines, as they will be dialled.
-        days: for how long the certificate is good; the CA is for ten years.
-        ca_folder: has the ``ca.pem`` and ``ca-key.pem`` of an earlier call, which sign then: for machines
-            that join later. No new CA is made.
+        days: the number of days that the certificate is valid; the CA is valid for ten years.
+        ca_folder: has the ``ca.pem`` and ``ca-key.pem`` of an earlier call, which then sign, and no new CA is
+            made: for machines that join later.
 
     Raises:
-        AlreadyExistsError: if one of the files exists; none is touched then.
+        AlreadyExistsError: if one of the files exists; then none is touched.
         NotFoundError: if ``ca_folder`` lacks one of its files.
-        InvalidArgumentError: for a host that is none, a number of days below 1, or a CA whose key is not
-            one that this function made.
+        InvalidArgumentError: for an invalid host, a number of days below 1, or a CA whose key is not one that
+            this function made.
         FailedPreconditionError: without the package ``cryptography``.
         OSError: if the folder cannot be written to.
     """

@@ -1,7 +1,7 @@
 """X.509: keys on the curve P-256, a CA, and certificates for both ends of connections.
 
-The one module that imports ``cryptography``; ``certs`` imports it when certificates are made. Plain
-functions from bytes to bytes: files are not its affair.
+The one module that imports ``cryptography``; ``certs`` imports it when certificates are made. Plain functions
+from bytes to bytes, without access to files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from actorsession.records import dataclass
 __all__ = ["Pair", "new_authority", "signed_by"]
 
 _CA_DAYS = 3650
-# Clocks differ: a certificate is good from a little before it was made.
+# Clocks differ, so a certificate is valid from a little before it was made.
 _SKEW = timedelta(hours=1)
 
 
@@ -36,8 +36,8 @@ class Pair:
     """A certificate and its private key, in PEM form.
 
     Attributes:
-        certificate: for everybody.
-        key: not locked with a passphrase.
+        certificate: the certificate, which is public.
+        key: the private key, without a passphrase.
     """
 
     certificate: bytes
@@ -48,7 +48,7 @@ class Pair:
 
 
 def new_authority() -> Pair:
-    """A CA that may sign certificates, and no other CA, for ten years."""
+    """Create a CA that may sign certificates, but no other CA, for ten years."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name("actorsession cluster CA")
     key_id = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
@@ -62,12 +62,12 @@ def new_authority() -> Pair:
 
 
 def signed_by(authority: Pair, hosts: Sequence[str], days: int) -> Pair:
-    """A certificate for machines that dial and are dialled.
+    """Create a certificate for machines that dial and are dialled.
 
     Args:
-        authority: signs it.
-        hosts: the names and addresses that it is for.
-        days: for how long it is good.
+        authority: the CA that signs it.
+        hosts: the names and addresses that it is valid for.
+        days: the number of days that it is valid.
 
     Raises:
         InvalidArgumentError: if the authority's key is not one of ours, or not the certificate's.
@@ -91,7 +91,7 @@ def _opened(authority: Pair) -> tuple[x509.Certificate, ec.EllipticCurvePrivateK
     try:
         certificate = x509.load_pem_x509_certificate(authority.certificate)
         key = load_pem_private_key(authority.key, None)
-    except (ValueError, TypeError) as exc:  # TypeError: it is locked
+    except (ValueError, TypeError) as exc:  # TypeError: it has a passphrase
         raise InvalidArgumentError(f"the CA cannot be read: {exc}") from exc
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise InvalidArgumentError("the CA's key is not one that this command has made")

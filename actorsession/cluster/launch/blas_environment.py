@@ -1,14 +1,14 @@
-"""Which kernels OpenBLAS should use in worker processes, and how many threads.
+"""The kernels and the number of threads that OpenBLAS should use in worker processes.
 
-numpy's OpenBLAS may know a new processor late and take older kernels than it could: with ``Haswell``
+numpy's OpenBLAS may fail to recognise a new processor and use older kernels than it could: with ``Haswell``
 kernels a product of two 2048² float32 matrices took 71 ms, with ``SkylakeX`` 38 (2 shared cores). A choice
-that the environment makes is kept. The variable must be set before numpy is imported, so it is set for
-processes that we start, and never behind the user's back in the user's own.
+made by the environment is kept. The variable must be set before numpy is imported, so it is set for processes
+that we start, and never in the user's own process.
 
-OpenBLAS takes one thread for each core, and its threads spin while they wait for each other. Where several
+OpenBLAS takes one thread for each core, and its threads spin while they wait for each other. If several
 processes do that on the same cores, each waits for threads that are not running: a training step of a small
-convolutional network took 455 ms on two cores that were busy, and 22 ms with one thread. So processes that
-are started together share the cores out.
+convolutional network took 455 ms on two cores that were busy, and 22 ms with one thread. Therefore processes
+that are started together share the cores out.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from actorsession.runtime.kernel_pool import processors
 
 __all__ = ["core_type", "thread_count"]
 
-# What the SkylakeX kernels are built for; OpenBLAS checks the same before it takes them by itself.
+# The features that the SkylakeX kernels need; OpenBLAS checks the same before it selects them itself.
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512dq", "avx512bw", "avx512vl"})
 
-# Whoever sets one of these has chosen; OpenBLAS looks at them in this order.
+# Variables with which the user chooses; OpenBLAS reads them in this order.
 _CHOICES = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 
 
@@ -35,8 +35,8 @@ def core_type(cpuinfo: str | None = None) -> str | None:
         cpuinfo: text of ``/proc/cpuinfo``; read from there if left out.
 
     Returns:
-        The user's own choice if there is one, ``SkylakeX`` where the processor has AVX-512, and
-        otherwise ``None``: leave the choice to the library.
+        The user's own choice if there is one, ``SkylakeX`` if the processor has AVX-512, and otherwise
+        ``None``: leave the choice to the library.
     """
     chosen = os.environ.get("OPENBLAS_CORETYPE")
     if chosen:
@@ -56,11 +56,12 @@ def thread_count(processes: int, cores: int | None = None) -> int | None:
     """Return the value of ``OPENBLAS_NUM_THREADS`` for processes that we start together.
 
     Args:
-        processes: how many they are.
-        cores: how many they have; by default those that this process may run on.
+        processes: the number of processes.
+        cores: the number of cores for all of them; by default those that this process may run on.
 
     Returns:
-        The cores for each of them, at least one; ``None`` where the user has chosen, or where each has all.
+        The cores for each process, at least one; ``None`` if the user has chosen, or if there is one process,
+        which may use all.
     """
     if any(os.environ.get(name) for name in _CHOICES):
         return None

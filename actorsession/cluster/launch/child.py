@@ -1,9 +1,10 @@
-"""A worker process: a server that lives as long as its parent wants.
+"""A worker process: a server that runs until a signal, a stop request or the end of its parent.
 
 Run by ``python -m actorsession worker`` and ``master``. With ``--announce`` it is a child of a
-``LocalCluster`` and speaks lines of JSON with it: it writes its real address to standard output, reads the
-whole cluster from standard input, writes that it knows it, and serves until that input ends, which it does
-when the parent closes it or dies, however it dies. A parent that closes it writes ``LAST_WORD`` before.
+``LocalCluster`` and exchanges lines of JSON with it: it writes its real address to standard output, reads the
+whole cluster from standard input, writes that it has registered the cluster, and serves until that input
+ends. The input ends when the parent closes it or ends for any reason. A parent that closes it writes
+``LAST_WORD`` before.
 """
 
 from __future__ import annotations
@@ -35,39 +36,39 @@ from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
 
-# Seconds more for a last snapshot to be written: a gigabyte takes some, on a slow disk a minute.
+# Seconds in addition for writing a last snapshot: a gigabyte takes some seconds, on a slow disk a minute.
 _SAVING = 120.0
-# Seconds that the interpreter has to end the process when the grace is over; then its guard does.
+# Seconds that the interpreter has to end the process after the grace period; then its guard kills it.
 _MORE = 1.0
 # The signals that end a process.
 _ENDING = (signal.SIGTERM, signal.SIGINT)
-# Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
+# Seconds between checks of the parent's process id; usually the pipe shows at once that the parent has ended.
 _LOOK = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """What a worker process is told on its command line.
+    """The options of a worker process from its command line.
 
     Attributes:
-        job: its job; ``None`` if the cluster says which.
+        job: its job; ``None`` to take it from the cluster.
         index: its index in the job, likewise.
-        cluster: the tasks and their addresses, or who knows them.
+        cluster: the tasks and their addresses, or a resolver of them.
         cluster_id: identity of the cluster.
         device_count: devices by type.
         announce: whether it is the child of a local cluster.
-        role: ``worker`` or ``master``: what it says it is.
-        json: whether it says where it serves as JSON.
-        port_file: where it writes its address once it is bound.
+        role: ``worker`` or ``master``: how it describes itself.
+        json: whether to print its address as JSON.
+        port_file: the file to which it writes its address once it is bound.
         security: its TLS files; those of the environment if left out.
         snapshot_dir: where it keeps snapshots of its variables, if it does.
-        snapshot_every: seconds between two of them.
+        snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; see ``Server``.
-        lease: seconds of silence after which it takes a peer for lost.
-        beat: seconds between signs of life.
-        sidecar: whether it has a sidecar on loopback too.
-        grace: seconds for an orderly end after the parent is gone or a signal came; then the process ends
-            anyway.
+        lease: seconds of silence after which it declares a peer lost.
+        beat: seconds between heartbeats.
+        sidecar: whether to start a sidecar on loopback too.
+        grace: seconds for an orderly end after the parent is gone or a signal was received; then the process
+            ends anyway.
     """
 
     job: str | None
@@ -90,22 +91,22 @@ class WorkerOptions:
 
 
 def make_guard(options: WorkerOptions) -> ProcessGuard:
-    """Start the guard of this process, which is to be done before it has threads."""
+    """Start the guard of this process; must be called before the process has threads."""
     return ProcessGuard(options.grace + _MORE, with_parent=options.announce)
 
 
 async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
-    """Serve one task until a signal, the end of the parent, or somebody who asks it to stop.
+    """Serve one task until a signal, the end of the parent, or a request to stop.
 
     Args:
-        options: what it is to do.
-        guard: of this process.
+        options: the options of the process.
+        guard: the guard of this process.
 
     Raises:
-        ValueError: for a task that is not said, or a parent that speaks nonsense.
+        ValueError: for a task that is not given, or an invalid message of the parent.
         TypeError: for a cluster in another form.
-        OSError: if the address cannot be written where it should.
-        OpError: for what ``Server`` raises, such as an address that cannot be had.
+        OSError: if the address file cannot be written.
+        OpError: for what ``Server`` raises, such as an address that cannot be bound.
     """
     relay_standard_streams()
     loop = asyncio.get_running_loop()
@@ -141,7 +142,7 @@ async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
 
 @contextlib.contextmanager
 def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
-    """Have SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
+    """Call a function on SIGTERM and Ctrl-C; restore the handler of Ctrl-C afterwards."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     for number in _ENDING:
         loop.add_signal_handler(number, end)
@@ -150,12 +151,12 @@ def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) 
     finally:
         for number in _ENDING:
             loop.remove_signal_handler(number)
-        if callable(on_interrupt):  # asyncio's runner takes back only what it finds as it left it
+        if callable(on_interrupt):  # asyncio's runner restores it only over its own
             signal.signal(signal.SIGINT, on_interrupt)
 
 
 async def _until_ended(server: Server, ended: asyncio.Event) -> None:
-    """Wait until we shall end, or somebody has told the server to."""
+    """Wait until this process should end, or the server was asked to stop."""
 
     async def watch() -> None:
         await server.serve_forever()
@@ -169,7 +170,7 @@ async def _until_ended(server: Server, ended: asyncio.Event) -> None:
 
 @contextlib.contextmanager
 def _port_file(path: str | None, address: str) -> Iterator[None]:
-    """Have a file with the address for as long as somebody serves there; never half of it."""
+    """Keep a file with the address while the server serves; readers never see half of it."""
     if path is None:
         yield
         return
@@ -201,22 +202,24 @@ def _say_json(value: dict[str, Any]) -> None:
 
 
 def _say(line: str) -> None:
-    """Write a line to whoever reads; one that is gone needs none."""
+    """Write a line to standard output; a reader that is gone is ignored."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
 
 def _say_saving() -> None:
-    """Tell the parent that the end may take as long as it takes to write a snapshot."""
-    # Not over sys.stdout, which would complain at the end of the process if nobody is left to read.
+    """Report to the parent that the end may take as long as it takes to write a snapshot."""
+    # Not through sys.stdout, which would report an error at the end of the process if the reader is gone.
     with contextlib.suppress(OSError):
         os.write(1, b'{"saving": true}\n')
 
 
 class _Parent:
-    """Listens to the parent on standard input, in a thread: its end must be seen even while the loop is
-    held by a kernel."""
+    """Reads standard input, which the parent holds, in a thread.
+
+    The end of the parent must be noticed even while the event loop is held by a kernel.
+    """
 
     def __init__(
         self,
@@ -230,20 +233,20 @@ class _Parent:
         self._ended = ended
         self._grace = grace
         self._pid = os.getppid()
-        self._broke_off = False  # the pipe has ended without the last word
-        self.nonsense = ""  # what was wrong with what it said
+        self._broke_off = False  # the pipe has ended without ``LAST_WORD``
+        self.nonsense = ""  # why a message of the parent is invalid
 
     @property
     def is_gone(self) -> bool:
-        """Whether it has ended, which the pipe tells a little before we are somebody else's child."""
+        """Whether the parent has ended; the pipe shows that a little before this process is reparented."""
         return self._broke_off or os.getppid() != self._pid
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Start the thread."""
         threading.Thread(target=self._listen, name="actorsession-parent", daemon=True).start()
 
     def _listen(self) -> None:
-        # Not sys.stdin: its lock would be held by this thread while the interpreter shuts down.
+        # Not sys.stdin: this thread would hold its lock while the interpreter shuts down.
         with os.fdopen(os.dup(0), "rb") as pipe:
             line = pipe.readline()
             if line != LAST_WORD and (not line or self._understands(line)):
@@ -265,10 +268,10 @@ class _Parent:
         _say_json({"ready": True})
 
     def _hears_last_word(self, pipe: int) -> bool:
-        """Wait until the parent dismisses us, which is true, or is gone.
+        """Wait until the parent has sent ``LAST_WORD``, and return true; return false if it is gone.
 
-        A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
-        whether we are an orphan, too.
+        A process that the parent forked holds the pipe open beyond the parent's end. Therefore the id of the
+        parent is checked, too.
         """
         while not self.is_gone:
             readable, _, _ = select.select([pipe], [], [], _LOOK)
@@ -278,9 +281,9 @@ class _Parent:
 
 
 def _end_in(seconds: float, server: Server) -> None:
-    """End the process after a while, whatever hangs: nobody is left to notice.
+    """End the process after ``seconds``, even if it hangs, because nothing else would.
 
-    What the server owes its snapshots is written before, even if its loop stands still.
+    A last snapshot is written before, even if the server's loop is blocked.
     """
 
     def end() -> None:

@@ -1,10 +1,10 @@
 """A cluster of processes on this machine.
 
 ``LocalCluster`` spawns ``python -m actorsession worker`` children (so no main guard is needed), lets each
-bind to an address of its own, and then tells all of them where everybody is. Unless it is told otherwise
-they meet at sockets in a folder that their user alone may enter. Children die with their parent, also when
-it is killed: their standard input ends. A child that dies is known with exit code or signal and the last
-lines that it wrote.
+bind to an address of its own, and then sends the addresses of all tasks to all of them. By default they
+communicate through sockets in a folder that only their user may enter. Children end with their parent, also
+when it is killed, because their standard input ends. When a child has ended, its exit code or signal and the
+last lines that it wrote are available.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class LocalCluster:
         devices: CPU devices per task.
         start_timeout: seconds for all processes to come up.
         security: CA, certificate and key, for ``tls://`` between all processes and with sessions; the
-            certificate names 127.0.0.1. By default those of the environment, if it names any.
+            certificate must be valid for 127.0.0.1. By default those of the environment, if it names any.
         protocol: ``unix``, for sockets in a private folder, or ``tcp`` or ``tls``, for free ports of
-            loopback. If left out ``tls`` where TLS files are named, else ``unix``.
-        snapshot_dir: where all tasks keep snapshots of their variables, which a task that is started again
-            begins with; ``None`` for no snapshots.
-        snapshot_every: seconds between two of them.
+            loopback. If left out ``tls`` where TLS files are given, else ``unix``.
+        snapshot_dir: where all tasks keep snapshots of their variables, which a restarted task restores;
+            ``None`` for no snapshots.
+        snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files; all that the user may open if left out.
 
     Raises:
@@ -90,7 +90,7 @@ class LocalCluster:
         self.processes: dict[str, WorkerProcess] = {}
 
     async def start(self) -> None:
-        """Start all processes and wait until they know each other.
+        """Start all processes and wait until each has received the addresses of the others.
 
         Raises:
             UnavailableError: if a process does not come up; the message has its last lines.
@@ -119,7 +119,7 @@ class LocalCluster:
             raise
 
     def _new_address(self, job: str, index: int) -> str:
-        """Return where a new task is to listen."""
+        """Return the address at which a new task is to listen."""
         if self._folder is not None:
             return self._folder.address(f"{job}-{index}")
         return f"{self._protocol}://127.0.0.1:0"
@@ -139,7 +139,7 @@ class LocalCluster:
 
     @property
     def cluster_id(self) -> str:
-        """What its servers know each other by; for a server outside that is to drive them."""
+        """The cluster id of its servers; needed by a server outside that is to be their master."""
         return self._cluster_id
 
     @property
@@ -148,7 +148,7 @@ class LocalCluster:
         return ClusterSpec.of_tasks({p.task: p.address for p in self.processes.values()})
 
     def target(self, job: str, index: int = 0) -> str:
-        """Return the address of a task, for sessions whose master it is to be.
+        """Return the address of a task, for sessions that use it as their master.
 
         Raises:
             ValueError: for an unknown task.
@@ -171,7 +171,7 @@ class LocalCluster:
     async def restart(self, job: str, index: int = 0) -> WorkerProcess:
         """Start a task again at its address, with another incarnation; kill its process if it runs.
 
-        What the task had is gone, unless it keeps snapshots. ``processes`` has the new process then.
+        The task's state is lost, unless it keeps snapshots. Afterwards ``processes`` has the new process.
 
         Returns:
             The new process.
@@ -187,7 +187,7 @@ class LocalCluster:
         return await self._begin(job, index, former.address)
 
     async def add(self, job: str) -> WorkerProcess:
-        """Start one more task of a job and tell all others; sessions can use it from their next plan on.
+        """Start one more task of a job and notify all others; sessions can use it from their next plan on.
 
         Its index is the lowest that is free; the job may be a new one.
 
@@ -196,7 +196,7 @@ class LocalCluster:
 
         Raises:
             FailedPreconditionError: if the cluster was stopped.
-            UnavailableError: if it does not come up, or naming the tasks that could not be told.
+            UnavailableError: if it does not come up, or if tasks could not be notified; names those tasks.
             DeadlineExceededError: if coming up takes too long.
         """
         index = 0
@@ -207,16 +207,17 @@ class LocalCluster:
         return process
 
     async def remove(self, job: str, index: int = 0, *, grace: float = _GRACE) -> None:
-        """Take a task out of the cluster: all others are told, then its process ends.
+        """Remove a task from the cluster: notify all others, then end its process.
 
         Args:
             job: its job.
-            index: its index there.
-            grace: seconds for the process to end by itself, beside the time to write a last snapshot.
+            index: its index in the job.
+            grace: seconds for the process to end by itself, besides the time to write a last snapshot.
 
         Raises:
             ValueError: for an unknown task, or the last one.
-            UnavailableError: naming the tasks that could not be told; it is done nevertheless.
+            UnavailableError: if tasks could not be notified; names those tasks. The task is removed
+                nevertheless.
         """
         process = self.process(job, index)
         if len(self.processes) == 1:
@@ -229,7 +230,7 @@ class LocalCluster:
             await process.stop(grace)
 
     async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
-        """Start one more process, for a task that is to have an address."""
+        """Start one more process, for a task at the given address."""
         self._check_not_stopped()
         process = WorkerProcess(job, index, self._security, len(self.processes) + 1)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
@@ -240,7 +241,7 @@ class LocalCluster:
             tasks = {**self.spec.tasks(), process.task: process.address}
             told = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
             await deadline.wait(told, what=f"the process of {process.task}")
-            self._check_not_stopped()  # or nobody would end it
+            self._check_not_stopped()  # otherwise no later call would end the process
         except BaseException:
             await process.stop(0.0)
             raise
@@ -251,7 +252,7 @@ class LocalCluster:
         return process
 
     async def _fate_of(self, own: str, task: str | None) -> str:
-        """Return how the process of a task ended, for the errors of sessions that were opened at another."""
+        """Return how the process of a task ended, for errors of sessions opened at another task."""
         process = self.processes.get(task or own)
         return "" if process is None else await process.last_words()
 
@@ -262,7 +263,7 @@ class LocalCluster:
             )
 
     async def _tell(self, processes: Iterable[WorkerProcess]) -> None:
-        """Tell processes which tasks there are; those that are gone need not know."""
+        """Send the tasks of the cluster to those of ``processes`` that are alive."""
         alive = [p for p in processes if p.alive]
         tasks = self.spec.tasks()
         telling = [update_cluster(p.address, tasks, security=self._security) for p in alive]
@@ -284,11 +285,11 @@ class LocalCluster:
         return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
     async def stop(self, grace: float = _GRACE) -> None:
-        """End all processes at once; may be called twice.
+        """End all processes concurrently; may be called twice.
 
         Args:
-            grace: seconds for processes to end by themselves. Those that keep snapshots are given the time
-                beside that it takes to write the last.
+            grace: seconds for processes to end by themselves. Those that keep snapshots get the time to write
+                the last one besides.
         """
         self._stopped = True
         async with asyncio.TaskGroup() as group:

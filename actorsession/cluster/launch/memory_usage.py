@@ -1,11 +1,11 @@
-"""What Linux tells of the memory of a child process: its peak, and whether it was killed for lack of it.
+"""The memory of a child process as Linux reports it: its peak, and whether it was killed for lack of memory.
 
-A process that has ended has no peak any more that its parent could ask for, because whoever waits for it is
-the event loop; so it is looked at while it lives, and the last look counts. That a kill was for lack of
-memory only the cgroup knows, which counts such kills: one more than at the start of a child that died by
-SIGKILL is taken for its own.
+The peak of a process cannot be read any more once it has ended, because the event loop reaps it. Therefore it
+is sampled while the process runs, and the last sample counts. Only the cgroup shows that a kill was for lack
+of memory, because it counts such kills: if there is one more than at the start of a child that ended by
+SIGKILL, that kill is attributed to the child.
 
-Owned by a ``WorkerProcess``. Invariant: what the kernel does not tell is 0 or no, never an error.
+Owned by a ``WorkerProcess``. Invariant: what the kernel does not report is 0 or ``False``, never an error.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = ["MemoryUsage"]
 
 
 class MemoryUsage:
-    """Looks at the memory of one process.
+    """Samples the memory of one process.
 
     Args:
-        pid: the process; alive.
-        proc: where the kernel shows processes.
-        cgroups: where it shows control groups.
+        pid: the process; it must be alive.
+        proc: the mount point of the proc file system.
+        cgroups: the mount point of the control groups.
 
     Attributes:
-        peak: the most bytes that it was seen to hold; 0 if that is not known.
+        peak: the most bytes that the process was seen to hold; 0 if unknown.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class MemoryUsage:
         self.peak = 0
 
     def look(self) -> None:
-        """Take in the peak so far."""
+        """Update the peak."""
         for line in _lines(self._status):
             name, _, value = line.partition(":")
             words = value.split()
@@ -46,7 +46,7 @@ class MemoryUsage:
 
     @property
     def kills(self) -> int:
-        """How many processes of its group were killed for lack of memory since the watch began."""
+        """The number of processes of its cgroup that were killed for lack of memory since the start."""
         return max(0, self._kills() - self._before)
 
     def _kills(self) -> int:
@@ -59,13 +59,13 @@ class MemoryUsage:
 
 
 def _counters(membership: Path, cgroups: Path) -> Iterator[Path]:
-    """The files that may count the kills of a process's group: of version 2, then of version 1."""
+    """Yield the files that may count the kills of a process's cgroup, as of version 2 or of version 1."""
     for line in _lines(membership):
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         inner = path.strip().lstrip("/")
         if not controllers:
-            # In a container the path may be one that only its host knows.
+            # In a container the path may be one that exists only on its host.
             roots, name = [cgroups, cgroups / "unified"], "memory.events"
         elif "memory" in controllers.split(","):
             roots, name = [cgroups / "memory"], "memory.oom_control"

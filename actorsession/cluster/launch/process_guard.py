@@ -1,12 +1,13 @@
-"""The guard of a worker process: a small child that ends it when it should end and cannot.
+"""The guard of a worker process: a small child that kills the process when it should end and cannot.
 
-A signal handler of Python runs when the interpreter does, which a kernel in C that keeps the interpreter lock
-prevents for as long as it likes. The handlers of ``faulthandler`` are written in C: whatever the interpreter
-does, they write to a pipe, whose other end the guard reads. Where the process ends with its own parent, the
-guard looks at that as well. Owned by ``child``; made while the process has no threads of its own yet.
+A signal handler of Python runs only when the interpreter does, which a kernel in C can prevent for as long as
+it holds the interpreter lock. The handlers of ``faulthandler`` are written in C: whatever the interpreter
+does, they write to a pipe, and the guard reads its other end. If the process is to end with its own parent,
+the guard monitors the parent as well. Owned by ``child``; created while the process has no threads of its own
+yet.
 
-Invariants: the guard ends with the process, because the pipe does; it kills the process that has made it or
-nobody.
+Invariants: The guard ends with the process, because the pipe is closed. The guard kills only the process that
+created it.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ from pathlib import Path
 
 __all__ = ["ProcessGuard"]
 
-# Seconds between looks at who whose parent is: a process that was forked holds a pipe open beyond its end.
+# Seconds between checks of the process's parent: a forked process may hold a pipe open beyond its end.
 _LOOK = 5.0
-# What comes before the seconds that a last snapshot may take; ``faulthandler`` writes text.
+# Prefix of the seconds that a last snapshot may take; it cannot occur in the text that ``faulthandler``
+# writes.
 _SAVING = b"\x00"
 
 
 class ProcessGuard:
-    """A child process that kills this one some time after it should have ended.
+    """A child process that kills this process some time after it should have ended.
 
     Args:
-        seconds: from then on; more than the process takes to end by itself.
-        with_parent: whether it should end when its parent does, which holds its standard input open.
+        seconds: the delay until the kill; more than the process takes to end by itself.
+        with_parent: whether the process should end when its parent does, which holds its standard input open.
     """
 
     def __init__(self, seconds: float, *, with_parent: bool) -> None:
@@ -44,7 +46,7 @@ class ProcessGuard:
         own, parent = os.getpid(), os.getppid() if with_parent else 0
         reading_end, pipe = os.pipe()
         with warnings.catch_warnings():
-            # There are threads of numpy's libraries, of which the child calls none.
+            # The process may have threads of numpy's libraries; the child calls none of them.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if not pid:
@@ -53,7 +55,7 @@ class ProcessGuard:
         self._pipe, self._pid = pipe, pid
 
     def close(self) -> None:
-        """End the guard, which is not needed any more; may be called twice."""
+        """End the guard when it is not needed any more; may be called twice."""
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
@@ -62,15 +64,15 @@ class ProcessGuard:
                 os.waitpid(self._pid, 0)
 
     def wait_for_snapshot(self, seconds: float) -> None:
-        """Have the guard wait for that long from now on, because the process writes its last snapshot."""
+        """Make the guard wait ``seconds`` from now on, because the process writes its last snapshot."""
         if self._pipe >= 0:
-            # Somebody may have killed the guard; then there is nobody to tell.
+            # The guard may have been killed; then there is nothing to notify.
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._pipe, b"%b%d\n" % (_SAVING, seconds))
 
     @contextlib.contextmanager
     def watching(self, signals: Sequence[int]) -> Iterator[None]:
-        """Hear of signals, whose handlers, which stand already, are called as well."""
+        """Notify the guard of signals; their present handlers are called as well."""
         if self._pipe < 0:
             yield
             return
@@ -84,7 +86,7 @@ class ProcessGuard:
 
 
 def _guard(own: int, parent: int, pipe: int, seconds: float) -> None:
-    """The guard itself; ends its process, and is to hold nothing of the one that it guards."""
+    """Run the guard and end its process; it must hold no file descriptors of the guarded process."""
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -93,7 +95,7 @@ def _guard(own: int, parent: int, pipe: int, seconds: float) -> None:
         poll = select.poll()
         poll.register(pipe, select.POLLIN)
         if parent:
-            poll.register(0, 0)  # only whether it has ended: what comes there is not for us
+            poll.register(0, 0)  # only hang-ups: data on standard input is not for the guard
         until, saves = float("inf"), False
         while os.getppid() == own:
             left = until - time.monotonic()
@@ -120,7 +122,7 @@ def _guard(own: int, parent: int, pipe: int, seconds: float) -> None:
 
 
 def _parent_of(pid: int) -> int | None:
-    """Return the parent of a process; ``None`` where that is not to be seen."""
+    """Return the parent of a process; ``None`` if it cannot be determined."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
     except OSError:

@@ -1,8 +1,8 @@
 """The private folder in which the processes of a local cluster listen.
 
-Owned by a ``LocalCluster``, whose children bind there. Nobody but its user can enter it, so that whoever
-connects is that user (or root). It goes with the cluster; if its owner is killed, the last of the orphaned
-children removes it.
+Owned by a ``LocalCluster``, whose children bind there. Only its user can enter it, so that every peer that
+connects is that user (or root). It is removed with the cluster; if its owner is killed, the last of the
+orphaned children removes it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from transports import parse_address
 
 __all__ = ["SocketFolder", "remove_orphaned_folder"]
 
-# Bytes of the path of a socket: 103 on macOS, 107 on Linux, and one more for the end.
+# Bytes of the path of a socket: 103 on macOS, 107 on Linux, and one more for the terminator.
 _LONGEST = 103
 _PREFIX = "actorsession-"
 _RANDOM = 8  # characters that ``mkdtemp`` adds
-_NAME = 16  # of a name that stands in for one that is too long
+_NAME = 16  # of a generated name, which replaces one that is too long
 
 
 class SocketFolder:
-    """A new folder, of mode 0700, whose path leaves room for the names of sockets.
+    """A new folder of mode 0700 whose path is short enough for the names of sockets.
 
     Raises:
         ResourceExhaustedError: if no place has such a path, or none can be written to.
@@ -35,18 +35,18 @@ class SocketFolder:
 
     def __init__(self) -> None:
         self.path = _made()
-        # Also when nobody stops the cluster; but not from a process that its owner has forked.
+        # Also removed if the cluster is never stopped, but not by a process that its owner has forked.
         self._removal = weakref.finalize(self, _remove, self.path, os.getpid())
 
     def address(self, name: str) -> str:
-        """Return where a new task may listen, called after it unless that name is too long or taken."""
+        """Return an address for a new task, with this name unless it is too long or taken."""
         path = f"{self.path}/{name}"
         if len(os.fsencode(path)) > _LONGEST or os.path.lexists(path):
             name = secrets.token_hex(_NAME // 2)
         return f"unix://{self.path}/{name}"
 
     def remove(self) -> None:
-        """Remove it, with what processes that were killed have left there; may be called twice."""
+        """Remove the folder with whatever killed processes have left there; may be called twice."""
         self._removal()
 
 
@@ -77,7 +77,7 @@ def remove_orphaned_folder(address: str) -> None:
     """Remove the folder of a socket whose owner is gone, once it is empty.
 
     Args:
-        address: of a task; one that has no path has no folder.
+        address: the address of a task; an address without a path has no folder.
     """
     path = parse_address(address).path
     if path:

@@ -1,7 +1,7 @@
-"""The last lines that a child process wrote, read by a thread so that it never waits for us.
+"""The last lines that a child process wrote, read by a thread so that the child never has to wait for us.
 
-Whoever starts processes may do anything afterwards, and a pipe that nobody reads stops who writes to it.
-Owned by a ``WorkerProcess``, whose loop may be busy or gone.
+The program that starts processes may do anything afterwards, and a pipe that is not read blocks its writer.
+Owned by a ``WorkerProcess``, whose event loop may be busy or gone.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _KEPT_CHARACTERS = 1000
 
 
 class StderrReader:
-    """A pipe that is read until its last writer is gone.
+    """Reads a pipe until its last writer is gone.
 
     Attributes:
-        writing_end: for the child; to be closed here once it has it.
+        writing_end: the writing end, for the child; to be closed here once the child has it.
     """
 
     def __init__(self, name: str) -> None:
@@ -34,7 +34,7 @@ class StderrReader:
         )
 
     def start(self) -> None:
-        """Begin to read; close the writing end here."""
+        """Start to read, and close the writing end here."""
         os.close(self.writing_end)
         self._thread.start()
 
@@ -45,7 +45,7 @@ class StderrReader:
 
     @property
     def ended(self) -> bool:
-        """Whether all has been read that will ever come."""
+        """Whether the reader has ended, so that no more lines are added."""
         return self._ended.is_set()
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class StderrReader:
                 chunk = os.read(self._reading_end, 1 << 16)
                 if not chunk:
                     break
-                # By chunks, and long lines cut: what is kept is bounded whatever is written.
+                # Read by chunks, with long lines cut: the memory is bounded whatever is written.
                 *lines, rest = (rest + chunk.decode(errors="replace")).split("\n")
                 self._lines.extend(line[:_KEPT_CHARACTERS].rstrip() for line in lines)
                 rest = rest[:_KEPT_CHARACTERS]

@@ -1,7 +1,7 @@
-"""One child process of a ``LocalCluster``: how it is started, told of the cluster and ended.
+"""One child process of a ``LocalCluster``: how it is started, receives the cluster's addresses, and is ended.
 
-It runs ``python -m actorsession worker`` and speaks lines of JSON with its parent over its standard streams,
-see ``child``. Its last lines on standard error are kept for whoever asks how it has ended.
+It runs ``python -m actorsession worker`` and exchanges lines of JSON with its parent over its standard
+streams, see ``child``. Its last lines on standard error are kept for its exit status.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from transports import SecurityConfig
 __all__ = ["LAST_WORD", "WorkerProcess"]
 
 LAST_WORD = b"\n"
-"""What a parent writes to a child before it closes the pipe, so that this is not taken for its death."""
+"""Written by a parent to a child before it closes the pipe, so that this is not mistaken for its death."""
 
-# Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
+# Seconds that a system may take to spawn a process; it takes milliseconds.
 _SPAWN = 10.0
 # Seconds for a process to end in order when its loop ends; it ends itself in less, see ``child``.
 _LEFT_GRACE = 5.0
-# Seconds between looks at the memory of a process, which cost microseconds.
+# Seconds between samples of the memory of a process, which take microseconds.
 _LOOK = 0.5
-# Seconds for the loop that owns a process to hear of its end and of its last lines; it takes milliseconds.
+# Seconds for the loop that owns a process to be notified of its end and last lines; it takes milliseconds.
 _LAST_WORDS = 0.5
-# Seconds that a process may take to write its last snapshot; it gives that up itself a little before.
+# Seconds that a process may take to write its last snapshot; it stops that itself a little before.
 _SAVING = 125.0
-# Of the kernel's flags of a process: it is being taken down.
+# A flag of a process in the kernel: it is exiting.
 _PF_EXITING = 0x4
 
 
@@ -48,8 +48,10 @@ class WorkerProcess:
     """One child process.
 
     Attributes:
+        job: the job of its task.
+        index: the index of the task in its job.
         task: its task name.
-        address: where it listens, once it is up.
+        address: the address that it listens at, once it is up.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class WorkerProcess:
         self.job = job
         self.index = index
         self._security = security
-        self._processes = processes  # of the cluster, which share the cores of this machine
+        self._processes = processes  # of the cluster; they share the cores of this machine
         self.task = task_name(job, index)
         self.address = ""
         self._process: asyncio.subprocess.Process | None = None
@@ -66,19 +68,20 @@ class WorkerProcess:
         self._spawning: asyncio.Task[None] | None = None
         self._stderr: StderrReader | None = None
         self._memory: MemoryUsage | None = None
-        self._killed = False  # by us
+        self._killed = False  # by this object
 
     async def start(
         self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
     ) -> None:
-        """Spawn the process, with more words on its command line; ``announced`` waits for its address."""
+        """Spawn the process with additional arguments ``more``; ``announced`` waits for its address."""
         command = [
             sys.executable, "-m", "actorsession", "worker", "--job", self.job,
             "--task", str(self.index), "--cluster", json.dumps(cluster),
             "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
             *more,
         ]  # fmt: skip
-        # Shielded: cancelled half-way it would leave a process that nobody knows. ``stop`` waits for it.
+        # Shielded: if it were cancelled half-way, it would leave a process without an owner. ``stop`` waits
+        # for it.
         self._spawning = self._children.start(
             self._spawn(command), name=f"spawn of {self.task}", awaited=True
         )
@@ -93,7 +96,7 @@ class WorkerProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=drain.writing_end,
                 env=_environment(self._security, self._processes),
-                # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
+                # In a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
                 start_new_session=True,
             )
         except BaseException:
@@ -114,7 +117,7 @@ class WorkerProcess:
         self.address = (await self._hear("address"))["address"]
 
     async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
-        """Tell the child where every task is, and waits until it knows.
+        """Send the addresses of all tasks to the child, and wait until it has registered them.
 
         Raises:
             UnavailableError: if the child ends first; the message has its last lines.
@@ -127,7 +130,7 @@ class WorkerProcess:
         await self._hear("ready")
 
     async def _hear(self, key: str) -> dict[str, Any]:
-        """Return the next line of the child, which must have a key."""
+        """Read the next line of the child, which must be an object with a key, and return the object."""
         process = self._running()
         assert process.stdout is not None
         line = await process.stdout.readline()
@@ -143,9 +146,9 @@ class WorkerProcess:
         return said
 
     async def stop(self, grace: float) -> None:
-        """End the process, with force if it does not go within ``grace`` seconds.
+        """End the process; kill it if it does not end within ``grace`` seconds.
 
-        With some grace, one that writes its last snapshot is given the time for that beside.
+        Unless ``grace`` is 0, a process that writes its last snapshot gets the time for that besides.
         """
         if self._spawning is not None and not self._spawning.done():
             await asyncio.wait({self._spawning}, timeout=_SPAWN)
@@ -174,9 +177,10 @@ class WorkerProcess:
             self._stderr.stop()
 
     async def _end_with_loop(self, process: asyncio.subprocess.Process) -> None:
-        """End the process if its loop ends, which cancels us, before anybody has stopped it.
+        """End the process if its loop ends, which cancels this coroutine, before ``stop`` was called.
 
-        Nobody could wait for it afterwards, and asyncio would say that its transport was left open.
+        Nothing could wait for the process afterwards, and asyncio would report that its transport was left
+        open.
         """
         try:
             await process.wait()
@@ -187,7 +191,7 @@ class WorkerProcess:
             _close_pipes(process)
 
     async def _is_saving(self) -> bool:
-        """Return whether the process has said that it is about to write a last snapshot."""
+        """Return whether the process has reported that it is about to write a last snapshot."""
         with contextlib.suppress(OpError):
             said = self._hear("saving")
             return bool(await Deadline.after(_LAST_WORDS).wait(said, what="a last word"))
@@ -201,12 +205,12 @@ class WorkerProcess:
         """Send a signal, unless the process is gone."""
         if self._process is not None and self._process.returncode is None:
             self._killed = self._killed or number == signal.SIGKILL
-            # It may end in this very moment, which is what any signal here is for.
+            # The process may end at this very moment, which is what any signal here is for.
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
     async def wait_ended(self) -> int:
-        """Wait for the end of the process, however it comes.
+        """Wait for the end of the process, for any reason.
 
         Returns:
             Its exit code; the negative number of the signal that killed it.
@@ -225,24 +229,23 @@ class WorkerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code, the negative number of the signal that killed it, or ``None`` while it runs."""
+        """The exit code, the negative number of the signal that killed it, or ``None`` while it runs."""
         return None if self._process is None else self._process.returncode
 
     @property
     def peak_memory(self) -> int:
-        """The most bytes of memory that it was seen to hold, by looks twice a second; 0 if not known."""
+        """The most bytes of memory that it was seen to hold, sampled twice a second; 0 if unknown."""
         return 0 if self._memory is None else self._memory.peak
 
     @property
     def killed_for_memory(self) -> bool:
-        """Whether the kernel has killed it for lack of memory, as its cgroup tells."""
+        """Whether the kernel has killed it for lack of memory, according to its cgroup."""
         by_kernel = self.exit_code == -signal.SIGKILL and not self._killed
         return by_kernel and self._memory is not None and self._memory.kills > 0
 
     @property
     def fate(self) -> str:
-        """How the process ended: exit code or signal, peak memory unless all was well, and the last lines
-        that it wrote on standard error."""
+        """How the process ended: exit code or signal, peak memory unless it succeeded, and last lines."""
         code = self.exit_code
         if code is None:
             how = "it runs"
@@ -258,9 +261,9 @@ class WorkerProcess:
         return how + ("; its last lines:\n" + "\n".join(lines) if lines else "")
 
     async def last_words(self) -> str:
-        """Return how the process ended, see ``fate``; "" if it lives. May be awaited on any loop.
+        """Return how the process ended, see ``fate``; "" if it is alive. May be awaited on any loop.
 
-        A connection ends before the parent hears of the process that had it, so that is waited for.
+        A connection ends before the parent is notified of the end of the process, so this waits for that.
         """
         if self._process is None or (self.alive and not _is_ending(self.pid)):
             return ""
@@ -273,7 +276,7 @@ class WorkerProcess:
         return self.fate
 
     async def _hear_last_lines(self, seconds: float) -> None:
-        """Wait until all is read that a process that has ended wrote; its children may hold the pipe."""
+        """Wait until all output of an ended process has been read; its children may still hold the pipe."""
         limit = Deadline.after(seconds)
         while self._stderr is not None and not self._stderr.ended:
             if limit.expired:
@@ -281,7 +284,7 @@ class WorkerProcess:
             await asyncio.sleep(0.005)
 
     async def _watch(self, memory: MemoryUsage) -> None:
-        """Look at the memory of the process for as long as it lives."""
+        """Sample the memory of the process while it is alive."""
         while self.alive:
             memory.look()
             await asyncio.sleep(_LOOK)
@@ -293,11 +296,13 @@ class WorkerProcess:
 
 
 def _is_ending(pid: int) -> bool:
-    """Return whether a child has ended or is just about to: its connections are closed before anybody is
-    told."""
+    """Return whether a child has ended or is exiting.
+
+    Its connections are closed before its parent is notified.
+    """
     try:
         said = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:  # gone, or a system without /proc, where a short wait will tell
+    except OSError:  # gone, or a system without /proc, where a short wait decides
         return True
     return said[0] in (b"Z", b"X") or bool(int(said[6]) & _PF_EXITING)
 

@@ -1,6 +1,7 @@
-"""The master: sessions of clients, what each is made of, and the steps that it runs on workers.
+"""The master: the sessions of clients, and the steps that they run on workers.
 
-``Master`` creates a ``MasterSession`` per client session; that keeps its members, its graph and one client
-graph per run signature, and a ``MasterStep`` sends ``RunGraph`` to each task that owns a part. Servers import
-``master``; everything else is reached through it. What a master is given is its ``MasterEnv``.
+``Master`` creates a ``MasterSession`` per client session. A ``MasterSession`` keeps its members, its graph
+and one client graph per run signature; a ``MasterStep`` sends ``RunGraph`` to each task that has partitions
+of a step. Servers import ``master``, which imports the rest. ``MasterEnv`` is the environment that a master
+is given.
 """

@@ -1,10 +1,10 @@
-"""The tasks of a session that have not answered: what was tried, and the search for those that are needed.
+"""The tasks of a session that have not answered, and the search for those that are needed.
 
-A step that needs such a task waits for it within its own limit. However many steps wait for one, there is one
-search, which goes on while somebody waits and ends with the session at its latest. Owned by the members of a
-session, who take in what is found; it imports the device finder.
+A step that needs such a task waits for it within its own limit. However many steps wait for a task, there is
+one search for it, which runs while any step waits and ends with the session at the latest. Owned by
+``SessionMembers``, which admits the tasks that are found; imports the device finder.
 
-Invariant: nobody searches for a task that nobody waits for.
+Invariant: there is no search for a task that nothing waits for.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["AbsentTasks"]
 
 @dataclass(slots=True, eq=False)
 class _Pursuit:
-    """One search, and how many wait for it."""
+    """One search, and the number of its waiters."""
 
     search: TaskSearch
     child: asyncio.Task[None]
@@ -48,13 +48,13 @@ class AbsentTasks:
     """The tasks of one session that have not answered.
 
     Args:
-        handle: the session.
-        worker: from a task to its worker's ref.
-        addresses: of all tasks that the session may use, now.
-        take: takes in a task that has answered; if it raises ``UnavailableError`` the search goes on.
+        handle: the handle of the session.
+        worker: maps a task to the ref of its worker.
+        addresses: returns the current addresses of all tasks that the session may use.
+        take: admits a task that has answered; if it raises ``UnavailableError``, the search goes on.
 
     Attributes:
-        words: for each such task what was tried.
+        words: for each absent task a text that describes the attempts to reach it.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class AbsentTasks:
         self.words: dict[str, str] = {}
 
     async def wait_for(self, tasks: Collection[str], deadline: Deadline) -> None:
-        """Wait until tasks have answered and were taken in, or have left the cluster.
+        """Wait until tasks have answered and were admitted, or have left the cluster.
 
         Args:
-            tasks: which.
-            deadline: until when; 30 s from now if that is later.
+            tasks: the tasks to wait for.
+            deadline: the deadline, but at most 30 s from now.
 
         Raises:
-            DeadlineExceededError: naming those that did not answer, with address, attempts and last error.
-            OpError: why one of them refused.
+            DeadlineExceededError: names the tasks that did not answer, with address, attempts and last error.
+            OpError: if one of them refused.
         """
         limit = Deadline.after(CONNECT_TIMEOUT).earliest(sooner(deadline))
         pursuits = {task: self._pursue(task) for task in tasks}
@@ -114,7 +114,7 @@ class AbsentTasks:
             return known
         search = TaskSearch(task, self._worker(task))
         child = self._children.start(self._run(search), name=f"search for {task}", awaited=True)
-        # Everybody who waits may have given up by the time it fails.
+        # All waiters may have been cancelled by the time it fails.
         child.add_done_callback(lambda done: done.cancelled() or done.exception())
         made = self._pursuits[task] = _Pursuit(search, child)
         return made

@@ -1,7 +1,7 @@
-"""Client graphs: a plan of one run signature, split by task and registered with the workers that own a part.
+"""Client graphs: the plan of one run signature, split by task and registered at the workers.
 
-The splitting is pure: partitions are grouped by task, and feeds and fetches renumbered so that each worker
-gets and returns only its own. Made by ``client_graphs``, run by ``master_step``.
+The split is pure: partitions are grouped by task, and feeds and fetches are renumbered so that each worker
+receives and returns only its own. Built by ``client_graphs``, run by ``master_step``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 
 @dataclass(slots=True)
 class TaskPart:
-    """The part of a client graph that one task runs.
+    """The partitions of a client graph that one task runs.
 
     Attributes:
-        task: its name.
-        partitions: for its devices, with feeds and fetches in the task's own numbering.
+        task: the name of the task.
+        partitions: one per device, with feeds and fetches in the task's own numbering.
         feeds: for each feed of the task, its position in the signature.
         fetches: for each fetch of the task, its position in the signature.
-        graph_handle: the worker's name for it, once registered.
-        takes: whether it takes something out of a queue or the like.
+        graph_handle: the worker's handle, once registered.
+        takes: whether a node takes something out of a queue or the like.
     """
 
     task: str
@@ -49,16 +49,17 @@ class ClientGraph:
     """A plan of one run signature at its master.
 
     Attributes:
-        signature: what it was made for; values are in its order.
-        parts: one per task that has anything to do.
-        here: the part of the master's own task, if it has one.
-        partitions: all of them, for those who ask to see.
-        partial: what may be fed and fetched, if it is one of partial runs.
-        failure: why no such partial run can succeed, told by its first call.
-        registration: ends when every part is registered, or with the error that prevented it.
-        users: steps that run it or wait for its registration.
-        dropped: whether the cache has let it go; the last user releases it then.
-        absent: those of its tasks that had not answered when it was planned; their devices were a guess.
+        signature: the run signature; values are in its order.
+        parts: one per task that has nodes to run.
+        here: the index of the master's own task in ``parts``, if it has partitions.
+        partitions: all partitions, for the run metadata.
+        partial: the feeds and fetches that calls may use, if the graph is one of partial runs.
+        failure: the error with which every such partial run fails; its first call reports it.
+        registration: ends when all partitions are registered, or with the error that prevented it.
+        users: steps that run the graph or wait for its registration.
+        dropped: whether the cache has evicted the graph; the last user then releases it.
+        absent: those of its tasks that had not answered when it was planned, so that their devices were a
+            guess.
         may_wait: whether an op of it may wait for anything, such as another step.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
@@ -78,12 +79,12 @@ class ClientGraph:
 
     @property
     def takes(self) -> bool:
-        """Whether a part of it takes something out of a queue or the like."""
+        """Whether any of its nodes takes something out of a queue or the like."""
         return any(part.takes for part in self.parts)
 
     @property
     def registered(self) -> bool:
-        """Whether every part is registered."""
+        """Whether all partitions are registered."""
         done = self.registration
         return (
             done is not None and done.done() and not done.cancelled() and done.exception() is None
@@ -93,10 +94,10 @@ class ClientGraph:
 def split_by_task(
     signature: RunSignature, partitions: Sequence[Partition], master: str
 ) -> ClientGraph:
-    """Groups partitions by task and renumbers their feeds and fetches.
+    """Group partitions by task and renumber their feeds and fetches.
 
     Args:
-        signature: what they were made for.
+        signature: the run signature that the partitions were made for.
         partitions: one per device.
         master: the task of the master.
     """

@@ -1,12 +1,12 @@
-"""The client graphs of one session: built once per run signature, registered once, released once.
+"""The client graphs of one session: each is built once per run signature, registered once and released once.
 
-Concurrent first runs of a signature share one registration, its error too. A graph that falls out of the
-cache is deregistered when the last step that uses it is over. Owned by a MasterSession; it imports the
+Concurrent first runs of a signature share one registration, including its error. A graph that is evicted from
+the cache is deregistered when the last step that uses it has ended. Owned by a ``MasterSession``; imports the
 plan cache and refs.
 
-Invariants: what was registered at a worker is deregistered there, or dies with the session; a registration
-belongs to the session's children, not to the run that happened to begin it, so cancelling that run harms
-no other; a registration that failed leaves no entry, so the next run tries anew.
+Invariants: What was registered at a worker is deregistered there, or is dropped with the session. A
+registration belongs to the session's children and not to the run that started it, so cancelling that run
+affects no other run. A registration that failed leaves no entry, so the next run tries again.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from actorsession.runtime.planning import LARGE, Planning
 __all__ = ["ClientGraphs", "ask_to_drop"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds for a worker to drop a session or graph; one that does not answer keeps it until the link to
-# the master is lost, so nothing waits longer.
+# Seconds within which a worker must drop a session or graph. A worker that does not answer keeps it until the
+# link to the master is lost, so nothing waits longer.
 _DROP = 2.0
 
 
@@ -41,17 +41,17 @@ class ClientGraphs:
     """Builds, registers and releases client graphs.
 
     Args:
-        session_handle: the session.
+        session_handle: the handle of the session.
         workers: the worker of each task.
-        build: makes the client graph of a signature; raises what is wrong with it.
-        limit: how many different graphs are kept.
-        children: of the session; own registrations and releases.
-        renew: called before anything is registered at a task; opens the session there again if its side
-            of it was lost.
-        bring_in: waits for those of some tasks that have not answered yet, and says whether there were any;
-            graphs are then built anew, for more is known of their devices.
-        planning: of the session; large graphs are built and encoded there.
-        size: how many nodes building has to do with.
+        build: builds the client graph of a signature; raises if the signature is invalid.
+        limit: the maximum number of cached graphs.
+        children: the session's children, which own registrations and releases.
+        renew: called before anything is registered at a task; opens the session there again if the worker's
+            side of it was lost.
+        bring_in: waits for those of the given tasks that have not answered yet and returns whether there were
+            any. Graphs are then built again, because more is known about the devices.
+        planning: the planning of the session; large graphs are built and encoded there.
+        size: returns the number of nodes that a build has to process.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ClientGraphs:
         self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
         self._renew = renew
         self._bring_in = bring_in
-        self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that graphs wait for
+        self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that builds wait for
         self._handle = session_handle
         self._workers = workers
         self._build = build
@@ -80,7 +80,7 @@ class ClientGraphs:
 
     @property
     def registering(self) -> tuple[tuple[str, ...], ...]:
-        """For each graph whose registration has not ended, the tasks that have a part of it."""
+        """For each graph whose registration has not ended, the tasks that have partitions of it."""
         kept = self._cache.plans()
         found = [g for g in kept if g.registration is not None and not g.registration.done()]
         return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in found])
@@ -91,20 +91,20 @@ class ClientGraphs:
         return graph if graph is not None and graph.registered else None
 
     async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
-        """Return the registered client graph of a signature; the caller gives it back with ``release``.
+        """Return the registered client graph of a signature; the caller must ``release`` it.
 
         Raises:
             InvalidArgumentError: if the signature does not fit the session's graph.
-            DeadlineExceededError: if the registration takes too long; it goes on for others.
-            OpError: why a worker refused it, or could not be asked.
+            DeadlineExceededError: if the registration takes too long; it continues for other callers.
+            OpError: if a worker refused the registration or could not be reached.
         """
         while (graph := self._cache.get(signature)) is None:
             if self._planning.must_wait(self._size()):
                 making = asyncio.shield(self._make(signature.sorted()))
                 made = await deadline.wait(making, what=f"the plan of a step, {signature}")
                 await self._has_waited(made, deadline)
-                # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by
-                # now, or has to be built anew.
+                # The graph enters the cache in the next iteration of the event loop at the latest. By now it
+                # may also have been evicted again, or may have to be rebuilt.
                 await asyncio.sleep(0)
                 continue
             made = self._build(signature.sorted())
@@ -122,7 +122,7 @@ class ClientGraphs:
         return graph
 
     async def _has_waited(self, graph: ClientGraph, deadline: Deadline) -> bool:
-        """Return whether a task of a graph was waited for, which must be there before it can be built."""
+        """Wait for the absent tasks of a graph; return whether there were any, so that it must be rebuilt."""
         if self._bring_in is None:
             return False
         tasks = tuple([part.task for part in graph.parts])
@@ -134,9 +134,10 @@ class ClientGraphs:
             self._awaited += Counter()  # without those that are 0
 
     def _make(self, signature: RunSignature) -> asyncio.Future[ClientGraph]:
-        """Build a large graph in a thread, once for all who wait.
+        """Build a large graph in a worker thread, once for all waiters.
 
-        It begins to be registered at once, whoever still waits; but not if it needs a task that was absent.
+        Its registration starts at once, even if no caller waits any longer, unless it needs a task that was
+        absent.
         """
         making = self._making.get(signature)
         if making is None:
@@ -152,14 +153,14 @@ class ClientGraphs:
                 self._enter(made.result())
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
-        """Keep a graph and begin to register it, unless one of its signature is kept; returns that."""
+        """Cache a graph and start its registration, or return the cached graph of the same signature."""
         kept = self._cache.get(graph.signature)
         if kept is not None:
             return kept
         graph.registration = self._children.start(
             self._register(graph), name=f"register {graph.signature}", awaited=True
         )
-        # Everybody who waits may have given up by the time it fails.
+        # All waiters may have been cancelled by the time it fails.
         graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._cache.put(graph.signature, graph)
 
@@ -168,13 +169,13 @@ class ClientGraphs:
         graph.users += 1
 
     def release(self, graph: ClientGraph) -> None:
-        """Count one user less; the last one of a graph that was evicted has it deregistered."""
+        """Decrement the user count; the last release of an evicted graph deregisters it."""
         graph.users -= 1
         if graph.dropped and not graph.users:
             self._drop(graph)
 
     def forget(self, tasks: Collection[str]) -> None:
-        """Let go of the graphs that have a part at one of some tasks, which have left or restarted."""
+        """Drop the graphs that have partitions on any of ``tasks``, which have left or restarted."""
 
         def is_stale(graph: ClientGraph) -> bool:
             return any(part.task in tasks for part in graph.parts)
@@ -211,8 +212,8 @@ class ClientGraphs:
         part.graph_handle = answer.graph_handle
 
     async def _encoded(self, part: TaskPart) -> list[Any]:
-        """Return the partitions of a part in wire form; what is large is encoded in a thread."""
-        # A worker in this process gets them as they are.
+        """Return the partitions of a task in wire form; large ones are encoded in a worker thread."""
+        # A worker in this process receives them unpacked.
         pack = not isinstance(self._workers[part.task], LocalRef)
         if sum(len(p.nodes) for p in part.partitions) <= LARGE:
             return [p.to_wire() for p in part.partitions]
@@ -227,11 +228,11 @@ class ClientGraphs:
 
     def _drop(self, graph: ClientGraph) -> None:
         if graph.registration is not None and not graph.registration.done():
-            return  # its own end sees to it
+            return  # deregistered when the registration ends
         try:
             _ = self._children.start(self._deregister(graph), name="deregister a client graph")
         except AbortedError:
-            return  # the session is closing, and takes all its graphs along
+            return  # the session is closing and drops all its graphs
 
     async def _deregister(self, graph: ClientGraph) -> None:
         async with asyncio.TaskGroup() as group:
@@ -246,7 +247,7 @@ class ClientGraphs:
 
 
 async def ask_to_drop(worker: Ref, message: object) -> None:
-    """Ask a worker to drop something; one that does not answer is left to its own collection."""
+    """Ask a worker to drop something; a worker that does not answer drops it when it loses the link."""
     try:
         await worker.ask(message, Deadline.after(_DROP))
     except OpError as error:

@@ -1,9 +1,9 @@
-"""Finds the devices of a cluster: asks tasks who they are, again and again those that are needed.
+"""Discovery of the devices of a cluster: asks tasks for their status, and retries those that are needed.
 
-All tasks are asked at the same time. One that is needed is waited for until the deadline; who is missing then
-is named with address, number of attempts and last error. Any other is asked once: where nobody listens it is
-absent at once, and one that is silent, because it is stopped or its host is lost, is given a short time.
-Called by the members of a session; it imports refs and messages.
+All tasks are asked at the same time. A needed task is waited for until the deadline; the error then names
+each missing task with address, number of attempts and last error. Any other task is asked once: if nothing
+listens at its address it is absent at once; if it is silent, because it is stopped or its host is lost, it is
+given a short time. Called by the members of a session; imports refs and messages.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ __all__ = [
 ]  # fmt: skip
 
 GRACE = 2.0
-"""Seconds that a task may take to answer which nobody needs yet: a busy one takes some tenths."""
+"""Seconds that a task may take to answer if it is not needed yet: a busy one takes some tenths of a second.
+"""
 
 RETRY = 0.1
-"""Seconds between attempts: a process that is being started is found soon after it listens."""
+"""Seconds between attempts: a process that is starting is found soon after it listens."""
 
-# Seconds kept back of a client's limit to tell it why nothing came of its call.
+# Seconds of a client's limit that are reserved for sending it the reason for a failure.
 _TELL_MARGIN = 1.0
 # Seconds for one attempt, so that a task that hangs is tried (and counted) more than once.
 _ATTEMPT = 5.0
@@ -37,11 +38,11 @@ class FoundTask:
     """A task that answered.
 
     Attributes:
-        task: what it is called here; in a cluster that a client brought along that need not be the name
-            that it was started with, nor that of its devices.
-        incarnation: of its present life.
-        devices: what it has, by the names that they have here.
-        restored: the snapshot that its variables come from, in wire form, if they do.
+        task: its name in this session. In a cluster that a client brought along, this need not be the name
+            that the task was started with, nor that of its devices.
+        incarnation: its current incarnation.
+        devices: its devices, by their names in this session.
+        restored: the snapshot that its variables were restored from, in wire form, or ``None``.
     """
 
     __slots__ = ("devices", "incarnation", "restored", "task")
@@ -57,12 +58,12 @@ class TaskSearch:
     """The attempts to reach one task.
 
     Args:
-        task: its name.
-        worker: its worker.
+        task: the name of the task.
+        worker: the worker of the task.
 
     Attributes:
-        attempts: how many there were.
-        last: what the last one has failed with.
+        attempts: the number of attempts so far.
+        last: the error of the last attempt.
     """
 
     def __init__(self, task: str, worker: Ref) -> None:
@@ -72,14 +73,14 @@ class TaskSearch:
         self.last = "no answer yet"
 
     async def run(self, deadline: Deadline, *, again: bool = True) -> FoundTask | None:
-        """Ask the task who it is.
+        """Ask the task for its status.
 
         Args:
-            deadline: until when.
-            again: whether to go on after an attempt that has failed.
+            deadline: the deadline of the search.
+            again: whether to retry after a failed attempt.
 
         Returns:
-            What it said; ``None`` if it did not.
+            The task that was found; ``None`` if it did not answer.
         """
         said = False
         while True:
@@ -89,7 +90,7 @@ class TaskSearch:
                 return FoundTask(self.task, await self._worker.ask(GetStatus(), attempt))
             except OpError as exc:
                 cut_short = isinstance(exc, DeadlineExceededError) and attempt.at == deadline.at
-                # That the last attempt was cut short says less than the error before it.
+                # That the last attempt was cut short is less informative than the error before it.
                 if not (cut_short and said):
                     self.last, said = exc.message, True
                 if cut_short or not again:
@@ -100,17 +101,17 @@ class TaskSearch:
             await asyncio.sleep(RETRY if left is None else min(RETRY, left))
 
     def failed(self, address: str) -> str:
-        """Return what was tried, in words."""
+        """Return a text that describes the attempts."""
         plural = "s" * (self.attempts > 1)
         return f"{self.task} at {address} ({self.attempts} attempt{plural}, last: {self.last})"
 
 
 def did_not_answer(missing: Mapping[str, str], tasks: int) -> DeadlineExceededError:
-    """Return the error that names tasks which are needed and did not answer.
+    """Return the error that names needed tasks which did not answer.
 
     Args:
-        missing: for each of them what was tried, in words.
-        tasks: of how many.
+        missing: for each missing task a text that describes the attempts.
+        tasks: the number of all tasks.
     """
     return DeadlineExceededError(
         f"{len(missing)} of {tasks} tasks did not answer in time: {'; '.join(missing.values())}",
@@ -121,19 +122,18 @@ def did_not_answer(missing: Mapping[str, str], tasks: int) -> DeadlineExceededEr
 async def find_tasks(
     addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline
 ) -> Sequence[FoundTask]:
-    """Ask all tasks for their status, and needs them all.
+    """Ask all tasks for their status; all of them are needed.
 
     Args:
-        addresses: by task; read again for the error, so it may change meanwhile.
-        worker: from a task to its worker's ref.
-        deadline: how long to go on trying.
+        addresses: address by task; read again for the error, so it may change meanwhile.
+        worker: maps a task to the ref of its worker.
+        deadline: the deadline of the search.
 
     Returns:
         One entry per task, in order.
 
     Raises:
-        DeadlineExceededError: if some task did not answer; names each with address, attempts and last
-            error.
+        DeadlineExceededError: if some task did not answer; names each with address, attempts and last error.
     """
     found, _ = await look_for_tasks(addresses, worker, deadline, addresses)
     return found
@@ -143,19 +143,19 @@ async def look_for_tasks(
     addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline,
     needed: Collection[str],
 ) -> tuple[Sequence[FoundTask], Mapping[str, str]]:  # fmt: skip
-    """``find_tasks`` for those who need some of the tasks only.
+    """Ask all tasks for their status; only some of them are needed.
 
     Args:
-        addresses: by task; read again for words, so it may change meanwhile.
-        worker: from a task to its worker's ref.
-        deadline: how long to go on trying.
+        addresses: address by task; read again for the texts, so it may change meanwhile.
+        worker: maps a task to the ref of its worker.
+        deadline: the deadline of the search.
         needed: the tasks to be waited for.
 
     Returns:
-        The tasks that answered, in order; and for each other one what was tried, in words.
+        The tasks that answered, in order; and for each other task a text that describes the attempts.
 
     Raises:
-        DeadlineExceededError: if some task that is needed did not answer.
+        DeadlineExceededError: if a needed task did not answer.
     """
     soon = Deadline.after(GRACE).earliest(deadline)
     searches = [TaskSearch(task, worker(task)) for task in addresses]
@@ -180,6 +180,8 @@ async def look_for_tasks(
 
 
 def sooner(deadline: Deadline) -> Deadline:
-    """A moment before the client stops listening, so that it still hears who is missing."""
+    """Return a moment before the client's deadline, so that the client still receives the names of missing
+    tasks.
+    """
     left = deadline.time_left
     return deadline if left is None else Deadline.after(left - min(_TELL_MARGIN, left / 4))

@@ -1,7 +1,7 @@
-"""What the members of a session are made of: a task of it, its home, and the changes of a cluster.
+"""The data types of session membership: a task of a session, the master's environment, and cluster changes.
 
-Plain values, and the reading of a cluster that a client brings along. ``session_members`` works with them,
-servers and masters make a ``MasterEnv``; it imports refs, specs and what the device finder has found.
+Plain values, and the parsing of a cluster that a client brings along. ``session_members`` works with them;
+servers make a ``MasterEnv`` for their master. Imports refs, specs and the device finder.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MasterEnv:
-    """What a master knows of itself and its cluster.
+    """The environment of a master: its task and its cluster.
 
     Attributes:
-        task: its task.
-        incarnation: of this life of it.
-        address: where it listens.
-        addresses: of all tasks of the cluster, now.
-        version: a number that changes with them.
-        worker: from a task name or ``peer_key``, and the life that is meant, to its worker's ref.
-        look: asks whoever knows the cluster, if somebody does, so that ``addresses`` are of now.
-        watch: from a task name or ``peer_key`` and a callback for the end of the link to it, to what takes
-            the callback back.
+        task: the master's task.
+        incarnation: the incarnation of the task.
+        address: returns the address that the server listens at.
+        addresses: returns the current addresses of all tasks of the cluster.
+        version: returns a number that changes with the tasks of the cluster.
+        worker: maps a task name or ``peer_key``, and the expected incarnation or ``None``, to the ref of the
+            worker.
+        look: asks the resolver of the cluster, if there is one, so that ``addresses`` is up to date.
+        watch: registers a callback for the end of the link to a task name or ``peer_key``; returns a function
+            that unregisters it.
     """
 
     task: str
@@ -51,12 +52,12 @@ class MasterEnv:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What became of a session's tasks.
+    """The changes of a session's tasks.
 
     Attributes:
         added: tasks that have joined.
         removed: tasks that have left.
-        restarted: tasks that have come back with another incarnation, and without their state.
+        restarted: tasks that have come back without the session's state, usually with another incarnation.
         left: the members that were removed.
     """
 
@@ -67,7 +68,7 @@ class Changes:
 
     @property
     def stale(self) -> frozenset[str]:
-        """The tasks whose plans are of no use any more."""
+        """The tasks whose plans are stale."""
         return frozenset((*self.removed, *self.restarted))
 
     def __bool__(self) -> bool:
@@ -79,11 +80,11 @@ class Member:
     """A task of the session.
 
     Attributes:
-        found: what it said of itself.
-        address: where it is.
-        worker: its worker.
-        lapsed: whether its side of the session went with the link that it was opened over.
-        unwatch: takes back the watch of that link.
+        found: the status that the task reported.
+        address: the address of the task.
+        worker: the worker of the task.
+        lapsed: whether the worker's side of the session was lost with the link that it was opened over.
+        unwatch: unregisters the callback for the end of that link.
     """
 
     found: FoundTask
@@ -102,22 +103,22 @@ class OwnCluster:
 
 
 def described_devices(task: str) -> list[DeviceAttributes]:
-    """Return the devices of a task that has not answered, as far as the description of a cluster says.
+    """Return the devices of a task that has not answered, as far as the description of a cluster shows.
 
-    Every task has a CPU; its incarnation is 0 until the task says which it is.
+    Every task has a CPU; its incarnation counts as 0 until the task reports it.
     """
     return [DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=0)]
 
 
 def unwatch(member: Member) -> None:
-    """Let go of the link to a member."""
+    """Unregister the callback for the end of the link to a member."""
     if member.unwatch is not None:
         member.unwatch()
         member.unwatch = None
 
 
 def brought_along(config: ConfigProto, home: MasterEnv, target: str) -> OwnCluster | None:
-    """Return the cluster that a session brings along, if it does."""
+    """Return the cluster that a session brings along, if it brings one."""
     if config.cluster_def is None:
         return None
     tasks = ClusterSpec(config.cluster_def).tasks()

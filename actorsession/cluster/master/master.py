@@ -1,8 +1,9 @@
-"""The master of a server: sessions of clients, and the devices they may use.
+"""The master of a server: the sessions of clients and the devices that they may use.
 
-An actor. Creating a session asks every task of the cluster who it is, makes the device set (this task's
-first CPU is the client device) and a MasterSession, which is an actor of its own; calls that name a
-session go straight to it. A session dies with the connection of the client that made it.
+``Master`` is an actor. To create a session, it asks every task of the cluster for its status, builds the
+device set (whose client device is the first CPU of the master's own task) and starts a ``MasterSession``. A
+``MasterSession`` is an actor of its own: requests that carry a session handle are submitted to it directly. A
+session is closed when the connection of the client that created it is lost.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ _OF_SESSIONS = _OF_PARTIAL_RUNS | {
 
 
 class Master(Actor):
-    """Creates and finds the sessions of clients.
+    """The actor that creates sessions and routes requests to them.
 
     Args:
-        home: what this server is, and what it knows of its cluster.
-        idle_limit: seconds after which a session that nobody asks anything is closed; 0 for never.
-        max_inflight_steps: steps of all sessions that may be under way at once; where more are asked for,
-            sessions take turns.
+        home: the environment of this server: its task, its cluster and its workers.
+        idle_limit: seconds without a request after which a session is closed; 0 for never.
+        max_inflight_steps: limit on the steps of all sessions that run at the same time. When more are
+            requested, the sessions take turns.
     """
 
     def __init__(
@@ -78,13 +79,13 @@ class Master(Actor):
         self._alarm: asyncio.TimerHandle | None = None
         self._sessions: dict[str, MasterSession] = {}
         self._creations = Creations(lambda made: made.session_handle in self._sessions)
-        self._clients: Counter[str] = Counter()  # links over which each session was asked for
+        self._clients: Counter[str] = Counter()  # links over which each session was created
         self._closing = False
 
     # -- messages ------------------------------------------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask; what concerns one session goes straight to that session's actor."""
+        """Submit a request; requests for one session go directly to the actor of that session."""
         if type(message) in _OF_SESSIONS:
             return self._session(message.session_handle).submit(message, context)
         return super().submit(message, context)
@@ -92,9 +93,9 @@ class Master(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Take the word of clients on answers; refuse other tells, which would fail the actor if they fail.
+        """Accept ``StepReceived`` and refuse any other tell, whose failure would fail the actor.
 
-        A word goes past the mailbox of its session, which may be full.
+        ``StepReceived`` bypasses the mailbox of its session, which may be full.
         """
         if type(message) is not StepReceived:
             raise self.unimplemented(message)
@@ -106,7 +107,8 @@ class Master(Actor):
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
         """Create a session at the tasks that its device filters allow and that answer.
 
-        A repeat is given the same session, which then lives as long as the link of either.
+        A repeated request returns the same session, which is then kept open until the links of both requests
+        are lost.
         """
         created: SessionCreated = await self._creations.once(
             message.request_id, lambda: self._create(message, call.deadline), call.deadline
@@ -139,7 +141,7 @@ class Master(Actor):
         return SessionCreated(session_handle=handle, graph_version=version)
 
     def _collect(self, handle: str) -> None:
-        """Close a session whose client is gone, unless it has asked for it over another link too."""
+        """Close a session whose client is gone, unless another link to the client still holds it."""
         self._clients[handle] -= 1
         if self._clients[handle] > 0:
             return
@@ -150,7 +152,7 @@ class Master(Actor):
             _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
 
     def _watch_idle(self) -> None:
-        """See to it that idle sessions are closed, while there are any sessions."""
+        """Start the timer that closes idle sessions, if there are any sessions."""
         if self._idle_limit and self._alarm is None and self._sessions and not self._closing:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(self._idle_limit / 4, self._collect_idle)
@@ -178,28 +180,29 @@ class Master(Actor):
 
     @handles(CloseSession)
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
-        """Close a session, cancelling its steps; one that is closed already is fine."""
+        """Close a session and cancel its steps; closing a closed session is not an error."""
         session = self._sessions.pop(message.session_handle, None)
         self._clients.pop(message.session_handle, None)
         if session is not None:
             _log.info("closing session %s: its client has closed it", message.session_handle)
-            # Whoever asked may hang up meanwhile, which must not leave the session half closed.
+            # The caller may disconnect meanwhile; that must not leave the session half closed.
             closing = session.close("Session has been closed.")
             await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))
         return Done()
 
     @handles(ResetContainers)
     async def on_reset(self, message: ResetContainers, call: CallContext) -> Done:
-        """Close every session and clears containers on all tasks.
+        """Close every session and clear containers on all tasks.
 
         Raises:
-            UnavailableError: naming the tasks whose containers were not cleared; the sessions are closed
-                and the containers of the others cleared in any case.
+            UnavailableError: names the tasks whose containers were not cleared. The sessions are closed and
+                the containers of the other tasks are cleared in any case.
         """
         deadline = sooner(call.deadline)
         ending = self._close_all("the master was reset")
         closing = self.children.start(ending, name="close all sessions")
-        # Steps end before their variables go. A worker that does not answer delays that, within limits.
+        # Steps end before their variables are deleted. A worker that does not answer delays that, but only up
+        # to half of the time left.
         left = deadline.time_left
         await asyncio.wait([closing], timeout=None if left is None else left / 2)
         tasks = list(self._home.addresses())
@@ -214,7 +217,7 @@ class Master(Actor):
         return Done()
 
     async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> OpError | None:
-        """Clear the containers of a task; the error if that failed."""
+        """Clear the containers of a task and return the error if that failed."""
         try:
             await self._home.worker(task, None).ask(CleanupAll(containers=containers), deadline)
         except OpError as error:
@@ -224,7 +227,7 @@ class Master(Actor):
     # -- the end -------------------------------------------------------------------------------
 
     async def aclose(self, why: str) -> None:
-        """Stop, and close all sessions at once."""
+        """Stop the actor and close all sessions at once."""
         self._closing = True
         if self._alarm is not None:
             self._alarm.cancel()
@@ -239,22 +242,22 @@ class Master(Actor):
                 group.create_task(session.close(why), name=f"close {session.handle}")
 
     def waits(self, most: int) -> list[MasterWaits]:
-        """Return what each session waits for, as far as it is known here; at most so many steps of each."""
+        """Return what each session waits for, as far as the master can see, with at most ``most`` steps."""
         return [session.waits(most) for session in self._sessions.values()]
 
     @property
     def waiting(self) -> int:
-        """How many steps wait until fewer are under way."""
+        """The number of steps that wait for admission."""
         return sum(session.inflight.waiting for session in self._sessions.values())
 
     @property
     def sessions(self) -> int:
-        """How many sessions are open."""
+        """The number of open sessions."""
         return len(self._sessions)
 
 
 async def _read(wire: list[Any], planning: Planning) -> GraphDef:
-    """A graph that came in; a large one is read in a thread."""
+    """Decode a graph that was received; a large one is decoded in a worker thread."""
     if planning.must_wait(nodes_in(wire[-1]) if wire else 0):
         return await planning.run(lambda: GraphDef.from_wire(wire))
     return GraphDef.from_wire(wire)

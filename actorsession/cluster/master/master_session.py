@@ -1,7 +1,7 @@
-"""The MasterSession: one client's session at its master.
+"""The MasterSession: the session of one client at its master.
 
-An actor that belongs to its master. It takes in the nodes of the client's graph, which a ``SessionGraph``
-holds, and runs steps: each is a ``MasterStep`` over the client graph of its run signature.
+An actor that belongs to its master. It extends a ``SessionGraph`` with the nodes of the client's graph and
+runs steps. Each step is a ``MasterStep`` over the client graph of its run signature.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ __all__ = ["MasterSession"]
 T = TypeVar("T")
 _NO_OPTIONS = RunOptions()
 _GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
-# Requests that do something, and those of them whose small answers are given again to a repeat.
+# Requests that are not idempotent, and the subset whose small answers are kept and returned to a repeat.
 _ONCE = frozenset({RunStep, ExtendSession, ReattachSession, PartialRunSetup, PartialRun})
 _KEPT = frozenset({ExtendSession, PartialRunSetup})
 
@@ -78,11 +78,11 @@ class MasterSession(Actor):
     """One session of one client.
 
     Args:
-        handle: its name.
+        handle: the name of the session.
         config: the client's settings.
-        members: its tasks, once they have joined.
-        admission: of the steps of all sessions of the master; the session has a share of it.
-        planning: where large graphs are planned; the session's from now on.
+        members: the session's tasks, once they have joined.
+        admission: the admission of the steps of all sessions of the master; the session gets a share of it.
+        planning: runs large pieces of planning in a worker thread; owned by the session from now on.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class MasterSession(Actor):
         self._infer_shapes = config.graph_options.infer_shapes
         self._members = members
         self._workers = members.workers
-        # The graph is touched by one of them at a time: pieces of planning, or what runs on the loop.
+        # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
         self._planning = planning or Planning()
         self._graph = SessionGraph(config, members, self._planning.check)
         self._graphs = ClientGraphs(
@@ -105,7 +105,7 @@ class MasterSession(Actor):
         members.on_lapse = self._lapse
         members.on_devices = self._use_devices
         self._requests = RecentRequests()
-        self._lost: dict[str, None] = {}  # variables that went with a task, and had no value since
+        self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
         self._under_way: dict[int, MasterStep] = {}
         self._deliveries = UnconfirmedValues()
         self._partials = MasterPartialRuns(
@@ -118,14 +118,14 @@ class MasterSession(Actor):
         self._closed = False
 
     def idle_for(self, now: float) -> float:
-        """Seconds since anything was asked of the session; 0 while something is under way or open."""
+        """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
         busy = self.statistics().in_flight or len(self._partials)
         return 0.0 if busy else now - self._used
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask; a request that was seen before is not run again."""
+        """Submit a request; a request that was seen before is not run again."""
         kind = type(message)
-        if kind is AskSessionWhy:  # past the mailbox, which may be full of what hangs
+        if kind is AskSessionWhy:  # bypasses the mailbox, which may be full of requests that hang
             return self.children.start(self._why(message), name="why", awaited=True)
         self._used = time.monotonic()
         if kind not in _ONCE or not message.request_id:
@@ -141,9 +141,9 @@ class MasterSession(Actor):
     # -- graph ---------------------------------------------------------------------------------
 
     async def extend(self, graph: GraphDef, deadline: Deadline) -> int:
-        """Take in nodes, all or none, and return the new version; see ``SessionGraph.extend``.
+        """Extend the graph with nodes, all or none, and return the new version; see ``SessionGraph.extend``.
 
-        Tasks that have not answered are asked again if nodes ask for devices of which nothing is known.
+        Absent tasks are asked again if the new nodes request devices about which nothing is known.
         """
         nodes = len(graph.nodes)
         unknown = await self._unknown(nodes, lambda: graph)
@@ -152,21 +152,20 @@ class MasterSession(Actor):
         return await self._worked(nodes, lambda: self._graph.extend(graph))
 
     async def _unknown(self, nodes: float, graph: Callable[[], GraphDef]) -> Collection[str]:
-        """Return the tasks of which new nodes ask for devices that are not known; see
-        ``SessionGraph.unknown``."""
+        """Return the tasks whose unknown devices the new nodes request; see ``SessionGraph.unknown``."""
         if not self._members.missing:
             return ()
         return await self._worked(nodes, lambda: self._graph.unknown(graph()))
 
     async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
-        """Do something with the graph, in a thread if it is much or others are at it."""
+        """Do work on the graph, in a worker thread if it is large or other work is queued there."""
         return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
     @handles(ExtendSession)
     def on_extend(
         self, message: ExtendSession, call: CallContext
     ) -> SessionExtended | Awaitable[SessionExtended]:
-        """Take in nodes that the client added, if it knew the present version."""
+        """Extend the graph with nodes that the client added, if the client has the current version."""
         self._check_open()
         if self._members.changed or self._planning.must_wait(_nodes_of(message)):
             return self._extend_later(message, call.deadline)
@@ -187,7 +186,7 @@ class MasterSession(Actor):
             return await self._extend_anew(message, deadline)
 
     async def _extend_anew(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
-        """New nodes may ask for devices of tasks that have joined, or answer by now."""
+        """Ask the tasks that new nodes may need and that were absent or are new, then extend the graph."""
         await self._follow(deadline)
         nodes = _nodes_of(message)
         if self._members.missing:
@@ -207,7 +206,7 @@ class MasterSession(Actor):
     def on_list_devices(
         self, message: ListDevices, call: CallContext
     ) -> DeviceList | Awaitable[DeviceList]:
-        """Return what the session may use, the client device first; asks tasks that are new or absent."""
+        """Ask new and absent tasks, then return the session's devices, the client device first."""
         later = self._members.missing or self._members.changed
         return self._list_later(call.deadline) if later else self._list()
 
@@ -225,9 +224,9 @@ class MasterSession(Actor):
 
     @handles(RunStep)
     def on_run_step(self, message: RunStep, call: CallContext) -> StepDone | Awaitable[StepDone]:
-        """Run a step on the workers that own a part of it.
+        """Run a step on the workers that have partitions of it.
 
-        A step that is wholly on this task, and ends without waiting, is answered at once.
+        A step that runs on this task alone and ends without waiting is answered synchronously.
         """
         self._check_open()
         signature = RunSignature(
@@ -248,7 +247,8 @@ class MasterSession(Actor):
             self._inflight.leave(nbytes)
             raise
         if not ended:
-            # Not by who waits for the step: a child that is cancelled before its first turn does nothing.
+            # Not in the coroutine that waits for the step: a child that is cancelled before its first
+            # iteration of the event loop runs no code.
             step.on_begun_ended(lambda: self._inflight.leave(nbytes))
             return self._finish(step, graph, message.request_id, signature, options)
         self._inflight.leave(nbytes)
@@ -283,7 +283,7 @@ class MasterSession(Actor):
         self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
         options: RunOptions, deadline: Deadline,
     ) -> StepDone:  # fmt: skip
-        """A step that other tasks take part in, or the first of its signature."""
+        """Run a step that involves other tasks, or the first step of its signature."""
         try:
             if graph is None:
                 graph = await self._acquire(
@@ -319,7 +319,7 @@ class MasterSession(Actor):
         self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
-        """Return the answer to a step that has run; what it has taken is settled when the client says so."""
+        """Return the answer to a step; what the step has taken is settled when the client confirms it."""
         answer = step_done(graph, step, signature, options, self._infer_shapes)
         if answer.unconfirmed:
             self._deliveries.add(
@@ -328,18 +328,18 @@ class MasterSession(Actor):
         return answer
 
     def received(self, message: StepReceived) -> None:
-        """Take the client's word on whether its caller has the values of a step."""
+        """Settle a step as the client reports: whether its caller has received the values."""
         self._deliveries.confirm(message.request_id, received=message.received)
 
     @property
     def unconfirmed(self) -> int:
-        """How many answers wait for the client's word."""
+        """The number of answers that the client has not confirmed yet."""
         return len(self._deliveries)
 
     async def _carry(
         self, step: MasterStep, work: Callable[[Children], Coroutine[Any, Any, None]]
     ) -> None:
-        """See to the end of a step, which is under way until then."""
+        """Await a step, which counts as in flight until it ends."""
         self._under_way[step.step_id] = step
         try:
             await work(self.children)
@@ -347,7 +347,7 @@ class MasterSession(Actor):
             del self._under_way[step.step_id]
 
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
-        """Ask all tasks what the session's steps wait for."""
+        """Collect from all tasks what the session's steps wait for."""
         asks = {task: worker.ask for task, worker in self._workers.items()}
         found = await collect_wait_graphs(
             asks, self.handle, Deadline.after(message.timeout_in_ms / 1000)
@@ -355,7 +355,7 @@ class MasterSession(Actor):
         return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
 
     def waits(self, most: int) -> MasterWaits:
-        """Return what the session waits for, as far as it is known here; at most so many steps."""
+        """Return what the session waits for, as far as the master can see, with at most ``most`` steps."""
         steps = list(self._under_way.values())
         now, inflight, partial_runs = time.monotonic(), self.inflight, self._partials.waits(most)
         return MasterWaits(
@@ -391,36 +391,36 @@ class MasterSession(Actor):
     def on_partial_run(
         self, message: PartialRun, call: CallContext
     ) -> StepDone | Awaitable[StepDone]:
-        """Feeds and fetches in a partial run."""
+        """Feed and fetch in a partial run."""
         self._check_open()
         limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else DEFAULT_STEP_TIMEOUT
         return self._partials.call(message, Deadline.after(limit).earliest(call.deadline))
 
     @handles(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
-        """Give a partial run up."""
+        """Cancel a partial run."""
         self._partials.give_up(message.partial_run_handle, error_from_wire(message.error))
         return Done()
 
     @property
     def partial_runs(self) -> int:
-        """How many partial runs are open."""
+        """The number of open partial runs."""
         return len(self._partials)
 
     @property
     def inflight(self) -> AdmissionStatistics:
-        """How many steps are under way and wait to be."""
+        """The numbers of steps that are in flight and that wait for admission."""
         return self._inflight.statistics()
 
     # -- members -------------------------------------------------------------------------------
 
     async def _follow(self, deadline: Deadline) -> None:
-        """Take in how the cluster has changed, if it has."""
+        """Apply the changes of the cluster, if there are any."""
         if self._members.changed:
             await self._adopt(await self._members.follow(deadline))
 
     async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
-        """Do what registers a graph, once more where a task has restarted and the session lost nothing."""
+        """Register a graph; retry if a task has restarted and the session has lost no state with it."""
         await self._follow(deadline)
         while True:
             try:
@@ -436,7 +436,7 @@ class MasterSession(Actor):
         if changes:
             self._forget(changes.stale)
             await self._worked(0, self._graph.following())
-            # What was planned until then for the devices that there were is kept by now.
+            # Plans that were built for the former devices in the meantime are cached by now.
             self._forget(changes.stale)
 
     def _forget(self, tasks: Collection[str]) -> None:
@@ -444,19 +444,19 @@ class MasterSession(Actor):
         self._partials.graphs.forget(tasks)
 
     def _use_devices(self) -> None:
-        """Plan for the devices that there are now, as soon as what is under way has been planned."""
+        """Plan for the current devices, as soon as the planning that is in progress has ended."""
         if self._planning.busy:
             _ = self._planning.start(self._graph.following())
         else:
             self._graph.following()()
 
     def _lapse(self, task: str) -> None:
-        """What was registered at a task went with its side of the session."""
+        """Forget what was registered at a task, because the worker's side of the session is lost."""
         self._forget({task})
 
     @handles(ReattachSession)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
-        """Go on with the tasks that there are now; those that have restarted begin without state."""
+        """Continue with the current tasks of the cluster; tasks that have restarted begin without state."""
         self._check_open()
         changes = await self._members.reattach(self._graph.tasks(), call.deadline)
         await self._adopt(changes)
@@ -472,7 +472,7 @@ class MasterSession(Actor):
             for node, device in self._graph.variables()
             if message.anew or node.name in self._lost or _task_of(device) in changes.restarted
         ]
-        # Until they have a value, so that who fails to restore them can try again.
+        # Kept until they have a value, so that a client that fails to restore them can try again.
         self._lost = {node.name: None for node, _ in touched}
         self._lost = dict.fromkeys(await self._without_value(touched, call.deadline))
         return SessionReattached(
@@ -484,7 +484,7 @@ class MasterSession(Actor):
     async def _without_value(
         self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline
     ) -> list[str]:
-        """Return which of these variables have no value at the tasks that they are on; their names."""
+        """Return the names of the variables that have no value at their tasks."""
         by_task: dict[str, list[tuple[NodeDef, str]]] = {}
         for node, device in variables:
             by_task.setdefault(_task_of(device), []).append((node, device))
@@ -509,7 +509,7 @@ class MasterSession(Actor):
         return [node.name for node, _ in variables if node.name not in valued]
 
     async def _with_losses(self, error: WorkerRestartedError) -> WorkerRestartedError:
-        """Return the error with the variables that went with the worker, and those that came back."""
+        """Return the error, extended with the variables lost with the worker and those that were restored."""
         task = error.task or ""
         restored = await self._members.ask_restored(task)
         back, lost = restart_losses(self._graph.variables_of(task), restored)
@@ -521,7 +521,7 @@ class MasterSession(Actor):
         return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 
     async def close(self, why: str) -> None:
-        """Cancel what runs and drops the session at its workers; bounded, may be called twice."""
+        """Cancel all steps and drop the session at its workers; bounded in time, may be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -542,16 +542,16 @@ def _task_of(device: str) -> str:
 
 
 def _nodes_of(message: ExtendSession) -> float:
-    """Return how many nodes come with a message, as far as that can be seen."""
+    """Return the number of nodes that a message carries, as far as it can be determined."""
     return nodes_in(message.graph[-1]) if message.graph else 0
 
 
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
-    """Return what a step counts for: what it is fed, and what the latest one of its kind fetched and sent."""
+    """Return the bytes that a step counts for: its feeds, and what the last such step fetched and sent."""
     return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())
 
 
 def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
-    """Return the caller's deadline, or the limit of the run if that comes first."""
+    """Return the caller's deadline, or the limit of the run options if that is earlier."""
     limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
     return Deadline.after(limit).earliest(deadline)

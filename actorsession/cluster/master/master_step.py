@@ -1,12 +1,13 @@
-"""One step at its master: a ``RunGraph`` to each task that owns a part, and one outcome.
+"""One step at its master: a ``RunGraph`` to each task that has partitions of it, and one outcome.
 
-The part of the master's own task is begun first and by a direct call, so that what it pushes leaves in the
-same write as the ``RunGraph`` of the others, and in front of it: their part then finds its inputs there and
-is answered without waiting. Owned by a MasterSession; it imports refs and messages.
+The partitions of the master's own task are started first and by a direct call. What they push then leaves in
+the same write as the ``RunGraph`` of the other tasks, and in front of it: the other tasks find their inputs
+already there and answer without waiting. Owned by a ``MasterSession``; imports refs and messages.
 
-Invariants: the first real error wins, the calls of the other parts are given up at once, and every worker
-that took part is told to drop the step; none of them is waited for. A step that went well needs no such
-message, unless it has taken something out of a queue or the like: ``settle`` says what becomes of that.
+Invariants: The first error that is not derived wins. The calls to the other tasks are then cancelled at once,
+and every worker of the step is told to drop it; none of them is waited for. A step that succeeded needs no
+such message, unless it has taken something out of a queue or the like: then ``settle`` reports what becomes
+of that.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from actorsession.messages.worker import CleanupGraph, GraphDone, RunGraph
 __all__ = ["MasterStep"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Step numbers begin anywhere, so that those of two masters are different.
+# Step ids start at a random number, so that those of two masters differ.
 _STEP_IDS = itertools.count(secrets.randbits(61))
 
 
@@ -47,12 +48,12 @@ class MasterStep:
     """A step of one client graph.
 
     Args:
-        graph: registered at all its workers.
+        graph: the client graph; it must be registered at all its workers.
         workers: the worker of each task.
-        session_handle: the session.
+        session_handle: the handle of the session.
         feeds: values in the order of the graph's signature; borrowed.
-        trace: whether step statistics are wanted.
-        deadline: until when it may take.
+        trace: whether to collect step statistics.
+        deadline: the deadline of the step.
     """
 
     __slots__ = (
@@ -72,7 +73,7 @@ class MasterStep:
     ) -> None:
         self.step_id = next(_STEP_IDS)
         self.since = 0.0
-        # Fetches of a partial run whose values the caller has, by position.
+        # Fetches of a partial run whose values the caller has received, by position.
         self.handed_out: set[int] = set()
         self.answers: list[GraphDone | None] = [None] * len(graph.parts)
         self._graph = graph
@@ -84,13 +85,13 @@ class MasterStep:
         self._local: asyncio.Future[Any] | None = None
 
     def begin(self) -> bool:
-        """Begin the part of the master's own task, if there is one.
+        """Start the partitions of the master's own task, if there are any.
 
         Returns:
-            Whether that was all, and has ended.
+            Whether these are all partitions of the step, and have ended.
 
         Raises:
-            OpError: how it has failed.
+            OpError: the error of these partitions.
         """
         here = self._graph.here
         if here is None:
@@ -103,7 +104,8 @@ class MasterStep:
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
         if isinstance(answer, asyncio.Future):
-            # Whoever should wait for it may be cancelled before the first turn.
+            # The coroutine that would wait for it may be cancelled before its first iteration of the event
+            # loop.
             answer.add_done_callback(_look_at)
             self._local = answer
             return False
@@ -111,24 +113,24 @@ class MasterStep:
         return len(self.answers) == 1
 
     def on_begun_ended(self, callback: Callable[[], None]) -> None:
-        """Calls ``callback`` when the part has ended that ``begin`` has begun, however it does."""
-        assert self._local is not None  # it has not ended at once
+        """Call ``callback`` when the partitions that ``begin`` has started have ended, with any outcome."""
+        assert self._local is not None  # they did not end at once
         self._local.add_done_callback(lambda _: callback())
 
     @property
     def nbytes(self) -> int:
-        """Bytes that a step which has ended well fetched and sent from task to task; 0 if they are few."""
+        """Bytes that a successful step fetched and sent from task to task; 0 if they are few."""
         answers = [answer for answer in self.answers if answer is not None]
         return sum(bytes_held(answer.values) + answer.pushed for answer in answers)
 
     async def run(self, children: Children) -> None:
-        """Begin the step, and sees to its end; cancelling it gives the step up everywhere.
+        """Run the step to its end; cancellation cancels the step on all tasks.
 
         Args:
-            children: own the calls of the parts.
+            children: own the calls to the tasks.
 
         Raises:
-            OpError: the step's first error, with the task it comes from.
+            OpError: the step's first error, with the task that it comes from.
         """
         try:
             if not self.begin():
@@ -138,7 +140,7 @@ class MasterStep:
             raise
 
     async def finish(self, children: Children) -> None:
-        """As ``run``, for a step that has begun."""
+        """Run a step that has been started to its end, as ``run`` does."""
         try:
             await self._wait(children)
         except BaseException as exc:
@@ -147,16 +149,16 @@ class MasterStep:
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """The tasks whose part has not ended."""
+        """The tasks whose partitions have not ended."""
         ended = {i for i, answer in enumerate(self.answers) if answer is not None}
         if self._graph.here is not None and self._local is not None and self._local.done():
             ended.add(self._graph.here)
         return tuple(part.task for i, part in enumerate(self._graph.parts) if i not in ended)
 
-    # -- parts ---------------------------------------------------------------------------------
+    # -- calls ---------------------------------------------------------------------------------
 
     async def _wait(self, children: Children) -> None:
-        self.since = time.monotonic()  # for those who ask why it hangs
+        self.since = time.monotonic()  # for hang reports
         others = [i for i in range(len(self._graph.parts)) if i != self._graph.here]
         if self._local is not None or len(others) > 1:
             await self._wait_for_all(others, children)
@@ -164,7 +166,7 @@ class MasterStep:
             await self._wait_for_one(others[0])
 
     async def _wait_for_one(self, index: int) -> None:
-        """Wait for the one part that is left; needs no child."""
+        """Wait for the one task that is left; this needs no child."""
         try:
             await self._ask(index)
         except DeadlineExceededError as error:
@@ -196,7 +198,7 @@ class MasterStep:
         self.answers[index] = answer
 
     async def _wait_for_all(self, others: Sequence[int], children: Children) -> None:
-        """Wait for several parts at once; after the first failure for none of them."""
+        """Wait for several tasks at once; after the first failure, for none of them."""
         parts, here, local = self._graph.parts, self._graph.here, self._local
         calls: dict[asyncio.Future[Any], TaskPart] = {}
         if local is not None and here is not None:
@@ -217,7 +219,7 @@ class MasterStep:
             self._take(here, local.result())
 
     def _error(self, call: asyncio.Future[Any], part: TaskPart) -> OpError | None:
-        """Return what a part has failed with, if it has."""
+        """Return the error of the call to a task, if it failed."""
         if call.cancelled():
             return CancelledError(f"step {self.step_id} was cancelled", derived=True)
         error = call.exception()
@@ -235,7 +237,7 @@ class MasterStep:
             raise self._too_late(late)
 
     def _too_late(self, tasks: Iterable[str]) -> DeadlineExceededError:
-        # Which task the others wait for is not known here; all that are at work are named.
+        # Which task the others wait for is not known here, so all tasks that still run are named.
         at_work = sorted(set(tasks))
         return DeadlineExceededError(
             f"step {self.step_id} did not end within its limit; "
@@ -246,11 +248,11 @@ class MasterStep:
     # -- the end -------------------------------------------------------------------------------
 
     def settle(self, error: OpError | None, *, ran: bool) -> None:
-        """Tell the workers what becomes of what the step has taken.
+        """Report to the workers what becomes of the values that the step has taken.
 
         Args:
-            error: why its values have not reached the caller; ``None`` if they have.
-            ran: whether all parts have run.
+            error: the reason why the values have not reached the caller; ``None`` if they have.
+            ran: whether the partitions of all tasks have run.
         """
         self._tell([part for part in self._graph.parts if part.takes], error, ran=ran)
 
@@ -271,7 +273,7 @@ class MasterStep:
 
 
 async def _give_up(calls: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancel calls and sees to their end, which does not wait for any peer."""
+    """Cancel calls and wait until they have ended, which does not depend on any peer."""
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
@@ -280,6 +282,6 @@ async def _give_up(calls: Iterable[asyncio.Future[Any]]) -> None:
 
 
 def _look_at(call: asyncio.Future[Any]) -> None:
-    """Look at how a call has ended, so that asyncio does not complain that nobody did."""
+    """Retrieve the exception of a call, so that asyncio does not log that it was never retrieved."""
     if not call.cancelled():
         _ = call.exception()

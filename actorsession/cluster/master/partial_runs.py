@@ -1,10 +1,11 @@
-"""The partial runs of one session at its master: their client graphs, handles, and idle limit.
+"""The partial runs of one session at its master: their client graphs, handles and idle limit.
 
-Their client graphs are kept apart from those of ordinary runs, whose feeds and fetches go other ways. Owned
-by a MasterSession, which passes on what clients ask; it imports client graphs and the step of a partial run.
+Their client graphs are kept apart from those of ordinary runs, because their feeds and fetches are
+transferred differently. Owned by a ``MasterSession``, which forwards the requests of clients; imports client
+graphs and the step of a partial run.
 
-Invariants: every open run is given up by its client, by an error, by the end of its session, or when nobody
-continues it for the idle limit; a run holds its client graph until it is over.
+Invariants: Every open run is ended by its client, by an error, by the end of its session, or by the idle
+limit if no client continues it. A run holds its client graph until it is over.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ class MasterPartialRuns:
     """The partial runs of one session.
 
     Args:
-        session_handle: the session.
-        members: its tasks.
-        build: makes the client graph of a signature; raises what is wrong with it.
+        session_handle: the handle of the session.
+        members: the session's tasks.
+        build: builds the client graph of a signature; raises if the signature is invalid.
         config: the session's settings.
-        children: of the session; own what goes on.
-        deliveries: of the session; its answers that wait for the client's word.
-        planning: of the session.
-        size: how many nodes building has to do with.
-        clock: tells how long a run has been idle.
+        children: the session's children, which own the steps of the runs.
+        deliveries: the answers of the session that the client has not confirmed.
+        planning: the planning of the session.
+        size: returns the number of nodes that a build has to process.
+        clock: the clock for the idle limit.
 
     Attributes:
-        graphs: their client graphs.
+        graphs: the client graphs of partial runs.
     """
 
     def __init__(
@@ -82,22 +83,19 @@ class MasterPartialRuns:
         self._alarm: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        """Return how many are open."""
+        """Return the number of open runs."""
         return len(self._runs)
 
     async def open(self, signature: RunSignature, deadline: Deadline) -> str:
-        """Start a run.
+        """Start a run and return its handle.
 
         Args:
-            signature: all that it feeds, fetches and targets.
-            deadline: until when its registration may take.
-
-        Returns:
-            Its handle.
+            signature: all feeds, fetches and targets of the run.
+            deadline: the deadline of the registration.
 
         Raises:
-            InvalidArgumentError: if the signature is none of a partial run, or does not fit the graph.
-            OpError: why a worker refused its part, or could not be asked.
+            InvalidArgumentError: if the signature is not valid for a partial run, or does not fit the graph.
+            OpError: if a worker refused its partitions or could not be reached.
         """
         check_signature(signature)
         graph = await self.graphs.acquire(signature, deadline)
@@ -117,7 +115,8 @@ class MasterPartialRuns:
         if self._alarm is None:
             self._arm(self._limit)
         try:
-            # Two turns, and RunGraph is on its way to every part: what the client asks next comes after it.
+            # After two iterations of the event loop, ``RunGraph`` is queued for every task; the client's next
+            # requests come after it.
             for _ in range(2):
                 await asyncio.sleep(0)
         except asyncio.CancelledError:
@@ -126,10 +125,10 @@ class MasterPartialRuns:
         return handle
 
     def call(self, message: PartialRun, deadline: Deadline) -> StepDone | Awaitable[StepDone]:
-        """Feeds and fetches in a run; answered at once if nothing has to be waited for.
+        """Feed and fetch in a run; answered synchronously if nothing has to be waited for.
 
         Raises:
-            InvalidArgumentError: for a wrong call, which has changed nothing.
+            InvalidArgumentError: for an invalid call, which has changed nothing.
             OpError: the step's first error.
         """
         run = self._runs.get(message.partial_run_handle)
@@ -142,7 +141,7 @@ class MasterPartialRuns:
         return self._wait(run, call, message.request_id, deadline)
 
     def _answer(self, run: MasterPartialStep, call: Call, request_id: str) -> StepDone:
-        """Return the answer to a call; what the run has taken for it is settled when the client says so."""
+        """Return the answer to a call; what it has taken is settled when the client confirms it."""
         values, unconfirmed = call.result(), run.graph.takes
         if unconfirmed:
             run.unconfirmed += 1
@@ -161,7 +160,7 @@ class MasterPartialRuns:
             if not call.done:
                 await deadline.wait(future, what=f"a call of partial run {handle!r}")
         except DeadlineExceededError as error:
-            if call.done:  # what it did is done
+            if call.done:  # the call has taken effect
                 return self._answer(run, call, request_id)
             parts = ", ".join(sorted(run.unfinished)) or "none"
             late = DeadlineExceededError(f"{error.message}; parts that have not ended: {parts}")
@@ -173,18 +172,18 @@ class MasterPartialRuns:
         return self._answer(run, call, request_id)
 
     def give_up(self, handle: str, error: OpError) -> None:
-        """End a run, if it still is one."""
+        """Cancel a run if it is open."""
         run = self._runs.get(handle)
         if run is not None:
             run.give_up(error)
 
     def close(self, error: OpError) -> None:
-        """End every run."""
+        """Cancel every run."""
         for run in list(self._runs.values()):
             run.give_up(error)
 
     def waits(self, most: int) -> list[PartialWaits]:
-        """Return the open runs, the oldest first, at most so many."""
+        """Return the oldest open runs, at most ``most``."""
         now = self.clock.now()
         return [
             PartialWaits(
@@ -205,7 +204,7 @@ class MasterPartialRuns:
     # -- the idle limit ------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Give up the runs that nobody has continued for as long as the idle limit."""
+        """Cancel the runs that no client has continued for the idle limit."""
         now = self.clock.now()
         for handle, run in list(self._runs.items()):
             if run.state.is_idle(now, self._limit):

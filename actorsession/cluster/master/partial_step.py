@@ -1,12 +1,12 @@
-"""A partial run at its master: its state joined to the parts on the workers.
+"""A partial run at its master: its state, joined to the partitions on the workers.
 
-All parts are begun by ``RunGraph`` with nothing fed, as a ``MasterStep`` without a limit in time. Feeds and
-fetches go by the meeting place of the step on the master's own task: a feed is sent there under its key,
-and pushed on if its reader is elsewhere; a fetch arrives there from whichever task computes it. What is done
-when is decided by ``RunState``, as in a session of one process; this carries its instructions out.
+``RunGraph`` starts all partitions without feeds, as a ``MasterStep`` without a deadline. Feeds and fetches
+pass through the rendezvous of the step on the master's own task: a feed is sent there under its key, and
+pushed on if its reader is on another task; a fetch arrives there from the task that computes it. ``RunState``
+decides what is done when, as in a session of one process; this module executes its instructions.
 
-Invariants: the first error of any part ends the run, everywhere; a run that is over leaves nothing on any
-task. Owned by ``partial_runs``; it imports the step of a master.
+Invariants: The first error of any task ends the run on all tasks. A run that is over leaves nothing on any
+task. Owned by ``partial_runs``; imports the step of a master.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ __all__ = ["MasterPartialStep"]
 
 
 class MasterPartialStep:
-    """A partial run: its state, its step, and what carries the instructions out.
+    """A partial run: its state, its step, and the execution of its instructions.
 
     Args:
-        state: the bookkeeping.
-        graph: registered at all its workers.
+        state: the state of the run.
+        graph: the client graph; it must be registered at all its workers.
         workers: the worker of each task.
-        session_handle: the session.
-        devices: of the session.
+        session_handle: the handle of the session.
+        devices: the devices of the session.
         on_delete: called once when the run is over.
 
     Raises:
-        OpError: if the master's own task has no session any more.
+        OpError: if the session at the master's own task is gone.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class MasterPartialStep:
         self._on_delete = on_delete
         self._child: asyncio.Task[None] | None = None
         self._failed = self._cleaned = self._ran = self._given_up = False
-        # Calls that were answered, and of which the client has yet to say whether it has the values.
+        # Calls that were answered but not yet confirmed by the client.
         self.unconfirmed = 0
         client = devices.client_device
         self._task = client.rpartition("/device:")[0]
@@ -94,23 +94,23 @@ class MasterPartialStep:
         self._own = own
         hold = OpenStepRendezvous(session_handle, self._step.step_id)
         self._meeting: WorkerRendezvous = own.submit(hold, LOCAL_TELL)
-        # Nobody sends under this key: what ends the waiting is the end of the meeting place, be it by the
-        # part of this task or by a push that could not be delivered.
+        # Nothing is sent under this key. The receive ends when the rendezvous is aborted, be it by this
+        # task's partitions or by a push that could not be delivered.
         never = build_key(client, devices.by_name[client].incarnation, client, "never")
         self._meeting.recv_async(never, self._aborted)
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """Return what a call of these names is in this run."""
+        """Return the shape of a call with these feeds and fetches."""
         return self._plan.shape(feeds, fetches)
 
     def begin(self, children: Children) -> None:
-        """Start all parts with nothing fed, soon.
+        """Schedule the start of all partitions, without feeds.
 
         Args:
-            children: own the calls of the parts.
+            children: own the calls to the tasks.
         """
         if self.graph.failure is not None:
-            # A copy for each run: an error that is raised holds on to what raised it.
+            # A copy for each run: an exception that was raised keeps the frames that raised it alive.
             self._ended(copy.copy(self.graph.failure))
             return
         name = f"partial run {self.state.handle}"
@@ -125,29 +125,29 @@ class MasterPartialStep:
             self._ended(None)
 
     def call(self, shape: CallShape, values: Sequence[Any], now: float) -> Call:
-        """Feeds and fetches; what can run here at once has run when it returns.
+        """Feed and fetch; what can run here at once has run when this returns.
 
         Args:
-            shape: what, by position.
-            values: of the feeds; never changed by anybody.
-            now: the time.
+            shape: the feeds and fetches, by position.
+            values: the values of the feeds; never mutated.
+            now: the current time.
 
         Raises:
-            InvalidArgumentError: for a wrong call, which has changed nothing.
+            InvalidArgumentError: for an invalid call, which has changed nothing.
         """
         call, instructions = self.state.call(shape, values, now)
         self._perform(instructions)
         return call
 
     def give_up(self, error: OpError) -> None:
-        """End the run on all tasks; of one that is over only what it has taken and nobody has goes back."""
+        """Cancel the run on all tasks; if it is over, put back what it took and no caller received."""
         self._perform(self.state.give_up(error))
         if not self._given_up:
             self._given_up = True
             self._step.settle(error, ran=True)
 
     def delivered(self, call: Call, *, received: bool) -> None:
-        """Hear whether the values of an answered call have reached the caller."""
+        """Record whether the values of an answered call have reached the caller."""
         self.unconfirmed -= 1
         if received:
             self._step.handed_out.update(call.fetches)
@@ -159,23 +159,23 @@ class MasterPartialStep:
 
     @property
     def step_id(self) -> int:
-        """The step that it is."""
+        """The id of the run's step."""
         return self._step.step_id
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """The tasks whose part has not ended."""
+        """The tasks whose partitions have not ended."""
         return self._step.unfinished
 
     # -- the end -------------------------------------------------------------------------------
 
     def _aborted(self, outcome: Arrival | OpError) -> None:
-        # Derived: another part has failed, which the calls of the parts tell.
+        # Derived: another task has failed, which the calls to the tasks report.
         if isinstance(outcome, OpError) and not outcome.derived:
             self._ended(outcome.locate(task=self._task))
 
     def _ended(self, error: OpError | None) -> None:
-        """All parts have ended, or one has failed."""
+        """Handle the end of all partitions, or the failure of one."""
         if self._failed:
             return
         self._ran = error is None
@@ -185,7 +185,7 @@ class MasterPartialStep:
         self._perform(self.state.ended(error))
 
     def _clean_up(self, error: OpError | None) -> None:
-        """End what is left of the step, on all tasks if parts of it still run."""
+        """End what is left of the step, on all tasks if partitions of it still run."""
         if self._cleaned:
             return
         self._cleaned = True
@@ -194,12 +194,12 @@ class MasterPartialStep:
         if error is not None:
             self._given_up = True
             self._step.settle(error, ran=self._ran)
-        # Of a run that went well the client has yet to say that it has the values of the last call.
+        # If the run succeeded, the client has yet to confirm the values of the last call.
         message = CleanupGraph(
             step_id=self._step.step_id, error=None if error is None else error_to_wire(error),
             settles=False, handed_out=sorted(self._step.handed_out),
         )  # fmt: skip
-        # Only a worker that is being stopped refuses, which ends its steps itself.
+        # Only a worker that is being stopped refuses; it ends its steps itself.
         with suppress(OpError):
             self._own.tell(message)
 
@@ -228,7 +228,7 @@ class MasterPartialStep:
 
     def _arrived(self, call: Call, index: int, outcome: Arrival | OpError) -> None:
         if isinstance(outcome, OpError):
-            return  # the end of the run tells it to every call that waits
+            return  # the end of the run reports it to every waiting call
         if outcome.dead:
             name = self._plan.signature.fetches[call.fetches[index]]
             self.give_up(InternalError(f"{name} is on a branch that was not taken"))
@@ -239,7 +239,7 @@ class MasterPartialStep:
         keys = [(key, value) for i, value in call.feeds for key in self._plan.feed_keys[i]]
         for key, value in keys:
             if self._meeting.aborted is not None:
-                break  # a kernel that a feed before has made ready has failed
+                break  # a kernel that an earlier feed made ready has failed
             self._meeting.send(key, value)
         if self._meeting.aborted is None:
             self._meeting.flush()

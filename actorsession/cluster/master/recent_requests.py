@@ -1,10 +1,10 @@
-"""Requests seen lately, so that one that comes twice does not run twice.
+"""Recently seen requests, so that a request that is received twice does not run twice.
 
-A client that sends a request again, because it did not hear the answer, must not have its step run a
-second time. Plain code, but for the futures of what is under way; masters and their sessions have one each.
+A client that did not receive the answer sends its request again; that must not run its step a second time.
+Plain code except for the futures of requests in progress; each master and each of its sessions has its own.
 
-A repeat joins the first while that is under way. Once the first has ended, its answer is given again if it
-was kept, which is done for small ones; a repeated step is refused.
+A repeat joins the first request while that is in progress. Once the first has ended, its answer is returned
+to the repeat if it was kept, which is done for small answers. A repeated step is refused.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from actorsession.errors import AbortedError
 
 __all__ = ["Creations", "RecentRequests"]
 
-# A repeat comes within seconds of the first try; no client makes more requests of one session in that
-# time. A hundred bytes each.
+# A repeat comes within seconds of the first attempt, and no client makes more requests of one session in that
+# time. An entry takes about a hundred bytes.
 _KEPT = 8192
 
 
@@ -28,21 +28,21 @@ class RecentRequests:
     """The latest requests.
 
     Args:
-        kept: how many are remembered.
+        kept: the number of requests that are remembered.
     """
 
     def __init__(self, kept: int = _KEPT) -> None:
         self._order: deque[str] = deque(maxlen=kept)
-        self._answers: dict[str, Any] = {}  # a future while it is under way, a kept answer, or None
+        self._answers: dict[str, Any] = {}  # a future while in progress, a kept answer, or None
 
     def repeat(self, request_id: str) -> Any:
-        """Note a request; one without an id ("") is never a repeat.
+        """Record a request; one without an id ("") is never a repeat.
 
         Returns:
-            ``None`` if it is new. Else what answers the repeat: the answer, or a future of it.
+            ``None`` if it is new. Otherwise the answer to the repeat, or a future of it.
 
         Raises:
-            AbortedError: if it was run, and its answer was not kept.
+            AbortedError: if it was run and its answer was not kept.
         """
         if not request_id:
             return None
@@ -61,12 +61,12 @@ class RecentRequests:
         return _joined(first) if isinstance(first, asyncio.Future) else first
 
     def answered(self, request_id: str, answer: Any, *, keep: bool) -> None:
-        """Note how a new request is answered.
+        """Record the answer to a new request.
 
         Args:
-            request_id: of the request.
-            answer: the answer, or a future of it while the request is under way.
-            keep: whether the answer is for repeats too.
+            request_id: the id of the request.
+            answer: the answer, or a future of it while the request is in progress.
+            keep: whether to return the answer to repeats, too.
         """
         if not isinstance(answer, asyncio.Future):
             self._store(request_id, answer if keep else None)
@@ -85,7 +85,7 @@ class RecentRequests:
 
 
 def _joined(first: asyncio.Future[Any]) -> asyncio.Future[Any]:
-    """A future that ends as another does, and whose cancellation leaves the other alone."""
+    """Return a future that ends as ``first`` does, and whose cancellation does not cancel ``first``."""
     joined: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def ended(first: asyncio.Future[Any]) -> None:
@@ -103,14 +103,14 @@ def _joined(first: asyncio.Future[Any]) -> asyncio.Future[Any]:
 
 
 class Creations:
-    """Creates what a request asks for once, however often it comes.
+    """Creates what a request asks for exactly once, however often the request is repeated.
 
-    A repeat waits for the first to end. If that has made nothing, or what it made is gone, the repeat makes
-    it anew: nobody can have used what nobody was told of.
+    A repeat waits for the first request to end. If that has created nothing, or what it created is gone, the
+    repeat creates it anew: a result that was never returned cannot have been used.
 
     Args:
-        exists: whether what an answer speaks of is still there.
-        kept: how many requests are remembered.
+        exists: whether the object that an answer refers to still exists.
+        kept: the number of requests that are remembered.
     """
 
     def __init__(self, exists: Callable[[Any], bool], kept: int = _KEPT) -> None:
@@ -124,12 +124,12 @@ class Creations:
         """Return what ``create`` makes for a request, or has made for it before.
 
         Args:
-            request_id: of the request; one without an id ("") is never a repeat.
-            create: makes it, and the answer.
-            deadline: how long a repeat waits for the first.
+            request_id: the id of the request; one without an id ("") is never a repeat.
+            create: creates the object and returns the answer.
+            deadline: limits how long a repeat waits for the first request.
 
         Raises:
-            DeadlineExceededError: if the first takes longer than the repeat may.
+            DeadlineExceededError: if the first request takes longer than the repeat may.
             Exception: what ``create`` raises.
         """
         if not request_id:

@@ -1,4 +1,4 @@
-"""What a restart has cost: which variables of a session are gone, and which came back from a snapshot.
+"""The cost of a restart: the variables of a session that are lost, and those restored from a snapshot.
 
 Pure; master sessions use it for errors and for the answer to ``reattach``.
 """
@@ -18,33 +18,33 @@ __all__ = ["VARIABLE", "holds_state", "named", "place_of", "restart_losses"]
 VARIABLE = "VarHandleOp"
 """The operation type of a variable."""
 
-# Operations that are stateful because of what they do, or because they read files and clocks; nothing of them
-# is kept from one step to the next. Loops, branches and calls are what is inside of them.
+# Operations that are stateful because of their side effects, or because they read files and clocks; they keep
+# nothing from one step to the next. Loops, branches and calls are judged by the nodes inside them.
 _KEEP_NOTHING = frozenset({
     "Assert", "CheckNumerics", "If", "MatchingFiles", "MergeV2Checkpoints", "PartitionedCall", "Print",
     "ReadFile", "RemoteCall", "RestoreV2", "SaveV2", "StatefulPartitionedCall", "SymbolicGradient", "While",
     "WriteFile",
 })  # fmt: skip
-# What lives for one step.
+# Operations whose state belongs to one step.
 _OF_STEPS = ("StackV2", "StackPush", "StackPop", "StackClose", "TensorArray")
-# Those that learn from what they are given, whatever their seeds are.
+# Operations that learn from their inputs, whatever their seeds are.
 _LEARN = frozenset({"LearnedUnigramCandidateSampler"})
 
-# Names that an error holds; a model may have thousands of variables.
+# Limit on the names in an error; a model may have thousands of variables.
 _NAMED = 20
 
 
 def restart_losses(
     variables: Iterable[NodeDef], restored: Mapping[str, Any] | None
 ) -> tuple[list[str], list[str]]:
-    """Tell variables that came back from those that are lost.
+    """Separate variables that were restored from those that are lost.
 
     Args:
-        variables: the session's, on a task that has restarted.
-        restored: the snapshot that the task came back with, in wire form.
+        variables: the session's variables on a task that has restarted.
+        restored: the snapshot that the task was restored from, in wire form.
 
     Returns:
-        The names of those that came back, and of those that did not.
+        The names of those that were restored, and of those that were not.
     """
     there = {(str(c), str(n)) for c, n in (restored or {}).get("variables", ())}
     back: list[str] = []
@@ -55,16 +55,16 @@ def restart_losses(
 
 
 def place_of(variable: NodeDef) -> tuple[str, str]:
-    """Return the container of a variable, and what it is called there."""
+    """Return the container of a variable and its name there."""
     container = variable.attrs.get("container") or DEFAULT_CONTAINER
     return container, variable.attrs.get("shared_name") or variable.name
 
 
 def holds_state(node: NodeDef) -> bool:
-    """Return whether something of a node is kept by its task from one step to the next, and is lost with it.
+    """Return whether a task keeps state of a node from one step to the next, which is lost with the task.
 
-    Of random numbers it is the place in a sequence that begins with a seed; without one, a sequence is as
-    good as any other.
+    For random numbers this is the position in a sequence that begins with a seed; without a seed, a sequence
+    is as good as any other.
     """
     return any(_keeps(one) for one in (node, *[inner for inner, _ in nodes_inside(node)]))
 
@@ -80,6 +80,6 @@ def _keeps(node: NodeDef) -> bool:
 
 
 def named(names: Sequence[str]) -> str:
-    """Some names in words."""
+    """Return names as text, shortened if there are many."""
     more = len(names) - _NAMED
     return (", ".join(names[:_NAMED]) or "none") + (f" and {more} more" if more > 0 else "")

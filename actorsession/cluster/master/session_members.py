@@ -1,17 +1,16 @@
-"""The members of one session: its tasks, their workers and devices, and how all that changes.
+"""The members of one session: its tasks, their workers and devices, and how they change.
 
-A session begins with the tasks that answer. Its devices are known from the description of the cluster all
-the same: of a task that is absent the first CPU, until the task says more. A step that needs an absent task
-waits for it, others do not.
+A session begins with the tasks that answer. The devices of the others are taken from the description of the
+cluster: an absent task counts as one CPU, until the task reports its devices. A step that needs an absent
+task waits for it; other steps do not.
 
 Later the cluster may change: tasks join, leave, move, or come back from a restart with another incarnation.
-``follow`` takes that in between two steps: new workers get their side of the session, the others are told,
-and the caller learns which plans are of no use any more. Owned by a MasterSession; it imports refs and the
-device finder.
+``follow`` applies such changes between two steps: it opens the session at new workers, notifies the others
+and returns which plans are stale. Owned by a ``MasterSession``; imports refs and the device finder.
 
-Invariants: a task either is a member, or is absent with words for what was tried; what is known of members
-and devices changes at once, without a wait in between; nobody waits for longer than ``GRACE`` for a task that
-he does not need.
+Invariants: A task either is a member, or is absent with a text that describes the attempts to reach it.
+Members and devices change together, without an ``await`` in between. Nothing waits longer than ``GRACE`` for
+a task that it does not need.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ from actorsession.runtime.device_filters import DeviceFilters
 __all__ = ["SessionMembers"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds for a task that has restarted to say what it came back with; an error waits for it.
+# Seconds for a restarted task to report its snapshot; an error message waits for this.
 _ASK = 1.0
-# What is wrong with a task that is not there, or not there any more.
+# Errors of a task that is not there, or not there any more.
 _AWAY = (UnavailableError, DeadlineExceededError)
 
 
@@ -70,20 +69,20 @@ class SessionMembers:
     """The tasks of one session.
 
     Args:
-        handle: the session.
-        config: its settings: device filters, isolation, a cluster of its own.
-        home: the master.
-        target: the address that the client connected to, as it wrote it.
+        handle: the handle of the session.
+        config: the session's settings: device filters, isolation, a cluster of its own.
+        home: the environment of the master.
+        target: the address that the client connected to, as the client wrote it.
 
     Attributes:
         workers: the worker of each task.
-        devices: what the session may use.
-        on_lapse: called with a task whose side of the session is lost with the link to it.
-        on_devices: called when ``devices`` is another set.
+        devices: the devices that the session may use.
+        on_lapse: called with a task when the worker's side of the session is lost with the link to it.
+        on_devices: called when ``devices`` has been replaced.
 
     Raises:
-        InvalidArgumentError: for a malformed device filter, or a cluster of the session's own of which
-            the target is not exactly one task.
+        InvalidArgumentError: for a malformed device filter, or if the session has a cluster of its own and
+            the target is not exactly one task of it.
     """
 
     def __init__(self, handle: str, config: ConfigProto, home: MasterEnv, target: str) -> None:
@@ -100,9 +99,9 @@ class SessionMembers:
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._doubtful: dict[
             str, Member
-        ] = {}  # which may have begun the session, and did not say so
+        ] = {}  # members that may have opened the session, but gave no answer
         self._version = -1
-        self._tasks: Mapping[str, str] = {}  # those of the session, as of its last look
+        self._tasks: Mapping[str, str] = {}  # the session's tasks, as of the last ``follow``
         self.workers: dict[str, Ref] = {}
         self.devices: DeviceSet
         self.on_lapse: Callable[[str], None] | None = None
@@ -110,27 +109,27 @@ class SessionMembers:
 
     @property
     def task(self) -> str:
-        """The master's own task, as the session calls it."""
+        """The master's own task, by its name in this session."""
         return self._home.task if self._own is None else self._own.task
 
     @property
     def changed(self) -> bool:
-        """Whether the cluster has changed since the session last looked."""
+        """Whether the cluster has changed since the last ``follow``."""
         return self._own is None and self._home.version() != self._version
 
     @property
     def missing(self) -> Mapping[str, str]:
-        """For each task that has not answered yet what was tried, in words."""
+        """For each task that has not answered yet, a text that describes the attempts."""
         return self._absent.words
 
     # -- changes -------------------------------------------------------------------------------
 
     async def join(self, deadline: Deadline) -> None:
-        """Begin the session at the tasks that answer, or if it is to wait for all, at all.
+        """Open the session at the tasks that answer, or at all tasks if the session waits for all.
 
         Raises:
-            DeadlineExceededError: naming every task that did not answer, if it is to wait for all.
-            OpError: why a worker refused, or could not be asked.
+            DeadlineExceededError: if the session waits for all tasks; names every task that did not answer.
+            OpError: if a worker refused or could not be reached.
         """
         await self._home.look(deadline)
         version, wanted = self._home.version(), self._wanted()
@@ -138,17 +137,17 @@ class SessionMembers:
         found, words = await look_for_tasks(wanted, self._any_worker, deadline, needed)
         wanted = self._located(wanted)
         fresh = {f.task: self._member(f, wanted) for f in found}
-        self._devices_of(wanted, fresh)  # what is wrong with them is told before anything has begun
+        self._devices_of(wanted, fresh)  # invalid devices raise before any session is opened
         away = await self._begin(fresh, wanted, needed, deadline)
         self._commit(wanted, fresh, {**words, **away}, version)
         for said in self.missing.values():
             _log.warning("session %s begins without %s", self._handle, said)
 
     async def follow(self, deadline: Deadline) -> Changes:
-        """Take in how the cluster has changed since the session last looked.
+        """Apply the changes of the cluster since the session last looked.
 
         Raises:
-            OpError: why a worker refused.
+            OpError: if a worker refused.
         """
         async with self._changing:
             version, wanted = self._home.version(), self._wanted()
@@ -161,15 +160,15 @@ class SessionMembers:
             return await self._change(found, words, wanted, (), version, deadline)
 
     async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
-        """Ask all tasks anew, which finds those that have restarted.
+        """Ask all tasks for their status again, which finds those that have restarted.
 
         Args:
             used: the tasks that the session's graph uses; they are waited for.
-            deadline: until when it may take.
+            deadline: the deadline of the call.
 
         Raises:
-            DeadlineExceededError: naming every task in use that did not answer.
-            OpError: why a worker refused, or could not be asked.
+            DeadlineExceededError: names every task in use that did not answer.
+            OpError: if a worker refused or could not be reached.
         """
         async with self._changing:
             await self._home.look(deadline)
@@ -180,11 +179,11 @@ class SessionMembers:
             return await self._change(found, words, wanted, needed, version, deadline)
 
     async def look_again(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
-        """Ask the tasks that are absent again; returns whoever answers.
+        """Ask the absent tasks again and admit those that answer.
 
         Args:
-            deadline: until when it may take.
-            needed: those that are waited for; the others are asked once.
+            deadline: the deadline of the call.
+            needed: the tasks that are waited for; the others are asked once.
         """
         asked = {t: a for t, a in self._wanted().items() if t in self.missing and t not in needed}
 
@@ -206,14 +205,14 @@ class SessionMembers:
         await asyncio.gather(ask_once(), wait_for_needed())
 
     async def bring_in(self, tasks: Iterable[str], deadline: Deadline) -> bool:
-        """Wait for the tasks among some that have not answered yet.
+        """Wait for those of ``tasks`` that have not answered yet.
 
         Returns:
-            Whether there were any; then more is known of their devices by now.
+            Whether there were any. If so, more is known about their devices by now.
 
         Raises:
-            DeadlineExceededError: naming those that did not answer.
-            OpError: why a worker refused.
+            DeadlineExceededError: names the tasks that did not answer.
+            OpError: if a worker refused.
         """
         absent = [task for task in tasks if task in self.missing]
         if absent:
@@ -221,12 +220,12 @@ class SessionMembers:
         return bool(absent)
 
     async def _admit(self, found: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
-        """Make a task a member that has answered at last, within so many seconds."""
+        """Make a formerly absent task a member, within ``limit`` seconds."""
         task = found.task
         async with self._opening[task]:
             if task not in self.missing:
                 return
-            # It may have begun the session when it was asked before.
+            # The worker may have opened the session when it was asked before.
             member = self._doubtful[task] = self._member(found, self._wanted(), lapsed=True)
             await self._open(task, member, self._wanted(), Deadline.after(limit))
             known = self._tasks.get(task)
@@ -238,10 +237,10 @@ class SessionMembers:
             await self._tell({task: member.address}, Changes(added=(task,)))
 
     async def take_back(self, task: str, deadline: Deadline) -> None:
-        """Go on with the present life of a task where the session had nothing.
+        """Continue with the current incarnation of a task on which the session had no state.
 
         Raises:
-            OpError: why the task refused, or cannot be asked.
+            OpError: if the task refused or cannot be reached.
         """
         async with self._opening[task]:
             old = self._members.get(task)
@@ -257,7 +256,7 @@ class SessionMembers:
                 _log.info("session %s goes on with another life of %s", self._handle, task)
 
     def _put(self, member: Member) -> bool:
-        """Take in one member of the tasks that are known; whether it still is one of these."""
+        """Add one member, if it is one of the session's tasks, and return whether it is."""
         task = member.found.task
         if task not in self._tasks:
             return False
@@ -292,17 +291,17 @@ class SessionMembers:
         self, wanted: Mapping[str, str], fresh: Mapping[str, Member], words: Mapping[str, str],
         version: int,
     ) -> tuple[Changes, dict[str, str]]:  # fmt: skip
-        """Take a change in: new members, and tasks that are elsewhere or have left.
+        """Apply a change: new members, and tasks that have moved or left.
 
         Returns:
-            What has changed, and the addresses that the other workers are to be told.
+            The changes, and the addresses to send to the other workers.
         """
         before = self._members
         members: dict[str, Member] = {}
         for task, address in wanted.items():
             member = fresh.get(task) or before.get(task)
             if member is not None and member.address != address:
-                # Elsewhere, or back from a restart: steps that need it say so.
+                # The task has moved or restarted; the steps that need it report which.
                 member = self._member(member.found, wanted, lapsed=member.lapsed)
             if member is not None:
                 members[task] = member
@@ -321,8 +320,8 @@ class SessionMembers:
         return changes, news
 
     def _take(self, tasks: Mapping[str, str], members: dict[str, Member], version: int) -> None:
-        # The same dict, which the session's graphs and steps know; one that left is of no use, but may
-        # still be told to drop what it has.
+        # Updated in place: the session's graphs and steps hold this dict. The worker of a task that left
+        # stays in it, because it may still be asked to drop its state.
         self.workers.update({task: member.worker for task, member in members.items()})
         for task, member in self._members.items():
             if members.get(task) is not member:
@@ -338,14 +337,14 @@ class SessionMembers:
     # -- questions -----------------------------------------------------------------------------
 
     def restored(self, task: str) -> Mapping[str, Any] | None:
-        """Return the snapshot that a task came back with, in wire form, if it did."""
+        """Return the snapshot that a task was restored from, in wire form, or ``None``."""
         member = self._members.get(task)
         return None if member is None or self._private else member.found.restored
 
     async def ask_restored(self, task: str) -> Mapping[str, Any] | None:
-        """``restored`` of the life of a task that is there now; ``None`` if it does not say in time."""
+        """Return ``restored`` of the current incarnation of a task; ``None`` without a timely answer."""
         if self._private:
-            return None  # what is kept is the state that sessions share
+            return None  # a snapshot holds only the state that sessions share
         try:
             status = await self._any_worker(task).ask(GetStatus(), Deadline.after(_ASK))
         except OpError:
@@ -354,7 +353,7 @@ class SessionMembers:
         return found
 
     def explained(self, error: InvalidArgumentError) -> InvalidArgumentError:
-        """Return the error of a node that cannot be placed, with the tasks that might have its device."""
+        """Add the absent tasks, which might have the device, to the error of a node that cannot be placed."""
         if not self.missing:
             return error
         missing = "; ".join(self.missing.values())
@@ -364,15 +363,15 @@ class SessionMembers:
         )  # fmt: skip
 
     async def renew(self, task: str, deadline: Deadline) -> None:
-        """Open the session at a task again, if its side was lost with the link to it.
+        """Open the session at a task again, if the worker's side of it was lost with the link.
 
-        A network that was cut takes no state along, because that belongs to the task; only what is the
-        session's own is gone.
+        A network failure loses no shared state, because that belongs to the task. Only state private to the
+        session is lost.
 
         Raises:
-            WorkerRestartedError: if the state there was the session's own, until ``reattach``; or if the task
-                has restarted.
-            OpError: why the task refused, or cannot be asked.
+            WorkerRestartedError: if the state there was private to the session, until ``reattach``; or if the
+                task has restarted.
+            OpError: if the task refused or cannot be reached.
         """
         async with self._opening[task]:
             member = self._members.get(task)
@@ -387,7 +386,7 @@ class SessionMembers:
             await self._open(task, member, self._wanted(), deadline)
 
     async def leave(self) -> None:
-        """End the session at every worker; bounded in time."""
+        """End the session at every worker, in bounded time."""
         await self._absent.aclose()
         for member in self._members.values():
             unwatch(member)
@@ -396,11 +395,11 @@ class SessionMembers:
 
     @property
     def _private(self) -> bool:
-        """Whether the session's variables are its own."""
+        """Whether the session's variables are private to it."""
         return self._isolated or self._own is not None
 
     def _is_bare(self, member: Member) -> bool:
-        """Return whether a task that was there before begins without the session's variables."""
+        """Return whether a former member begins without the session's variables."""
         before = self._members[member.found.task].found
         return self._private or before.incarnation != member.found.incarnation
 
@@ -409,11 +408,13 @@ class SessionMembers:
     def _wanted(self) -> dict[str, str]:
         """Return the address of each task that the session may use."""
         tasks = self._home.addresses() if self._own is None else self._own.tasks
-        # The master's own task is always part of its sessions.
+        # The device filters never exclude the master's own task.
         return {t: a for t, a in tasks.items() if t == self.task or self._filters.allows(t)}
 
     def _located(self, tasks: Mapping[str, str]) -> dict[str, str]:
-        """Return the same tasks where they are now: one that was dialled may have been found elsewhere."""
+        """Return the tasks with their current addresses; a task that was dialled may have been found
+        elsewhere.
+        """
         now = self._wanted()
         return {task: now.get(task, address) for task, address in tasks.items()}
 
@@ -424,7 +425,7 @@ class SessionMembers:
         return self._home.worker(self._key(task, address), incarnation)
 
     def _key(self, task: str, address: str) -> str:
-        """Return what the links of this server are kept under for a task."""
+        """Return the key under which this server keeps the links to a task."""
         if task == self.task:
             return self._home.task
         return task if self._own is None else peer_key(task, address or self._own.tasks[task])
@@ -440,13 +441,13 @@ class SessionMembers:
         self, members: dict[str, Member], peers: Mapping[str, str], needed: Collection[str],
         deadline: Deadline,
     ) -> dict[str, str]:  # fmt: skip
-        """Open the session at workers; take those out that are not needed and cannot be asked.
+        """Open the session at workers and remove from ``members`` those that are not needed and unreachable.
 
         Returns:
-            For each of these what was wrong, in words.
+            For each removed task a text that describes the failure.
 
         Raises:
-            OpError: why another one refused; the session is open at none of them then.
+            OpError: if another worker refused; then the session is open at none of them.
         """
         soon = Deadline.after(GRACE).earliest(deadline)
         begun: list[Member] = []
@@ -475,13 +476,13 @@ class SessionMembers:
     async def _enter(
         self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]
     ) -> Member:
-        """Open the session at a worker, unless a step has done so meanwhile; the member that there is then.
+        """Open the session at a worker, unless a step has done so meanwhile, and return the current member.
 
         Args:
-            member: what is known of the worker.
-            peers: all tasks.
-            deadline: until when it may take.
-            begun: ``member`` is added before the worker is asked.
+            member: the task and its worker.
+            peers: the addresses of all tasks.
+            deadline: the deadline of the call.
+            begun: ``member`` is appended to it before the worker is asked.
         """
         async with self._opening[member.found.task]:
             there = self._members.get(member.found.task)
@@ -497,7 +498,7 @@ class SessionMembers:
     ) -> None:
         """Open the session at one worker."""
         if member.lapsed:
-            # The worker may not have noticed yet that the former link is gone.
+            # The worker may not have noticed yet that the former link is lost.
             drop = DeleteWorkerSession(session_handle=self._handle)
             await member.worker.ask(drop, deadline)
         message = CreateWorkerSession(
@@ -513,7 +514,7 @@ class SessionMembers:
         self._watch(member)
 
     def _watch(self, member: Member) -> None:
-        """See to it that the loss of the link to a task is known."""
+        """Register the callback for the loss of the link to a task."""
         unwatch(member)
         task = member.found.task
         if task != self.task:
@@ -526,15 +527,15 @@ class SessionMembers:
             member.unwatch = self._home.watch(self._key(task, member.address), lapse)
 
     async def _tell(self, news: Mapping[str, str], changes: Changes) -> None:
-        """Tell the workers that stay where others are, and who has left."""
+        """Send the workers that stay the new addresses of tasks, and which tasks have left."""
         stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
         if not stay or not (news or changes.removed):
             return
         message = UpdateWorkerSession(
             session_handle=self._handle, peers=dict(news), removed=list(changes.removed)
         )
-        # Its link hands a worker this before any step that is made of it; one that is silent is waited for
-        # by nobody.
+        # The link to a worker delivers this before any step that is planned with it. A silent worker is not
+        # waited for beyond ``GRACE``.
         telling = [
             self._children.start(self._tell_one(m, message), name="tell of changes") for m in stay
         ]
@@ -544,7 +545,7 @@ class SessionMembers:
         try:
             await member.worker.ask(message, Deadline.after(CONNECT_TIMEOUT))
         except OpError as error:
-            # It is lost to the session too, which the next step that needs it says.
+            # The session has lost this worker too; the next step that needs it reports that.
             _log.warning("session %s: %s: %s", self._handle, member.worker.name, error)
 
     async def _drop(self, members: Iterable[Member]) -> None:
@@ -552,7 +553,7 @@ class SessionMembers:
         await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
 
     def _devices_of(self, wanted: Iterable[str], members: Mapping[str, Member]) -> DeviceSet:
-        """Return the devices of all tasks, in the order of the cluster whoever is there."""
+        """Return the devices of all tasks, members or absent, in the order of the cluster."""
         known = {
             task: members[task].found.devices if task in members else described_devices(task)
             for task in wanted

@@ -1,6 +1,6 @@
-"""What the master answers to a client when a step has run: values in the order asked for, and metadata.
+"""The answer of the master to a client when a step has run: values in the requested order, and metadata.
 
-Plain functions over a step whose parts have all answered; called by a MasterSession.
+Plain functions over a step whose tasks have all answered; called by a ``MasterSession``.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def step_done(
     options: RunOptions,
     infer_shapes: bool,
 ) -> StepDone:
-    """Return the answer to the client, with the values in the order that it asked for.
+    """Return the answer to the client, with the values in the order that the client requested.
 
     Args:
-        graph: what was run.
-        step: it has ended well.
-        signature: what the client asked for.
-        options: of the run.
-        infer_shapes: whether partition graphs tell the shapes of tensors.
+        graph: the client graph that was run.
+        step: the step, which has succeeded.
+        signature: the signature that the client requested.
+        options: the options of the run.
+        infer_shapes: whether partition graphs include the shapes of tensors.
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
     stats = StepStats(step.step_id) if options.traced else None
     for part, answer in zip(graph.parts, step.answers, strict=True):
-        assert answer is not None  # the step has ended well
+        assert answer is not None  # the step has succeeded
         for position, value in zip(part.fetches, answer.values, strict=True):
             values[position] = value
         if stats is not None and answer.stats is not None:

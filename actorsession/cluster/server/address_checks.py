@@ -1,7 +1,7 @@
-"""Which task of its cluster a server is, and whether the addresses of that cluster make sense.
+"""The identification of a server's task in its cluster, and the validation of the cluster's addresses.
 
-What TensorFlow's servers find out when they are made, with its classes of errors. Plain functions, called by
-``Server``; they import specs, and read addresses with transports.
+The checks that TensorFlow's servers make when they are constructed, with its classes of errors. Plain
+functions, called by ``Server`` and ``ClusterView``; they import specs, and parse addresses with transports.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
     """Return the scheme of addresses that have none.
 
     Args:
-        protocol: what was asked for, if anything was.
-        tls: whether there are TLS files: nobody who names them wants to talk without.
+        protocol: the requested scheme, if any.
+        tls: whether there are TLS files; they are only given to be used.
 
     Raises:
-        NotFoundError: for one that nothing here speaks.
+        NotFoundError: for a scheme that is not supported.
     """
     if protocol is None:
         return "tls" if tls else DEFAULT_SCHEME
@@ -34,11 +34,11 @@ def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
 
 
 def find_task(spec: ClusterSpec, job: str | None, index: int | None) -> str:
-    """Return the name of the task that is meant; what is left out must have one meaning only.
+    """Return the name of the task with this job and index; what is left out must be unambiguous.
 
     Raises:
         ValueError: for a job or index that is left out where there are several.
-        TypeError: for a job that is no string, or an index that is no number.
+        TypeError: for a job that is not a string, or an index that is not a number.
         InternalError: if the task is not in the cluster.
     """
     if job is None:
@@ -67,8 +67,8 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
     """Return the full address of each task.
 
     Raises:
-        InvalidArgumentError: for an address that is none.
-        NotFoundError: for one with a scheme that nothing here speaks.
+        InvalidArgumentError: for an invalid address.
+        NotFoundError: for an address with a scheme that is not supported.
     """
     tasks = spec.tasks(scheme)
     for task, address in tasks.items():
@@ -86,12 +86,12 @@ def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
 
 
 def is_port_0(address: str) -> bool:
-    """Return whether an address leaves the port to whoever binds it."""
+    """Return whether the port of an address is chosen when it is bound."""
     return parse_address(address).port == 0
 
 
 def refuse_plain(address: str, task: str) -> None:
-    """Refuse an address that would be served without the TLS that was asked for.
+    """Refuse an address that would be served without the requested TLS.
 
     Raises:
         InvalidArgumentError: for one of another scheme than ``tls``.

@@ -1,12 +1,12 @@
-"""The cluster as one of its servers knows it: which task the server is, who else there is, and where.
+"""A server's view of its cluster: the server's own task, the other tasks, and their addresses.
 
-Owned by a server, which hands it to the master (for new sessions), to the links (which have it ask the
-resolver before they dial) and to whoever tells of tasks that join, move or leave. It imports specs and
-resolvers; addresses end up in the worker cache.
+Owned by a server, which passes it to the master (for new sessions), to the links (which ask the resolver
+through it before they dial) and to the worker (which receives changes of the cluster). Imports specs and
+resolvers; the addresses are stored in the worker cache.
 
-Invariants: this task is always one of the cluster; ``version`` changes with the tasks; a change is taken in
-whole or not at all. What comes last counts, be it told or resolved: a resolver's answer is news only when it
-differs from its answer before.
+Invariants: This task is always part of the cluster. ``version`` changes with the tasks. A change is applied
+completely or not at all. The latest information wins, whether it was set or resolved; an answer of the
+resolver counts only if it differs from its previous answer.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ __all__ = ["ClusterView"]
 
 
 class ClusterView:
-    """What a server knows of its cluster.
+    """The tasks and addresses of a cluster, as one of its servers sees them.
 
     Args:
-        cluster: a spec, what one can be made of, or a resolver.
-        job: the job of this task; by default what the resolver says, or the only one there is.
-        index: its index in the job; by default what the resolver says, or the only one there is.
-        scheme: of addresses that have none.
+        cluster: a spec, a value that can be converted to one, or a resolver.
+        job: the job of this task; by default the one that the resolver returns, or the only one there is.
+        index: its index in the job; by default the one that the resolver returns, or the only one there is.
+        scheme: the scheme of addresses that have none.
 
     Attributes:
         task: this task.
-        own_address: where it is to listen.
+        own_address: the address to listen at.
         version: a number that changes with the tasks.
 
     Raises:
         TypeError: for a cluster, job or index in another form.
         ValueError: for a job or index that is left out where there are several.
         InternalError: if the task is not in the cluster.
-        InvalidArgumentError: for an address that is none.
-        NotFoundError: for one with a scheme that nothing here speaks.
+        InvalidArgumentError: for an invalid address.
+        NotFoundError: for an address with a scheme that is not supported.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ClusterView:
                     "a server is given a ClusterSpec, what one can be made of, or a resolver; got "
                     f"{cluster!r:.100}"
                 )
-            if not isinstance(cluster, SimpleClusterResolver):  # which says the same for ever
+            if not isinstance(cluster, SimpleClusterResolver):  # whose answer never changes
                 self._resolver = cluster
             job = cluster.task_type if job is None else job
             index = cluster.task_id if index is None else index
@@ -77,11 +77,11 @@ class ClusterView:
 
     @property
     def changes(self) -> bool:
-        """Whether there is a resolver to be asked again."""
+        """Whether there is a resolver that can be asked again."""
         return self._resolver is not None
 
     def begin(self, cache: WorkerCache, bound: str) -> None:
-        """Begin to teach a cache where everybody is.
+        """Start to store the addresses of all tasks in a worker cache.
 
         Args:
             cache: the links of this task.
@@ -91,13 +91,13 @@ class ClusterView:
         self.learn(self._spec)
 
     def tasks(self) -> Mapping[str, str]:
-        """Return the tasks of the cluster, and the address of each that is known last."""
+        """Return the tasks of the cluster with their last known addresses."""
         assert self._cache is not None
         known = self._cache.addresses
         return {task: known[task] for task in self._spec.tasks()}
 
     def learn(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
-        """Take in which tasks the cluster has, and where; see ``Server.learn_peers``."""
+        """Register the tasks of the cluster and their addresses; see ``Server.learn_peers``."""
         assert self._cache is not None
         spec = ClusterSpec(cluster)
         tasks = checked_addresses(spec, self._scheme)
@@ -110,16 +110,17 @@ class ClusterView:
         self.version += 1
 
     def learn_tasks(self, tasks: Mapping[str, str]) -> None:
-        """Take in the same by task name."""
+        """Register the tasks of the cluster and their addresses, given by full task name; see ``learn``."""
         self.learn(ClusterSpec.of_tasks(tasks))
 
     async def look_again(self, deadline: Deadline) -> None:
-        """Take in what the resolver says, if it is something new: what the server was told since the last
-        news holds until then.
+        """Apply the answer of the resolver if it differs from its previous one.
+
+        Until then, what the server was told since that previous answer stays in effect.
 
         Raises:
-            UnavailableError: if it says nothing of use.
-            DeadlineExceededError: if it does not answer in time.
+            UnavailableError: if the answer is invalid.
+            DeadlineExceededError: if the resolver does not answer in time.
         """
         assert self._resolver is not None
         spec = await ask_resolver(self._resolver, deadline)
@@ -129,17 +130,18 @@ class ClusterView:
             if spec != self._resolved:
                 self.learn(spec)
                 self._resolved = spec
-            else:  # a master may have told our worker older addresses
+            else:  # a master may have sent our worker older addresses
                 self._teach(self._spec.tasks(self._scheme))
         except (ValueError, InvalidArgumentError, NotFoundError) as exc:
             raise UnavailableError(f"{self._resolver!r} says nothing of use: {exc}") from exc
 
     def _teach(self, tasks: Mapping[str, str]) -> None:
-        """Have the cache learn what is news in addresses of the cluster."""
+        """Store the addresses of the cluster's tasks in the cache, except those that carry no information."""
         assert self._cache is not None
         known = self._cache.addresses
-        # Port 0 says that a task has some port, which it or its launcher tells: no news of a known one.
+        # Port 0 means that the task or its launcher reports the port later, which adds nothing to a known
+        # address.
         news = {t: a for t, a in tasks.items() if t not in known or not is_port_0(a)}
-        # Others reach this task by the name that its cluster has for it, not by what it has bound.
+        # Others reach this task by its address in the cluster, not by the address that it has bound.
         own = tasks[self.task]
         self._cache.learn({**news, self.task: self._bound if is_port_0(own) else own})

@@ -1,13 +1,13 @@
-"""What a server lets itself be told by whoever runs the cluster: where its tasks are, and to end.
+"""The administration of a server: requests for the tasks of its cluster, and to stop.
 
-An actor of its own, so that it answers whatever master and worker are busy with. Owned by a server; the
-other side is ``admin_client``. It imports messages, and reads addresses with transports.
+An actor of its own, so that it answers even if master and worker are busy. Owned by a server; the client side
+is ``admin_client``. Imports messages, and parses addresses with transports.
 
-Who may end a server: whoever has proved the cluster's token, whoever has come over TLS, which both sides
-enter with a certificate of the cluster's own authority, and who sits on the same machine. These are those
-who may run graphs here, and a graph can do more harm than an end that leaves nothing undone. A server
-without a token or TLS listens on loopback only, so this refuses nobody that the transports let in; it is
-looked at again here because a bound socket may be handed to a server by others.
+A server is stopped by a peer that has proved the cluster's token, by one that is connected over TLS, which
+requires a certificate of the cluster's own authority on both sides, and by one on the same machine. All of
+these may run graphs here, and a graph can do more harm than an orderly stop. A server without a token or TLS
+listens on loopback only, so this refuses no peer that the transports accept. It is checked again here because
+a server may have been given a bound socket.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _log = logging.getLogger("actorsession.cluster")
 
 
 class Control(Actor):
-    """Answers whoever runs the cluster.
+    """The actor that answers administration requests.
 
     Args:
         task: this server's task.
-        cluster_id: identity of its cluster.
-        tasks: the tasks of the cluster and their addresses, now.
-        stop: begins to stop the server, and does not wait for it.
-        trusted: whether everybody who is connected has proved a token.
+        cluster_id: the identity of its cluster.
+        tasks: returns the current tasks of the cluster and their addresses.
+        stop: starts to stop the server, without waiting for it.
+        trusted: whether every connected peer has proved a token.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class Control(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Refuse every tell: a failing tell would fail the actor, and anyone may send one."""
+        """Refuse every tell: a failing tell would fail the actor, and any peer may send one."""
         raise self.unimplemented(message)
 
     @handles(GetCluster)
     def on_get_cluster(self, message: GetCluster, call: CallContext) -> ClusterView:
-        """Say who is part of the cluster, and where."""
+        """Return the tasks of the cluster and their addresses."""
         return ClusterView(cluster_id=self._cluster_id, task=self._task, tasks=dict(self._tasks()))
 
     @handles(StopServer)
     def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
-        """Begin to stop the server."""
+        """Start to stop the server."""
         if not (self._trusted or is_near(call.address)):
             who = {"peer": parse_address(call.address).host}
             _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
@@ -87,7 +87,7 @@ def is_near(address: str) -> bool:
     """Return whether a connection comes from this machine, or over TLS, where both sides show certificates.
 
     Args:
-        address: of the other end, as its link has it.
+        address: the address of the other end, in the form of its link.
     """
     if address == LOCAL:
         return True

@@ -1,11 +1,12 @@
 """A server: one task of a cluster, with a master and a worker behind one listener.
 
-Binding comes first and the real address is published after it, so port 0 works and no free port is
-guessed. A server says of itself cluster id, task and incarnation to whoever connects, and refuses peers of
-another cluster. Given a resolver in place of a cluster, it asks it again before each dial.
+A server binds its address first and publishes the real address afterwards, so port 0 works and no free port
+has to be guessed. It introduces itself to every peer with cluster id, task and incarnation, and refuses peers
+of another cluster. If it is given a resolver in place of a cluster, it asks the resolver again before each
+dial.
 
-Made by programs, by the command line and by the children of a ``LocalCluster``; it owns master, worker,
-links, devices and threads of the task. Invariant: nothing of a server that was stopped stays behind.
+Created by programs, by the command line and by the children of a ``LocalCluster``; owns master, worker,
+links, devices and threads of the task. Invariant: a stopped server leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from transports import Hello, Listener, SecurityConfig, TransportError, listen
 __all__ = ["Server", "ServerStatistics"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds that stopping may take for connections and actors to end by themselves.
+# Seconds within which connections and actors may end by themselves when the server stops.
 _GRACE = 2.0
 
 
@@ -69,41 +70,47 @@ class Server:
     It neither binds nor serves before ``start``.
 
     Args:
-        cluster: the tasks and their addresses; this task's may have port 0. Or a resolver, which is asked
-            again before each dial and then also says who is part of the cluster.
-        job_name: the job of this task. By default what the resolver says, or the only job there is.
-        task_index: its index in the job; by default what the resolver says, or the only one there is.
-        protocol: scheme of the addresses that have none; if left out ``tls`` where TLS files are named,
-            else ``tcp``.
-        config: settings of the process: ``device_count``, and the threads of its kernel pool and of
-            the BLAS library (``inter_op_parallelism_threads``, ``intra_op_parallelism_threads``).
-        cluster_id: servers and clients of another id are refused; "" accepts clients and servers that
-            have none.
-        token: shared secret; needed to listen on anything but loopback without TLS. By default what
-            ``ACTORSESSION_TOKEN`` of the environment says, as for clients.
-        security: CA, certificate and key for mutual TLS, with clients and with other tasks. By default
-            what ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY`` of the environment name.
-        session_gc_seconds: a session that nobody asks anything for so long is closed; 0 for never. Sessions
+        cluster: the tasks and their addresses; the address of this task may have port 0. Or a resolver, which
+            is asked again before each dial and then also determines the tasks of the cluster.
+        job_name: the job of this task. By default the job that the resolver returns, or the only job there
+            is.
+        task_index: its index in the job; by default the one that the resolver returns, or the only one there
+            is.
+        protocol: scheme of the addresses that have none; if left out ``tls`` where TLS files are given, else
+            ``tcp``.
+        config: settings of the process: ``device_count``, and the threads of its kernel pool and of the BLAS
+            library (``inter_op_parallelism_threads``, ``intra_op_parallelism_threads``).
+        cluster_id: servers and clients of another id are refused; "" accepts clients and servers that have
+            none.
+        token: shared secret; needed to listen on anything but loopback without TLS. By default the value of
+            the environment variable ``ACTORSESSION_TOKEN``, as for clients.
+        security: CA, certificate and key for mutual TLS, with clients and with other tasks. By default the
+            files named by the environment variables ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY``.
+        session_gc_seconds: seconds without a request after which a session is closed; 0 for never. Sessions
             whose clients are gone are closed in any case.
-        max_inflight_steps: steps of all sessions that have their master here and may be under way at once.
-            More wait, and sessions take turns; each session has limits of its own besides
+        max_inflight_steps: limit on the steps in flight of all sessions whose master is here. Further steps
+            wait, and sessions take turns; each session has limits of its own besides
             (``ConfigProto.max_inflight_steps``).
-        snapshot_dir: where to write the variables of this task from time to time, and when it stops; they
-            come back from there when it starts. Tasks may share a directory. ``None`` for no snapshots.
+        snapshot_dir: where to write the variables of this task from time to time, and when it stops; they are
+            restored from there when it starts. Tasks may share a directory. ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
         file_roots: folders in which operations may open files (``read_file``, savers, tables from text
             files); others are refused with PermissionDeniedError. If left out, all files that the server's
-            user may open where only this machine reaches it (loopback, unix), and none at all otherwise.
-        listening_socket: a bound stream socket to serve at in place of binding the task's address, such
-            as one that a service manager has opened. The server's own from ``start`` on.
+            user may open if only this machine can reach the server (loopback, unix), and none at all
+            otherwise.
+        lease: seconds of silence after which a peer is declared lost.
+        beat: seconds between heartbeats.
+        sidecar: whether to start a sidecar on loopback too.
+        listening_socket: a bound stream socket to serve at in place of binding the task's address, such as
+            one that a service manager has opened. Owned by the server from ``start`` on.
 
     Raises:
         TypeError: for a cluster, job, index or file roots in another form.
         ValueError: for a job or index that is left out where there are several.
         InternalError: if the task is not in the cluster (TensorFlow's class for it).
-        InvalidArgumentError: for an address of a task that is none, such as one without a port; for
-            settings that only local sessions have; for TLS files and an own address without TLS.
-        NotFoundError: for a protocol, or a scheme of an address, that nothing here speaks.
+        InvalidArgumentError: for an invalid address of a task, such as one without a port; for settings that
+            only local sessions have; for TLS files and an own address without TLS.
+        NotFoundError: for a protocol, or a scheme of an address, that is not supported.
     """
 
     def __init__(
@@ -158,7 +165,7 @@ class Server:
         self._hello = Hello(
             cluster_id=cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
         )
-        _ = Lease(beat=beat, lease=lease, now=0.0)  # says what is wrong with them
+        _ = Lease(beat=beat, lease=lease, now=0.0)  # validates them
         self._vitals = Vitals(beat, always=sidecar)
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
@@ -175,16 +182,16 @@ class Server:
         self._children = Children(f"server of {self.task}")
         self._stopping = asyncio.Event()
 
-    # -- life ----------------------------------------------------------------------------------
+    # -- lifecycle -----------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Bind, and serve from then on.
+        """Bind the address and serve from then on.
 
         Raises:
-            FailedPreconditionError: if it was started before.
-            UnknownError: if the address cannot be had (TensorFlow's class for it), or must not be had
-                without a token or TLS; or if the TLS files do not do.
-            InvalidArgumentError: if the socket that was given does not fit the task's address.
+            FailedPreconditionError: if the server was started before.
+            UnknownError: if the address cannot be bound (TensorFlow's class for it), or must not be bound
+                without a token or TLS; or if the TLS files are invalid.
+            InvalidArgumentError: if the given socket does not fit the task's address.
         """
         if self._listener is not None:
             raise FailedPreconditionError(f"the server of {self.task} was started already")
@@ -218,7 +225,7 @@ class Server:
         threads = self._config.intra_op_parallelism_threads
         self._blas = hold_blas_threads(threads) if threads else None
         devices = self._devices = make_devices(self.task, self._config.device_count)
-        self._open_files(near=False)  # until it is known who can reach us
+        self._open_files(near=False)  # until the listener shows who can reach the server
         self._worker = Worker(
             self.task, self.incarnation, devices, self._cache.push, self._cache.hear,
             lambda: self.statistics().to_wire(), self._pool, self._known.learn_tasks, self._cache,
@@ -256,13 +263,13 @@ class Server:
         self._snapshots = snapshots
 
     def _open_files(self, *, near: bool) -> None:
-        """Say where kernels may open files, given whether only this machine reaches us."""
+        """Set where kernels may open files; ``near`` if only this machine can reach the server."""
         files = self._file_roots or FileRoots(None if near else (), self.task)
         for device in self._devices:
             device.resources.files = files
 
     def _told_to_stop(self) -> None:
-        """Stop in a child: whoever asked hears the answer over a link that stopping closes."""
+        """Stop in a child, because the caller receives the answer over a link that stopping closes."""
         _ = self._children.start(self.stop(), name=f"stop {self.task}")
 
     def _known_tasks(self) -> Mapping[str, str]:
@@ -274,21 +281,23 @@ class Server:
         return self._cache.worker(task, incarnation)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
-        """Tensors could not be delivered: the step fails here, and so everywhere."""
+        """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
         if self._worker is not None:
             self._serves[WORKER].tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
     def learn_peers(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
-        """Take in which tasks the cluster has, and where: once everybody has bound, and whenever some
-        join, leave or move. Sessions follow between two steps.
+        """Register the tasks of the cluster and their addresses.
+
+        To be called once all tasks have bound their addresses, and whenever tasks join, leave or move.
+        Sessions follow between two steps.
 
         Args:
             cluster: all tasks with their real addresses.
 
         Raises:
             ValueError: if this task is not among them.
-            InvalidArgumentError: for an address that is none.
-            NotFoundError: for an address with a scheme that nothing here speaks.
+            InvalidArgumentError: for an invalid address.
+            NotFoundError: for an address with a scheme that is not supported.
         """
         self._known.learn(cluster)
 
@@ -310,10 +319,10 @@ class Server:
         await self._stopping.wait()
 
     async def stop(self, grace: float = _GRACE) -> None:
-        """Give the address up and close sessions and connections.
+        """Release the address and close sessions and connections.
 
-        Bounded by a few times ``grace``, and the time that it takes to write a last snapshot. May be called
-        twice, also at the same time; if it is cancelled, another call goes on with what is left.
+        Bounded by a few times ``grace`` and the time to write a last snapshot. May be called twice, also
+        concurrently; if it is cancelled, another call continues with what is left.
 
         Args:
             grace: seconds for connections to end by themselves.
@@ -337,7 +346,7 @@ class Server:
         return self._snapshots is not None
 
     def take_last_snapshot(self) -> None:
-        """Write what no snapshot holds yet, in any thread: for a process that ends before ``stop`` does."""
+        """Write what no snapshot holds yet, from any thread: for a process that ends before ``stop`` does."""
         if self._snapshots is not None:
             self._snapshots.take_now()
 
@@ -350,7 +359,7 @@ class Server:
         await self._worker.aclose(why)
         if self._pool is not None:
             self._pool.shutdown(wait=False)
-        self._blas = None  # the library gets its own number back with the last holder
+        self._blas = None  # the last holder restores the library's own number of threads
 
     async def __aenter__(self) -> Server:
         await self.start()
@@ -362,7 +371,7 @@ class Server:
         await self.stop()
 
     def statistics(self) -> ServerStatistics:
-        """Counters of this server at this moment.
+        """Return the current counters of this server.
 
         Raises:
             FailedPreconditionError: before the server was started.

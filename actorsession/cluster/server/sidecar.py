@@ -1,11 +1,11 @@
-"""The sidecar of a server: a small process that says of it, to other hosts, whether it lives.
+"""The sidecar of a server: a small process that reports to other hosts whether the server is alive.
 
-On one host the operating system tells everybody whether a silent server is stopped, busy or gone. Other hosts
-have to ask, and a server whose interpreter is held by a kernel cannot answer; its sidecar can. Owned by a
-server through ``Vitals``, and started when it listens beyond loopback; the program itself, and who asks it,
-are in ``actors``.
+On one host the operating system shows whether a silent server is stopped, busy or gone. Other hosts have to
+ask, and a server whose interpreter is held by a kernel cannot answer; its sidecar can. Owned by a server
+through ``Vitals``, and started when the server listens beyond loopback. The program itself is
+``rpc.liveness.sidecar``; ``rpc.liveness.peer_monitor`` sends it requests.
 
-Invariant: the sidecar ends with the server. Its standard input is a pipe that nobody else holds.
+Invariant: the sidecar ends with the server. Its standard input is a pipe that no other process holds.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ __all__ = ["Sidecar", "Vitals", "start_sidecar"]
 
 _log = logging.getLogger("actorsession.cluster")
 _SECRET = 16
-# Seconds for a process that ends at once, on a machine that is busy.
+# Seconds for a process that ends at once, on a busy machine.
 _GRACE = 2.0
 
 
 class Vitals:
-    """All that a server shows of its life: its pulse and its sidecar.
+    """The heartbeat memory and the sidecar of a server.
 
     Args:
-        beat: seconds between signs of life.
-        always: whether to have a sidecar on loopback too.
+        beat: seconds between heartbeats.
+        always: whether to start a sidecar on loopback too.
     """
 
     def __init__(self, beat: float, *, always: bool) -> None:
@@ -47,14 +47,14 @@ class Vitals:
         self.sidecar: Sidecar | None = None
 
     async def start(self, address: str, token: str | None) -> str:
-        """Begin to show it, on the running loop.
+        """Start the heartbeat on the running loop, and the sidecar.
 
         Args:
-            address: where the server is to listen.
-            token: the cluster's, if it has one.
+            address: the address that the server is to listen at.
+            token: the token of the cluster, if it has one.
 
         Returns:
-            The line about it for the server's hello.
+            The heartbeat location for the server's hello.
         """
         self._pulse = pulse = HeartbeatMemory(self._beat, WATCHDOG.late)
         where = parse_address(address)
@@ -63,11 +63,11 @@ class Vitals:
 
     @property
     def lag(self) -> tuple[float, float]:
-        """Seconds by which the loop came late, last and at worst."""
+        """Seconds by which the loop was late, last and at worst."""
         return (0.0, 0.0) if self._pulse is None else (self._pulse.lag, self._pulse.worst_lag)
 
     async def aclose(self) -> None:
-        """Show nothing any more; may be called twice."""
+        """Stop the heartbeat and the sidecar; may be called twice."""
         if self._pulse is not None:
             self._pulse.close()
         sidecar, self.sidecar = self.sidecar, None
@@ -76,11 +76,11 @@ class Vitals:
 
 
 class Sidecar:
-    """A sidecar that runs.
+    """A running sidecar.
 
     Args:
-        process: it.
-        note: what the server's hello says of it.
+        process: the process of the sidecar.
+        note: the heartbeat location for the server's hello.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, note: HeartbeatLocation) -> None:
@@ -89,11 +89,11 @@ class Sidecar:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     async def aclose(self) -> None:
-        """End it and waits until it is gone."""
+        """End the process and wait until it is gone."""
         process = self._process
         if process.stdin is not None:
             process.stdin.close()
@@ -104,26 +104,26 @@ class Sidecar:
             process.kill()
             await process.wait()
         transport = getattr(process, "_transport", None)
-        if transport is not None:  # asyncio leaves the pipe open until that is collected
+        if transport is not None:  # asyncio leaves the pipe open until the transport is collected
             transport.close()
 
 
 async def start_sidecar(
     address: Address, pulse: HeartbeatMemory, token: str | None, *, always: bool
 ) -> Sidecar | None:
-    """Start the sidecar of this process, if its server is to have one.
+    """Start the sidecar of this process, if its server needs one.
 
-    It is not waited for: the socket at which it answers is bound here.
+    The sidecar is not waited for: the socket at which it answers is bound here.
 
     Args:
-        address: where the server is to listen.
-        pulse: what the server shows.
-        token: the cluster's, if it has one.
-        always: whether to have one on loopback too, and to have it asked on this host as well.
+        address: the address that the server is to listen at.
+        pulse: the heartbeat memory of the server.
+        token: the token of the cluster, if it has one.
+        always: whether to start one on loopback too, and to have it asked on this host as well.
 
     Returns:
-        The sidecar; ``None`` if there is no need for one, or it cannot be had: then those on other
-        hosts take silence for loss.
+        The sidecar; ``None`` if none is needed, or it cannot be started. In that case peers on other hosts
+        declare the server lost when it is silent.
     """
     if not address.host or not pulse.note.host or not sys.executable:
         return None
@@ -144,7 +144,7 @@ async def start_sidecar(
 
 
 async def _bind(host: str, *, always: bool) -> socket.socket | None:
-    """A datagram socket at a host's address; ``None`` if that is loopback."""
+    """Return a datagram socket bound to a host's address; ``None`` if that is loopback."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, 0, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)
     family, kind, number, _, where = found[0]
@@ -164,11 +164,11 @@ async def _spawn(sock: socket.socket, pulse: HeartbeatMemory) -> asyncio.subproc
     memory = pulse.note.memory
     numbers = (os.getpid(), pulse.note.started, sock.fileno(), memory)
     return await asyncio.create_subprocess_exec(
-        # Isolated and without site: it starts in 30 ms, and nothing that is installed gets into it.
+        # Isolated and without site: it starts in 30 ms, and no installed code is loaded.
         sys.executable, "-I", "-S", program.__file__, *map(str, numbers),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         pass_fds=[sock.fileno(), *([memory] if memory >= 0 else [])],
-        start_new_session=True,  # what stops or ends us at the terminal is not for it
+        start_new_session=True,  # signals of our terminal must not reach it
     )  # fmt: skip

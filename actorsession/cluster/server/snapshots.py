@@ -1,13 +1,14 @@
-"""Snapshots: the variables of a server on disk, so that they come back when its process does.
+"""Snapshots: the variables of a server on disk, so that a restarted process can restore them.
 
-Owns the file format and the child that writes. A snapshot holds every variable of the server's own devices
-that has a value, with the number of steps that had ended there; it is taken between two steps if one ends
-within a second, and says so otherwise. One is written when anything has changed since the last, whatever did
-it: a step, or a container that was cleared. A file is written beside the others, synced and then renamed, so
-that a crash leaves whole ones only; each carries a checksum, and one that is damaged is passed over for the
-one before. Servers call it; state of isolated sessions is not kept, because it ends with them.
+Holds the file format and the child that writes. A snapshot contains every variable of the server's own
+devices that has a value, with the number of steps that had ended there. It is taken between two steps if
+there is a moment without steps within a second; otherwise it records that steps were running. A snapshot is
+written when anything has changed since the last one, whatever the cause: a step, or a container that was
+cleared. A file is written under another name, synced and then renamed, so that a crash leaves only complete
+files. Each file carries a checksum, and a damaged one is skipped in favour of the one before. Used by
+servers; state of isolated sessions is not kept, because it ends with them.
 
-Whatever goes wrong with writing one costs a warning: the next is taken as if nothing had happened.
+A failure to write a snapshot causes a warning; the next snapshot is taken as usual.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _log = logging.getLogger("actorsession.cluster")
 _MAGIC = b"acts-snapshot-1\n"
 _NUMBER = struct.Struct("<I")
 _KEPT = 2
-# Seconds to wait for a moment without steps, and between looks for one.
+# Seconds to wait for a moment without steps, and between two checks for one.
 _QUIET, _LOOK = 1.0, 0.005
 
 
@@ -72,10 +73,10 @@ class Snapshot:
     """The state of a server at one moment.
 
     Attributes:
-        steps: how many steps had ended there, over all its lives.
-        micros: when, in microseconds since 1970.
+        steps: the number of steps that had ended there, over all incarnations.
+        micros: the time, in microseconds since 1970.
         quiet: whether no step ran at that moment.
-        variables: those with a value.
+        variables: the variables that had a value.
     """
 
     steps: int
@@ -84,7 +85,7 @@ class Snapshot:
     variables: Sequence[Saved]
 
     def to_wire(self) -> dict[str, Any]:
-        """Return what others are told of it: when it is from, and of which variables; not their values."""
+        """Return a description for other tasks: the time and the names of the variables, without values."""
         names = [[v.container, v.name] for v in self.variables]
         return {
             "steps": self.steps,
@@ -98,17 +99,17 @@ class SnapshotStore:
     """The snapshots of one task in a directory.
 
     Args:
-        directory: made if it does not exist.
+        directory: created if it does not exist.
         task: the task; tasks may share a directory.
 
     Raises:
-        InvalidArgumentError: if the directory cannot be written to.
+        InvalidArgumentError: if the directory is not writable.
     """
 
     def __init__(self, directory: str | os.PathLike[str], task: str) -> None:
         self._directory = Path(directory)
         self._prefix = re.sub(r"\W+", "-", task, flags=re.ASCII).strip("-")
-        # Earlier versions had no nonce, and took an underscore for a sign like any other.
+        # Earlier versions had no nonce, and replaced an underscore like any other sign.
         former = re.escape(self._prefix.replace("_", "-"))
         prefix = re.escape(self._prefix)
         self._form = re.compile(
@@ -126,15 +127,15 @@ class SnapshotStore:
             raise InvalidArgumentError(f"snapshot_dir cannot be written to: {exc}") from exc
 
     def _files(self) -> list[tuple[int, Path]]:
-        """Return the snapshots there are with their numbers, the latest first; files of others are none."""
+        """Return the snapshots with their numbers, the latest first; other files are ignored."""
         found = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
         return sorted([(int(m[1] or m[2]), p) for m, p in found if m is not None], reverse=True)
 
     def write(self, snapshot: Snapshot) -> Path:
-        """Write a snapshot, and remove those before the last.
+        """Write a snapshot, and remove those before the last one.
 
         Raises:
-            OpError: if it cannot; the snapshots that there are stay.
+            OpError: if that fails; the existing snapshots stay.
         """
         saved = [
             [v.device, v.container, v.name, v.spec.dtype, v.spec.shape, v.value]
@@ -146,7 +147,7 @@ class SnapshotStore:
             *segments,
         ]
         remove_abandoned(os.fspath(self._directory), self._unfinished)
-        # The clock keeps those of two processes of one task apart, should the lives of the two overlap.
+        # The clock separates the files of two processes of one task, should their lifetimes overlap.
         number = max([time.time_ns() // 1000, *[1 + n for n, _ in self._files()[:1]]])
         path = self._directory / f"{self._prefix}.{number:016d}-{secrets.token_hex(4)}.snapshot"
         write_whole(os.fspath(path), lambda file: _write_parts(file, parts))
@@ -155,7 +156,7 @@ class SnapshotStore:
         return path
 
     def _remove_old(self) -> None:
-        """Remove what came before the last whole ones."""
+        """Remove the files before the last complete ones."""
         whole = 0
         for _, path in self._files():
             if whole >= _KEPT:
@@ -166,12 +167,12 @@ class SnapshotStore:
             whole += path not in self._damaged
 
     def latest(self) -> Snapshot | None:
-        """Return the latest snapshot that is whole; ``None`` if there is none."""
+        """Return the latest complete snapshot; ``None`` if there is none."""
         for _, path in self._files():
             try:
                 with path.open("rb") as file:
                     return _read(_read_parts(file))
-            except Exception as exc:  # whatever is in it
+            except Exception as exc:  # whatever the file contains
                 _log.warning("snapshot %s is passed over: %s", path, exc)
                 self._damaged.add(path)
         return None
@@ -240,15 +241,15 @@ class Snapshots:
     """Takes the snapshots of one server.
 
     Args:
-        store: where to.
-        devices: whose variables.
-        every: seconds between two of them.
-        steps: how many steps have ended in this life.
-        running: how many run now.
+        store: the store to write to.
+        devices: the devices whose variables are saved.
+        every: seconds between two snapshots.
+        steps: returns the number of steps that have ended in this incarnation.
+        running: returns the number of steps that run now.
 
     Attributes:
-        restored: the snapshot that the variables come from.
-        taken: how many were written.
+        restored: the snapshot that the variables were restored from.
+        taken: the number of snapshots written.
     """
 
     def __init__(
@@ -264,14 +265,14 @@ class Snapshots:
         self._every = every
         self._steps = steps
         self._running = running
-        self._before = 0  # steps of former lives
-        self._writing = threading.Lock()  # one file at a time, whoever writes
-        self._written = -1  # how many changes the last file holds
+        self._before = 0  # steps of former incarnations
+        self._writing = threading.Lock()  # one file at a time, from any thread
+        self._written = -1  # the number of changes in the last file
         self.restored: Snapshot | None = None
         self.taken = 0
 
     def restore(self) -> None:
-        """Give the devices the variables of the latest snapshot."""
+        """Restore the variables of the devices from the latest snapshot."""
         found = self._store.latest()
         if found is None:
             return
@@ -291,7 +292,7 @@ class Snapshots:
         )  # fmt: skip
 
     async def run(self) -> None:
-        """Take snapshots until it is cancelled."""
+        """Take snapshots until this is cancelled."""
         while True:
             await asyncio.sleep(self._every)
             await self._until_quiet()
@@ -299,24 +300,25 @@ class Snapshots:
 
     async def _until_quiet(self) -> None:
         end = time.monotonic() + _QUIET
-        # No event tells of it: steps end in many places, and none should pay for being watched.
+        # There is no event for this: steps end in many places, and none should pay for being watched.
         while self._running() and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
-        """Take a snapshot now, unless nothing has changed since the last one; warns if it cannot.
+        """Take a snapshot now, unless nothing has changed since the last one; log a warning if that fails.
 
-        A call that is cancelled does not keep the file from being written.
+        Cancelling the call does not prevent the file from being written.
         """
         with self._faults_told():
             changes = self._changes()
             if changes > self._written:
                 snapshot = self._collect()
-                # Writing and syncing may take seconds; the values are held as they are meanwhile.
+                # Writing and syncing may take seconds; meanwhile the snapshot references the values as they
+                # were.
                 await asyncio.to_thread(self._write, changes, snapshot)
 
     def take_now(self) -> None:
-        """``take`` without an event loop's help, in any thread; waits for a file that is being written."""
+        """Take a snapshot as ``take`` does, without an event loop; waits for a file that is being written."""
         with self._faults_told():
             changes = self._changes()
             self._write(changes, self._collect())
@@ -333,13 +335,11 @@ class Snapshots:
     def _faults_told(self) -> Iterator[None]:
         try:
             yield
-        except (
-            Exception
-        ) as exc:  # of packing, for lack of memory, of the disk: the next may succeed
+        except Exception as exc:  # from packing, memory or disk: the next may succeed
             _log.warning("no snapshot is written: %s: %s", type(exc).__name__, exc)
 
     def _changes(self) -> int:
-        """Return how many times any variable was changed; grows, and stays while nothing changes."""
+        """Return how often variables have changed in total; grows with each change and stays otherwise."""
         variables = [v for d in self._devices for _, _, v in d.resources.variables()]
         return sum([variable.changes for variable in variables])
 

@@ -1,7 +1,6 @@
-"""What a server counts.
+"""The counters of a server.
 
-Owns ``ServerStatistics`` and its wire form. Servers make one when they are asked; it imports
-the counters of links.
+Holds ``ServerStatistics`` and its wire form. Servers create one on request. Imports the counters of links.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from actorsession.rpc.link import LinkStatistics
 __all__ = ["CLIENT", "ServerStatistics"]
 
 CLIENT = "client"
-"""The task that those give who are no task of a cluster."""
+"""The task name in the hello of clients, which are not tasks of a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +24,25 @@ class ServerStatistics:
     """The counters of one task at one moment.
 
     Attributes:
-        task: its name.
-        sessions: sessions whose master it is.
-        worker_sessions: sessions that have a side here.
+        task: the name of the task.
+        sessions: sessions whose master is here.
+        worker_sessions: sessions that have a side at this worker.
         graphs: registered graphs of those.
         steps: steps that run here now.
-        rendezvous: steps that have a meeting place for tensors here, begun or not.
-        runs: steps begun here so far.
+        rendezvous: steps that have a rendezvous here, started or not.
+        runs: steps started here so far.
         pushes: messages with tensors sent to other tasks so far.
-        links: traffic of each open link; clients, and whoever asked for this, are among them.
-        loop_lag: seconds by which the event loop came late to its last look at the clock.
-        worst_loop_lag: the most that was, since the server was started.
-        waiting: steps that wait at this master until fewer are under way.
-        held: parts of steps that are held back here until a task that they send to reads on.
-        unsettled: parts of steps that have run here and taken something, which is put back unless word comes
-            that the caller has the values.
-        pool_threads: threads that kernels have here, with those of the lane of first runs that are
-            ``overdue``; 0 where they run in the event loop's own.
-        overdue: those of them that are held by kernels whose steps are over.
-        overdue_kernels: the same in words; "" if there are none.
+        links: traffic of each open link, including those of clients and of the requester.
+        loop_lag: seconds by which the event loop was late at its last check of the clock.
+        worst_loop_lag: the maximum of that since the server was started.
+        waiting: steps that wait at this master for admission.
+        held: partitions of steps that backpressure of a task that they send to holds back here.
+        unsettled: partitions of steps that have run here and taken something, which is put back unless a
+            confirmation arrives that the caller has the values.
+        pool_threads: threads for kernels, including those of the lane of first runs that are ``overdue``; 0
+            if kernels run in the thread of the event loop.
+        overdue: those of them that are occupied by kernels whose steps are over.
+        overdue_kernels: the same as text; "" if there are none.
     """
 
     task: str
@@ -71,7 +70,7 @@ class ServerStatistics:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is left of any step."""
+        """Whether no step runs, waits or is unsettled, and no request is pending."""
         return not (
             self.steps
             or self.rendezvous
@@ -84,12 +83,12 @@ class ServerStatistics:
     def to_wire(self) -> dict[str, Any]:
         """Return the counters as plain values."""
         out = asdict(self)
-        out["links"] = list(out["links"])  # tuples do not travel
+        out["links"] = list(out["links"])  # tuples have no wire form
         return out
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> ServerStatistics:
-        """Read what ``to_wire`` made.
+        """Parse the result of ``to_wire``.
 
         Raises:
             ProtocolError: for any other form.

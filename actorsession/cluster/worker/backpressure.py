@@ -1,12 +1,13 @@
-"""Steps that a worker does not begin yet, because a task that they send to does not read.
+"""Steps that a worker does not start yet because of backpressure from a task that they send to.
 
-What a step pushes is told by synchronous code in the middle of the step, where nothing can wait. So it is
-the beginning of a step that waits: while more than ``BACKLOG`` bytes stand before a link, no step begins
-that sends over it. What such a step waits for is only that bytes leave, which the other end reads whatever
-else it does; it never waits for another step, so held steps cannot wait for each other in a circle.
+A step pushes its tensors from synchronous code, where nothing can wait. Therefore the start of a step waits:
+while more than ``BACKLOG`` bytes are queued on a link, no step starts that sends over it. Such a step only
+waits until bytes have left, which the peer reads whatever else it does. It never waits for another step, so
+held steps cannot deadlock.
 
-Owned by a worker session, which passes in how a step begins. It imports messages and children. Invariants:
-the steps of a link begin in the order in which they came; one that is given up or cancelled leaves at once.
+Owned by a worker session, which passes in the function that starts a step. Imports messages and children.
+Invariants: The steps of a link start in the order in which they came. A step that is cancelled is removed at
+once.
 """
 
 from __future__ import annotations
@@ -27,22 +28,24 @@ Answer: TypeAlias = "asyncio.Future[GraphDone]"
 
 
 class LinkCapacity(Protocol):
-    """The links to other tasks, by a task's own name or a peer key."""
+    """The backpressure of the links to other tasks, by task name or peer key."""
 
     def is_backlogged(self, task: str) -> bool:
-        """Return whether so much waits to be sent to a task that no step should begin that sends there."""
+        """Return whether so much is queued for a task that no step that sends to it should start."""
 
     async def wait_for_room(self, task: str) -> None:
-        """Wait while it does, or until the link is lost."""
+        """Wait until the link is no longer backlogged, or is lost."""
 
 
 class StepGate:
     """The held steps of one session at one worker.
 
     Args:
-        room: the links.
-        link_name: from a task of the session to the name of links to it; ``None`` if that is its own.
-        begin: begins a step, and answers it at once or later; may hold it again for another link.
+        room: the backpressure of the links.
+        link_name: maps a task of the session to the key of the links to it; ``None`` if that is the task
+            name.
+        begin: starts a step and returns its answer or a future of it; may hold the step again for another
+            link.
         children: own the waiting.
     """
 
@@ -58,19 +61,19 @@ class StepGate:
         self._begin = begin
         self._children = children
         self._held: dict[str, OrderedDict[int, tuple[RunGraph, Answer]]] = {}
-        self._releasing: str | None = None  # the link whose turn it is
+        self._releasing: str | None = None  # the link whose steps are being started
 
     def __len__(self) -> int:
-        """Return how many steps are held."""
+        """Return the number of held steps."""
         return sum(map(len, self._held.values()))
 
     @property
     def links(self) -> dict[int, str]:
-        """The steps that are held, with the name of the link that each waits for."""
+        """The held steps, with the key of the link that each waits for."""
         return {step_id: name for name, steps in self._held.items() for step_id in steps}
 
     def blocked(self, tasks: Iterable[str]) -> str | None:
-        """Return the name of the first link that a step which sends to some tasks has to wait for."""
+        """Return the key of the first link that a step which sends to ``tasks`` has to wait for."""
         for task in tasks:
             name = task if self._link_name is None else self._link_name(task)
             if name is None:
@@ -80,14 +83,14 @@ class StepGate:
         return None
 
     def hold(self, name: str, message: RunGraph) -> Answer:
-        """Keep a step until there is room on a link.
+        """Hold a step until its link is no longer backlogged.
 
         Args:
-            name: what ``blocked`` returned.
-            message: begins the step.
+            name: the key that ``blocked`` returned.
+            message: the request that starts the step.
 
         Returns:
-            Its answer; cancelling it gives the step up.
+            A future of the answer; cancelling it cancels the step.
         """
         answer: Answer = asyncio.get_running_loop().create_future()
         steps = self._held.get(name)
@@ -101,14 +104,14 @@ class StepGate:
         return answer
 
     def give_up(self, step_id: int, error: OpError) -> None:
-        """End a step that is held, if it is."""
+        """End a step if it is held."""
         for steps in self._held.values():
             held = steps.pop(step_id, None)
             if held is not None and not held[1].done():
                 held[1].set_exception(error)
 
     def close(self, error: OpError) -> None:
-        """End every step that is held."""
+        """End every held step."""
         for steps in self._held.values():
             for step_id in list(steps):
                 self.give_up(step_id, error)
@@ -122,7 +125,7 @@ class StepGate:
                     _, (message, answer) = steps.popitem(last=False)
                     self._begin_now(name, message, answer)
         finally:
-            for step_id in list(steps):  # the session has ended without a word
+            for step_id in list(steps):  # the session was stopped without an error
                 self.give_up(step_id, AbortedError("the worker session was stopped"))
             del self._held[name]
 
@@ -144,12 +147,12 @@ class StepGate:
 
 
 def _join(later: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
-    """Have one answer end as another does, and the other cancelled with it."""
+    """Chain two futures: ``answer`` ends as ``later`` does, and cancelling ``answer`` cancels ``later``."""
 
     def ended(later: asyncio.Future[Any]) -> None:
         if answer.done():
             if not later.cancelled():
-                _ = later.exception()  # looked at, or asyncio complains that nobody did
+                _ = later.exception()  # retrieved, so that asyncio does not log it
         elif later.cancelled():
             answer.cancel()
         elif (error := later.exception()) is not None:

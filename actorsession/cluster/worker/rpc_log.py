@@ -1,8 +1,8 @@
-"""The log of a worker's messages: what came and went for which step, when it is switched on.
+"""The message log of a worker: the messages sent and received for each step, while it is switched on.
 
-TensorFlow's workers log their tensor transfers the same way (``LoggingRequest``): set, retrieve, clear. Off
-by default, because it costs an entry for each hop; bounded, because nobody may remember to switch it off.
-Plain synchronous code; owned by the worker. It imports nothing of ours but errors.
+TensorFlow's workers log their tensor transfers in the same way (``LoggingRequest``): set, retrieve, clear.
+Off by default, because it costs an entry for each hop; bounded, because it may never be switched off. Plain
+synchronous code; owned by the worker. Within this package it imports only errors and records.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class RpcEvent:
     """One message of a step.
 
     Attributes:
-        micros: when, in microseconds since 1970.
+        micros: the time, in microseconds since 1970.
         step_id: the step.
-        what: the message, such as ``PushTensors``.
+        what: the type of the message, such as ``PushTensors``.
         outgoing: whether this worker sent it.
         peer: the task at the other end.
-        tensors: how many tensors were in it.
-        nbytes: their bytes.
+        tensors: the number of tensors in it.
+        nbytes: the number of bytes of the tensors.
     """
 
     micros: int
@@ -51,7 +51,7 @@ class RpcEvent:
 
     @classmethod
     def from_wire(cls, value: Any) -> RpcEvent:
-        """Read what ``to_wire`` made.
+        """Parse the result of ``to_wire``.
 
         Raises:
             ProtocolError: for any other form.
@@ -74,10 +74,10 @@ class RpcLog:
     """The latest messages of a worker's steps.
 
     Args:
-        kept: how many.
+        kept: the number of messages that are kept.
 
     Attributes:
-        enabled: whether messages are logged; what is in the log stays there when it is switched off.
+        enabled: whether messages are logged; switching it off keeps the messages in the log.
     """
 
     def __init__(self, kept: int = _KEPT) -> None:
@@ -102,13 +102,13 @@ class RpcLog:
         )
 
     def events(self, steps: Collection[int] = ()) -> list[RpcEvent]:
-        """Return the events of some steps, of all if none is named, the oldest first."""
+        """Return the events of ``steps``, or of all steps if it is empty, the oldest first."""
         return [e for e in self._events if not steps or e.step_id in steps]
 
     def clear(self) -> None:
-        """Forget all events."""
+        """Remove all events."""
         self._events.clear()
 
     def __len__(self) -> int:
-        """Return how many events there are."""
+        """Return the number of events."""
         return len(self._events)

@@ -1,14 +1,15 @@
-"""The session manager of a worker: its WorkerSessions by handle, and whose they are.
+"""The session manager of a worker: its WorkerSessions by handle, and the master of each.
 
-Besides the sessions that masters create there is one *legacy* session, under the empty handle, for whoever
-registers graphs without a session; it cannot be deleted. Sessions are remembered by master: one that comes
-back with another incarnation has restarted, and what its earlier life left is handed out to be closed.
+Besides the sessions that masters create there is one *legacy* session, under the empty handle, for clients
+that register graphs without a session; it cannot be deleted. Sessions are recorded by master: a master that
+comes back with another incarnation has restarted, and the sessions of its earlier incarnation are returned to
+be closed.
 
-A session of the worker's own cluster borrows the worker's devices, so that all of them share one state,
-unless it is isolated. A session whose client brought a cluster along sees the worker under the name that it
-has there: with renamed devices, always with state of their own, and with peers of its own.
+A session of the worker's own cluster borrows the worker's devices, so that all such sessions share one state,
+unless it is isolated. A session whose client brought a cluster along sees the worker under its name in that
+cluster: with renamed devices, which always have their own state, and with its own peers.
 
-Plain synchronous code; owned by the worker actor. It imports worker sessions.
+Plain synchronous code; owned by the worker actor. Imports worker sessions.
 """
 
 from __future__ import annotations
@@ -32,27 +33,27 @@ __all__ = ["LEGACY", "LostPush", "SessionMgr", "peer_key"]
 LostPush: TypeAlias = Callable[[int, OpError], None]
 
 LEGACY = ""
-"""The handle of the session that is always there."""
+"""The handle of the session that always exists."""
 
 
 def peer_key(task: str, address: str) -> str:
-    """Return what a worker cache calls a task of a cluster that only some session knows.
+    """Return the key of a worker cache for a task of a cluster that only some session has.
 
-    Two such clusters may use one name for different tasks, so the address is part of it.
+    Two such clusters may use one name for different tasks, so the address is part of the key.
     """
     return f"{task}@{address}"
 
 
 @dataclass(slots=True)
 class _Master:
-    """The sessions of one life of a master."""
+    """The sessions of one incarnation of a master."""
 
     incarnation: int
     handles: set[str] = field(default_factory=set)
 
 
 class _OwnPeers:
-    """The tasks of a cluster that came with a session, by the names that it has for them."""
+    """The tasks of a cluster that a session brought along, by their names in that session."""
 
     def __init__(self, peers: Mapping[str, str], push: Push, lost: LostPush) -> None:
         self._push = push
@@ -66,7 +67,7 @@ class _OwnPeers:
             self._keys.pop(task, None)
 
     def link_name(self, task: str) -> str | None:
-        """Return what links to a task are called; ``None`` for one that has left."""
+        """Return the key of the links to a task; ``None`` if it has left."""
         return self._keys.get(task)
 
     def push(self, task: str, message: PushTensors) -> None:
@@ -79,7 +80,7 @@ class _OwnPeers:
 
 
 def _private(device: Device, attributes: DeviceAttributes) -> Device:
-    """A device with state of its own, and the same file roots."""
+    """Return a device with its own state and the same file roots."""
     return Device(attributes, ResourceManager(device.resources.files))
 
 
@@ -87,9 +88,9 @@ class SessionMgr:
     """The sessions of one worker.
 
     Args:
-        parts: what sessions of the worker's own cluster share.
+        parts: the environment that sessions of the worker's own cluster share.
         push: delivers a message to a peer, by task name or ``peer_key``.
-        lost: called with the step of tensors that cannot be delivered, and why.
+        lost: called with the step id of tensors that cannot be delivered, and the error.
     """
 
     def __init__(self, parts: WorkerEnv, push: Push, lost: LostPush) -> None:
@@ -105,7 +106,7 @@ class SessionMgr:
         """Open a session.
 
         Returns:
-            The handles of sessions that an earlier life of the same master left here, to be dropped.
+            The handles of sessions that an earlier incarnation of the same master left here, to be dropped.
 
         Raises:
             InvalidArgumentError: for an empty handle, or one that exists.
@@ -143,7 +144,7 @@ class SessionMgr:
         return []
 
     def find(self, handle: str) -> WorkerSession:
-        """Return the session of a handle; the legacy one for the empty handle.
+        """Return the session of a handle; the legacy session for the empty handle.
 
         Raises:
             AbortedError: for an unknown handle.
@@ -158,10 +159,11 @@ class SessionMgr:
         return session
 
     def update(self, handle: str, peers: Mapping[str, str], removed: list[str]) -> bool:
-        """Take in that tasks have joined a session, moved or left it.
+        """Apply a change of a session's tasks, some of which have joined, moved or left.
 
         Returns:
-            Whether they are tasks of the session's own cluster; otherwise they are those of the worker.
+            Whether they are tasks of the session's own cluster; otherwise they are tasks of the worker's
+            cluster.
 
         Raises:
             AbortedError: for an unknown handle.
@@ -173,7 +175,7 @@ class SessionMgr:
         return own is not None
 
     def remove(self, handle: str) -> WorkerSession | None:
-        """Forget a session, for the caller to close; the legacy one stays."""
+        """Remove a session, for the caller to close; the legacy session stays."""
         session = self._sessions.pop(handle, None)
         self._peers.pop(handle, None)
         for task, master in list(self._masters.items()):
@@ -196,5 +198,5 @@ class SessionMgr:
         return handle in self._sessions
 
     def __len__(self) -> int:
-        """Return how many sessions masters have here."""
+        """Return the number of sessions that masters have here."""
         return len(self._sessions)

@@ -1,12 +1,14 @@
-"""Values that one worker owes another: whether what a step waits for can still come.
+"""Detection of values that were lost on the way from one worker to another.
 
-A value that was on its way when a link was lost comes no more, and the part of the step that has sent it may
-have ended well, so that nobody else knows of a failure. So a worker looks once a beat at the steps that wait
-for other tasks, and asks those: a task that cannot be asked owes nothing any more, and one whose part of the
-step is over says so by the way that its values take. What has not come by then was lost.
+A value that was on its way when a link was lost does not arrive any more. The sender's partitions may have
+succeeded, so that no other part of the system observes a failure. Therefore a worker checks once per
+heartbeat period which steps wait for other tasks, and asks those tasks. A task that cannot be reached will
+send nothing more. A task whose partitions of the step are over reports that by a message that takes the same
+path as its values: a value that has not arrived before that message was lost.
 
-Owned by a worker actor. It imports refs, messages and the rendezvous table. Invariants: a task that is only
-busy fails nothing; a value that is still on its way is not called lost, because the word of it comes behind.
+Owned by a worker actor. Imports refs, messages and the rendezvous table. Invariants: A task that is merely
+busy fails no step. A value that is still on its way is not reported lost, because the report arrives behind
+it.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ __all__ = ["MissingTensorProbe", "Peers"]
 
 
 class Peers(Protocol):
-    """The other tasks, by the names that links to them have: a task's own or a peer key."""
+    """The other tasks, by the keys of the links to them: a task name or a peer key."""
 
     def worker(self, task: str) -> Ref:
         """Return the worker of a task."""
@@ -43,16 +45,16 @@ class Peers(Protocol):
         """Deliver a message to a task behind all values that were pushed to it."""
 
 
-# Steps asked about in one message; a worker with more of them asks again at the next beat.
+# Limit on the steps in one request; a worker with more of them asks again in the next period.
 _ASKED = 1000
 
 
 class MissingTensorProbe:
-    """Sees to it that no step waits for a value that cannot come.
+    """Fails steps that wait for a value that cannot arrive.
 
     Args:
         table: the rendezvous of the worker's steps.
-        incarnations: of the worker's devices.
+        incarnations: the incarnations of the worker's devices.
         peers: the other tasks.
         give_up: ends a step with an error.
     """
@@ -70,13 +72,13 @@ class MissingTensorProbe:
         self._give_up = give_up
         self._asking: set[str] = set()
 
-    # -- the side that waits -------------------------------------------------------------------
+    # -- the receiving side --------------------------------------------------------------------
 
     async def watch(self, children: Children) -> None:
-        """Look at the steps again and again, until it is cancelled.
+        """Check the steps periodically, until this is cancelled.
 
         Args:
-            children: own the questions.
+            children: own the requests.
         """
         while True:
             await asyncio.sleep(BEAT_SECONDS)
@@ -86,7 +88,7 @@ class MissingTensorProbe:
                     _ = children.start(self._ask(name, steps), name=f"ask {name} what it owes")
 
     def _waiting(self) -> Mapping[str, dict[int, str]]:
-        """For each task that is waited for, the steps that do with a key of each."""
+        """Return, by awaited task, the waiting steps with one awaited key of each."""
         found: defaultdict[str, dict[int, str]] = defaultdict(dict)
         limit = time.monotonic() - BEAT_SECONDS
         for rendezvous in self._table.begun_before(limit):
@@ -100,8 +102,9 @@ class MissingTensorProbe:
         try:
             error = await self._question(name, steps, CONNECT_TIMEOUT)
             if error is not None:
-                # The master of a step asks the task too, as a rule, and has better words for what is wrong
-                # with it. And a link that is reset says nothing of the task: it is dialled anew once.
+                # Usually the master of the step asks the task too, and has a better description of the
+                # failure. Besides, a reset of the link does not mean that the task is lost; the link is
+                # dialled again once.
                 await asyncio.sleep(BEAT_SECONDS)
                 error = await self._question(name, steps, LEASE_SECONDS / 2)
             if error is not None:
@@ -110,7 +113,7 @@ class MissingTensorProbe:
             self._asking.discard(name)
 
     async def _question(self, name: str, steps: Mapping[int, str], limit: float) -> OpError | None:
-        """Ask a task; return why it cannot be asked."""
+        """Ask a task; return the error if it cannot be reached."""
         waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
             return None
@@ -120,7 +123,7 @@ class MissingTensorProbe:
         try:
             await self._peers.worker(name).ask(message, Deadline.after(limit))
         except DeadlineExceededError as error:
-            return error if self._peers.link_now(name) is None else None  # else it is busy
+            return error if self._peers.link_now(name) is None else None  # otherwise it is busy
         except OpError as error:
             return error
         return None
@@ -134,7 +137,7 @@ class MissingTensorProbe:
                 self._give_up(step_id, UnavailableError(words, task=task))
 
     def lost(self, message: ValuesLost) -> None:
-        """Take in that nothing more comes for a step from a task."""
+        """Fail a step that still waits for values of a task that will send nothing more."""
         rendezvous = self._table.find(message.step_id)
         if rendezvous is not None and message.task in rendezvous.awaited():
             words = (
@@ -143,13 +146,13 @@ class MissingTensorProbe:
             )
             self._give_up(message.step_id, UnavailableError(words, task=message.task))
 
-    # -- the side that owes --------------------------------------------------------------------
+    # -- the sending side ----------------------------------------------------------------------
 
     def asked(self, message: AskOwed) -> None:
-        """Say of which steps nothing more will come; of those that are not over it says nothing.
+        """Report the steps for which nothing more will be sent; steps that are not over are not mentioned.
 
         Raises:
-            InvalidArgumentError: for a malformed key, or lists that do not match.
+            InvalidArgumentError: for a malformed key.
         """
         for step_id, text in zip(message.steps, message.keys, strict=False):
             key = parse_key(text)

@@ -1,8 +1,8 @@
-"""The worker of a task: its devices, its sessions, and the tensors that come and go.
+"""The worker of a task: its devices, its sessions, and the tensors that are sent and received.
 
-An actor. Calls that name a session go straight to that session's actor; pushes go straight into the
-rendezvous table. Which sessions there are is the session manager's to know; what a master that restarted
-left here is dropped, and so is what belongs to a master whose link is lost.
+``Worker`` is an actor. Requests for one session are submitted directly to the actor of that session, and
+pushes are put directly into the rendezvous table. The session manager keeps the sessions. Sessions that an
+earlier incarnation of a master left here are dropped, and so are those of a master whose link is lost.
 """
 
 from __future__ import annotations
@@ -64,24 +64,25 @@ _OF_SESSIONS = frozenset({RunGraph, RegisterGraph, OpenStepRendezvous, AskVariab
 
 
 class Worker(Actor):
-    """Runs partitions for the masters of a cluster.
+    """The actor that runs partitions for the masters of a cluster.
 
     Args:
-        task: its task name.
-        incarnation: of this life of the task.
-        devices: its devices.
-        push: delivers a message to the worker of another task, by its name or peer key.
-        learn_peers: takes in the addresses of other tasks.
-        statistics: the counters of the server in wire form.
+        task: the task name of the worker.
+        incarnation: the incarnation of the task.
+        devices: the devices of the task.
+        push: delivers a message to the worker of another task, by its task name or peer key.
+        learn_peers: registers the addresses of other tasks.
+        statistics: returns the counters of the server in wire form.
         pool: threads for kernels.
-        update_cluster: takes in the tasks of the server's cluster; raises what is wrong with them.
-        peers: the other tasks, to be asked for values that they owe; without it nobody is.
-        room: the links to them; steps that send where no more should be sent wait. Without it none does.
+        update_cluster: registers the tasks of the server's cluster; raises if they are invalid.
+        peers: the other tasks, which are asked for values that have not arrived; without it none is asked.
+        room: the backpressure of the links to other tasks: steps that send over a backlogged link wait.
+            Without it no step waits.
 
     Attributes:
-        restored: the snapshot that the variables come from, in wire form.
-        masters: what the sessions wait for that have their master at the same server; the argument is how
-            many steps of each to tell of.
+        restored: the snapshot that the variables were restored from, in wire form.
+        masters: returns what the sessions wait for whose master is at the same server; the argument limits
+            the steps of each.
     """
 
     def __init__(
@@ -121,21 +122,21 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask; what concerns one session goes straight to that session's actor."""
+        """Submit a request; requests for one session go directly to the actor of that session."""
         if type(message) in _OF_SESSIONS:
             if self._log.enabled and type(message) is RunGraph:
                 self._log.note(message.step_id, "RunGraph", context.peer, message.feeds)
             return self._sessions.find(message.session_handle).submit(message, context)
-        if type(message) is AskWhy:  # whoever asks this wants an answer however full the mailbox is
+        if type(message) is AskWhy:  # answered however full the mailbox is
             return self._why(message)
         return super().submit(message, context)
 
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Tell; refuse what must be asked, because a failing tell would fail the actor.
+        """Accept the messages that are sent as tells and refuse others, whose failure would fail the actor.
 
-        Pushes go past the mailbox: there is one for each hop of a step, and they never fail or wait.
+        Pushes bypass the mailbox: there is one for each hop of a step, and they never fail or wait.
         """
         if type(message) is PushTensors:
             self._take_push(message, context)
@@ -148,7 +149,7 @@ class Worker(Actor):
 
     @handles(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
-        """Say who this is, and what it counts."""
+        """Return the identity, the devices and the counters of this worker."""
         return WorkerStatus(
             task=self._parts.task,
             incarnation=self._incarnation,
@@ -158,7 +159,7 @@ class Worker(Actor):
         )
 
     def _why(self, message: AskWhy) -> WorkerWhy:
-        """Say what the steps here wait for, and waits for none of them."""
+        """Return what the steps here wait for, without waiting for any of them."""
         masters = self.masters(message.most) if self.masters is not None else []
         sessions, table = self._sessions.sessions, self._parts.rendezvous
         waits = own_wait_graph(
@@ -168,7 +169,7 @@ class Worker(Actor):
 
     @handles(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
-        """Take in which tasks the cluster has now."""
+        """Register the current tasks of the cluster."""
         if self._update_cluster is None:
             raise self.unimplemented(message)
         self._update_cluster(message.cluster)
@@ -176,7 +177,7 @@ class Worker(Actor):
 
     @handles(AskOwed)
     def on_ask_owed(self, message: AskOwed, call: CallContext) -> Done:
-        """Tell the asker of values that will not come any more."""
+        """Report to the sender the values that will not arrive any more."""
         if self._owed is None:
             raise self.unimplemented(message)
         self._owed.asked(message)
@@ -206,39 +207,39 @@ class Worker(Actor):
 
     @handles(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
-        """Take in that tasks have joined a session, moved or left it."""
+        """Apply a change of a session's tasks, some of which have joined, moved or left."""
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
             self._learn_peers(message.peers)
         return Done()
 
     @handles(DeleteWorkerSession)
     async def on_delete_session(self, message: DeleteWorkerSession, call: CallContext) -> Done:
-        """Close this worker's side of a session; an unknown one is fine."""
+        """Close this worker's side of a session; an unknown session is not an error."""
         error = CancelledError("Session has been closed.")
         await asyncio.shield(self._start_to_drop(message.session_handle, error))
         return Done()
 
     def _collect(self, handle: str, session: WorkerSession) -> None:
-        """Drop a session whose master cannot reach it any more, unless it was opened anew since."""
+        """Drop a session whose master cannot reach it any more, unless it has been opened anew since."""
         there = handle in self._sessions and self._sessions.find(handle) is session
         if there and not self._closing:
             _log.info("dropping session %s: its master is gone", handle)
             _ = self._start_to_drop(handle, AbortedError("the master of the session is gone"))
 
     def _start_to_drop(self, handle: str, error: OpError) -> asyncio.Task[None]:
-        """Drop a session in a child of its own: whoever asked for it may hang up meanwhile."""
+        """Drop a session in a child of its own, because the caller may disconnect meanwhile."""
         return self.children.start(self._drop(handle, error), name=f"drop {handle}")
 
     async def _drop(self, handle: str, error: OpError) -> None:
         session = self._sessions.remove(handle)
-        # The link may live much longer than the session.
+        # The link may exist much longer than the session.
         self._unwatch.pop(handle, _nothing)()
         if session is not None:
             await session.aclose(error)
 
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Any:
-        """Hand the release to its session; a session that is gone has released everything."""
+        """Pass the request to its session; a session that is gone has released everything."""
         handle = message.session_handle
         if handle and handle not in self._sessions:
             return Done()
@@ -253,11 +254,11 @@ class Worker(Actor):
         self._push(task, message)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
-        """End a step whose tensors cannot be delivered, once whoever sends them has come to rest."""
+        """End a step whose tensors cannot be delivered, once its sender has become quiescent."""
         self.ref.tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
     def _take_push(self, message: PushTensors, call: CallContext) -> None:
-        """Take in tensors from another worker; those that make no sense fail their step."""
+        """Store tensors from another worker; malformed ones fail their step."""
         if self._closing:
             return
         if self._log.enabled:
@@ -270,7 +271,7 @@ class Worker(Actor):
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:
-        """End a step that failed elsewhere, and settles what one has taken that has run here."""
+        """End a step that failed elsewhere, or settle what a step that has run here has taken."""
         error: OpError | None = None
         if message.error is not None:
             try:
@@ -298,7 +299,7 @@ class Worker(Actor):
 
     @handles(LoggingRequest)
     def on_logging_request(self, message: LoggingRequest, call: CallContext) -> LoggingReply:
-        """Switch the log of messages, empties it or hands it out."""
+        """Switch the message log on or off, return its events, or clear it."""
         if message.enable is not None:
             self._log.enabled = message.enable
         events = self._log.events(message.steps) if message.fetch else []
@@ -320,39 +321,39 @@ class Worker(Actor):
 
     @property
     def sessions(self) -> int:
-        """How many sessions have a side here."""
+        """The number of sessions that have a side here."""
         return len(self._sessions)
 
     @property
     def graphs(self) -> int:
-        """How many graphs are registered."""
+        """The number of registered graphs."""
         return sum(s.graphs for s in self._sessions.sessions)
 
     @property
     def running(self) -> int:
-        """How many steps run here."""
+        """The number of steps that run here."""
         return sum(s.running for s in self._sessions.sessions)
 
     @property
     def held(self) -> int:
-        """How many steps are held back until a task that they send to reads on."""
+        """The number of steps that are held back by backpressure of a task that they send to."""
         return sum(s.held for s in self._sessions.sessions)
 
     @property
     def unsettled(self) -> int:
-        """How many steps have run here and wait for what becomes of what they have taken."""
+        """The number of steps that have run here and whose takes are not settled yet."""
         return sum(s.unsettled for s in self._sessions.sessions)
 
     @property
     def runs(self) -> int:
-        """How many steps were begun here so far."""
+        """The number of steps started here so far."""
         return self._parts.counters.runs
 
     @property
     def pending_rendezvous(self) -> int:
-        """How many steps have a rendezvous here."""
+        """The number of steps that have a rendezvous here."""
         return len(self._parts.rendezvous)
 
 
 def _nothing() -> None:
-    """Take back what was never registered."""
+    """Do nothing; the default for a callback that was never registered."""

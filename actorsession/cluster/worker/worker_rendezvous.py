@@ -1,9 +1,9 @@
 """The rendezvous of one step at one worker, and the table of all of them.
 
-What is sent to a device of this task stays in the table; what is sent to another task is gathered and
-pushed there, one message per task each time the step comes to rest. Pushes may arrive before the step
-has begun here: they make its rendezvous. Steps that are over leave a tombstone, so that what comes late is
-dropped instead of kept for ever.
+Tensors sent to a device of this task stay in the table. Tensors sent to another task are gathered and pushed
+there, one message per task each time the step becomes quiescent. Pushes may arrive before the step has
+started here; they create its rendezvous. Steps that are over leave a tombstone, so that late pushes are
+dropped and not kept for ever.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ __all__ = ["LinkName", "RendezvousTable", "WorkerRendezvous"]
 Push: TypeAlias = Callable[[str, PushTensors], None]
 LinkName: TypeAlias = Callable[[str], str | None]
 
-# Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps
-# than this in that time.
+# Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
+# in that time.
 _TOMBSTONES = 10_000
-# Seconds that values pushed for a step may wait for its beginning; a master that is alive begins a step
-# on all its workers at once.
+# Seconds that values pushed for a step may wait for its start; a live master starts a step on all its workers
+# at once.
 _UNBEGUN = 60.0
 
 
 @lru_cache(maxsize=65536)
 def _destination(key: str) -> str:
-    """Return the task that a key's tensor goes to; the same keys come back step after step."""
+    """Return the destination task of a key's tensor; cached, because the keys recur in every step."""
     return parse_key(key).dst_task
 
 
 class WorkerRendezvous(Rendezvous):
-    """Where the tensors of one step meet at one task.
+    """The rendezvous of one step at one task.
 
     Args:
         step_id: the step.
@@ -74,25 +74,24 @@ class WorkerRendezvous(Rendezvous):
         self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
 
     def belong(self, task: str, push: Push, link_name: LinkName | None) -> None:
-        """Make it one of a session that has names of its own for this task and its peers."""
+        """Set the session's name for this task, its push function and its link names."""
         self._task = task
         self._push = push
         self._link_name = link_name
 
     def awaited(self) -> dict[str, str]:
-        """For each other task that a value is waited for from, a key of it."""
+        """Return the other tasks that values are awaited from, with one awaited key of each."""
         tasks = {parse_key(key).src_task: key for key in self.waiting_keys()}
         tasks.pop(self._task, None)
         return tasks
 
     def link_name(self, task: str = "") -> str | None:
-        """Return what links to a task of the step's session, by default this one, are called; ``None`` for
-        none."""
+        """Return the key of the links to a task of the session, by default this task, or ``None``."""
         task = task or self._task
         return task if self._link_name is None else self._link_name(task)
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
-        """Keep a value for a device of this task, or gathers it for the task of its device."""
+        """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
         if task == self._task:
             super().send(key, value, dead)
@@ -109,7 +108,7 @@ class WorkerRendezvous(Rendezvous):
         deads.append(dead)
 
     def deliver(self, key: str, value: Any, dead: bool) -> None:
-        """Take in a value that another task pushed."""
+        """Store a value that another task pushed."""
         super().send(key, value, dead)
 
     def flush(self) -> None:
@@ -124,7 +123,7 @@ class WorkerRendezvous(Rendezvous):
 
 
 class RendezvousTable:
-    """The rendezvous of every step that this worker takes part in.
+    """The rendezvous of every step that runs partitions on this worker.
 
     Args:
         task: this task.
@@ -141,16 +140,16 @@ class RendezvousTable:
         self, step_id: int, task: str = "", push: Push | None = None,
         link_name: LinkName | None = None,
     ) -> WorkerRendezvous:  # fmt: skip
-        """Return the rendezvous of a step that begins here.
+        """Return the rendezvous of a step that starts here.
 
         Args:
             step_id: the step.
-            task: what this task is called in the step's session, if not by its own name.
-            push: what delivers to the other tasks of that session.
-            link_name: from a task of that session to the name of links to it.
+            task: the name of this task in the step's session, if it differs from its own name.
+            push: delivers to the other tasks of that session.
+            link_name: maps a task of that session to the key of the links to it.
 
         Raises:
-            OpError: the error with which the step was given up before it began.
+            OpError: the error with which the step was cancelled before it started.
         """
         if step_id in self._over:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
@@ -164,13 +163,13 @@ class RendezvousTable:
         self, step_id: int, task: str = "", push: Push | None = None,
         link_name: LinkName | None = None,
     ) -> WorkerRendezvous:  # fmt: skip
-        """``begin`` for the master of a partial run: the end of this task's part does not end it."""
+        """Return the same as ``begin`` for a partial run, whose rendezvous outlasts its partitions here."""
         rendezvous = self.begin(step_id, task, push, link_name)
         rendezvous.held = True
         return rendezvous
 
     def push(self, message: PushTensors) -> None:
-        """Take in values from another task; those of a step that is over are dropped.
+        """Store values from another task; those of a step that is over are dropped.
 
         Raises:
             InvalidArgumentError: for a malformed key, or lists that do not match.
@@ -187,14 +186,14 @@ class RendezvousTable:
                 rendezvous.deliver(key, values[i], dead[i])
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
-        """End a step: what still waits fails, and what comes later is dropped.
+        """End a step: waiting receives fail, and what arrives later is dropped.
 
-        A step that is held ends by an error only; whoever holds it sees to that.
+        A held step ends only with an error; the master that holds it provides one.
         """
         held = self._steps.get(step_id)
         if error is None and held is not None and held.held:
             return
-        # The error itself would keep the frames that raised it alive, with every array in them.
+        # A copy: the error itself would keep the frames that raised it alive, with every array in them.
         self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))
         if len(self._over) > _TOMBSTONES:
             self._over.popitem(last=False)
@@ -203,7 +202,7 @@ class RendezvousTable:
             rendezvous.abort(error or CancelledError("the step is over", derived=True))
 
     def find(self, step_id: int) -> WorkerRendezvous | None:
-        """Return the rendezvous of a step that is under way here."""
+        """Return the rendezvous of a step that is in progress here."""
         return self._steps.get(step_id)
 
     def is_over(self, step_id: int) -> bool:
@@ -211,11 +210,11 @@ class RendezvousTable:
         return step_id in self._over
 
     def unbegun(self, most: int) -> list[WorkerRendezvous]:
-        """Return the first few steps that values have come for and that have not begun here."""
+        """Return up to ``most`` steps for which values have arrived and that have not started here."""
         return list(islice((r for r in self._steps.values() if not r.begun), most))
 
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:
-        """Return the steps that are under way here since before a moment of the monotonic clock."""
+        """Return the steps in progress that started here before a moment of the monotonic clock."""
         return [r for r in self._steps.values() if r.begun and r.created < moment]
 
     def _new(self, step_id: int) -> WorkerRendezvous:
@@ -224,14 +223,14 @@ class RendezvousTable:
         return rendezvous
 
     def _drop_unbegun(self) -> None:
-        """End steps that were pushed to and never begun; their master is gone."""
+        """End steps that were pushed to and never started; their master is gone."""
         limit = time.monotonic() - _UNBEGUN
-        # Insertion order is order of creation, so the old ones stand in front.
+        # Insertion order is order of creation, so the oldest come first.
         for step_id, rendezvous in list(islice(self._steps.items(), 8)):
             if not rendezvous.begun and rendezvous.created < limit:
                 self.end(step_id)
 
     def __len__(self) -> int:
-        """Return how many steps have a rendezvous here."""
+        """Return the number of steps that have a rendezvous here."""
         self._drop_unbegun()
         return len(self._steps)

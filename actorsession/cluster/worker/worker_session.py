@@ -1,11 +1,12 @@
-"""The WorkerSession: one session's graphs and steps at one worker.
+"""The WorkerSession: the graphs and steps of one session at one worker.
 
-An actor that belongs to its worker. Its devices are the worker's own, whose variables all sessions share,
-or private ones; the session manager decides. State of stateful kernels (random generators) is always the
-session's.
+An actor that belongs to its worker. Its devices are either the worker's own, whose variables all sessions
+share, or private; the session manager decides. State of stateful kernels (random generators) always belongs
+to the session.
 
-A step that has to wait is no child of the actor: its answer is a future that the step completes, and that
-ends the step when it is cancelled. A hop of a step costs a few tens of microseconds; a child costs ten.
+A step that has to wait is not a child of the actor: its answer is a future that the step completes;
+cancelling the future ends the step. A hop of a step takes a few tens of microseconds, a child alone takes
+ten.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ __all__ = ["OpenStepRendezvous", "WorkerCounters", "WorkerEnv", "WorkerSession"]
 
 @dataclass(slots=True)
 class WorkerCounters:
-    """What a worker counts over all its sessions.
+    """The counters of a worker over all its sessions.
 
     Attributes:
-        runs: steps begun so far.
+        runs: steps started so far.
     """
 
     runs: int = 0
@@ -63,18 +64,18 @@ class WorkerCounters:
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnv:
-    """What the sessions of one worker share.
+    """The environment that the sessions of one worker share.
 
     Attributes:
-        task: the worker's task, as the session calls it.
-        devices: its devices.
+        task: the worker's task, by its name in the session.
+        devices: the devices of the session.
         executors: one per device, by full name.
-        rendezvous: of all steps.
+        rendezvous: the rendezvous of all steps.
         pool: threads for kernels.
-        counters: of all sessions together.
-        push: delivers to the tasks of the session; ``None`` where they are those of the worker's cluster.
-        link_name: from a task of the session to the name of links to it, likewise.
-        room: the links, of which some may have no room for more; ``None`` if nobody looks.
+        counters: the counters of all sessions together.
+        push: delivers to the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
+        link_name: maps a task of the session to the key of the links to it; ``None`` likewise.
+        room: the backpressure of the links; ``None`` to ignore it.
     """
 
     task: str
@@ -90,9 +91,9 @@ class WorkerEnv:
 
 @dataclass(frozen=True, slots=True)
 class OpenStepRendezvous:
-    """Asks for the meeting place of a partial run, which stays until ``CleanupGraph`` or an error.
+    """A request for the rendezvous of a partial run, which exists until ``CleanupGraph`` or an error.
 
-    Answered at once; a message of the master in the same process, never sent.
+    Answered synchronously; sent by the master in the same process, never over a link.
 
     Attributes:
         session_handle: the session.
@@ -105,7 +106,7 @@ class OpenStepRendezvous:
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """A graph with the number of feeds that its steps come with, and the tasks that they send to."""
+    """A graph with the number of feeds of its steps, and the tasks that they send to."""
 
     graph: LoadedGraph
     feeds: int
@@ -116,9 +117,9 @@ class WorkerSession(Actor):
     """One session at one worker.
 
     Args:
-        handle: the master's name for the session.
-        parts: what it works with; shared with other sessions.
-        owns_devices: whether the devices are its own, and end with it.
+        handle: the master's handle for the session.
+        parts: the environment of the session, shared with other sessions.
+        owns_devices: whether the devices are private to the session and are released with it.
     """
 
     def __init__(self, handle: str, parts: WorkerEnv, *, owns_devices: bool = False) -> None:
@@ -130,18 +131,18 @@ class WorkerSession(Actor):
         self._graphs: dict[str, _Registered] = {}
         self._planning = Planning()
         self._steps: dict[int, Step] = {}
-        # Steps that have run and taken something, until the master says what becomes of it.
+        # Steps that have run and taken something, until the master settles them.
         self._unsettled: dict[int, Step] = {}
-        # A share of its own: sessions take turns in the pool.
+        # A share of the session's own, so that sessions take turns in the pool.
         self._pool = None if parts.pool is None else parts.pool.share()
         self._held_steps: StepGate | None = None
         if parts.room is not None:
             self._held_steps = StepGate(parts.room, parts.link_name, self._run_graph, self.children)
-        self._gate = Gate()  # never closed: what runs inline runs on the loop that would close it
+        self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
 
     def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask; a step goes past the mailbox, see the module."""
+        """Submit a request; a step bypasses the mailbox, see the module docstring."""
         if type(message) is RunGraph:
             return self._run_graph(message)
         if type(message) is OpenStepRendezvous:
@@ -154,7 +155,7 @@ class WorkerSession(Actor):
     def on_register_graph(
         self, message: RegisterGraph, call: CallContext
     ) -> GraphRegistered | Awaitable[GraphRegistered]:
-        """Compile partitions for this worker's devices; large ones in a thread."""
+        """Compile partitions for this worker's devices; large ones in a worker thread."""
         nodes = sum(
             nodes_in(p[1]) for p in message.partitions if isinstance(p, list) and len(p) > 1
         )
@@ -181,7 +182,8 @@ class WorkerSession(Actor):
         handle = secrets.token_hex(8)
         self._graphs[handle] = registered
         if not self.handle:
-            # The legacy session has no master and no end: its graphs go with whoever registered them.
+            # The legacy session has no master and never ends, so its graphs are released with the link of the
+            # client that registered them.
             call.on_gone(lambda: self._release(handle))
         return GraphRegistered(graph_handle=handle)
 
@@ -189,7 +191,7 @@ class WorkerSession(Actor):
         self._graphs.pop(graph_handle, None)
 
     def _check_incarnations(self, partitions: list[Partition]) -> None:
-        """A plan made for an earlier life of this worker must not run."""
+        """Refuse partitions that were planned for an earlier incarnation of this worker."""
         alive = {d.name: d.attributes.incarnation for d in self._parts.devices}
         for partition in partitions:
             for node in partition.nodes:
@@ -210,13 +212,13 @@ class WorkerSession(Actor):
 
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
-        """Release partitions; steps that run them end as they would."""
+        """Release partitions; steps that run them are not affected."""
         self._release(message.graph_handle)
         return Done()
 
     @handles(AskVariables)
     def on_ask_variables(self, message: AskVariables, call: CallContext) -> VariablesFound:
-        """Say which variables have a value."""
+        """Return which variables have a value."""
         local = {d.name.rpartition("/device:")[2]: d.resources for d in self._parts.devices}
         valued = []
         for device, container, name in message.variables:
@@ -229,7 +231,7 @@ class WorkerSession(Actor):
     def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
         """Run this worker's partitions for one step.
 
-        What can run at once does so before this returns.
+        Whatever can run without waiting has run when this returns.
         """
         registered = self._graph_of(message)
         if registered.sends_to and self._held_steps is not None:
@@ -316,7 +318,7 @@ class WorkerSession(Actor):
         """End a step that runs here with an error.
 
         Args:
-            step_id: the step; an unknown one is no error.
+            step_id: the step; an unknown one is not an error.
             error: the error.
             handed_out: positions of the fetches of a partial run whose values the caller has.
         """
@@ -330,12 +332,12 @@ class WorkerSession(Actor):
     def settle(
         self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]
     ) -> None:
-        """Settle what a step has taken whose part here has run.
+        """Settle what a step has taken whose partitions here have run.
 
         Args:
-            step_id: the step; one that has taken nothing is no error.
-            error: how the step has ended; ``None`` if its caller has the values.
-            ran: whether all its parts had run.
+            step_id: the step; it is not an error if it has taken nothing.
+            error: the error with which the step has ended; ``None`` if its caller has the values.
+            ran: whether the partitions of all tasks had run.
             handed_out: see ``give_up``.
         """
         step = self._unsettled.pop(step_id, None)
@@ -345,7 +347,7 @@ class WorkerSession(Actor):
     # -- the end -------------------------------------------------------------------------------
 
     async def aclose(self, error: OpError) -> None:
-        """End every step with an error, and let everything go."""
+        """End every step with an error, and release all graphs and resources."""
         self._over = error
         self._planning.close(error)
         if self._held_steps is not None:
@@ -364,49 +366,49 @@ class WorkerSession(Actor):
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 
-    # -- for those who ask why it hangs ---------------------------------------------------------
+    # -- hang reports and statistics ----------------------------------------------------------
 
     @property
     def task(self) -> str:
-        """The worker's task, as the session calls it."""
+        """The worker's task, by its name in the session."""
         return self._parts.task
 
     @property
     def steps(self) -> list[Step]:
-        """The steps that run here, in the order in which they began."""
+        """The steps that run here, in the order in which they started."""
         return list(self._steps.values())
 
     def step(self, step_id: int) -> Step | None:
-        """A step that runs here."""
+        """Return a step that runs here."""
         return self._steps.get(step_id)
 
     @property
     def held_steps(self) -> Mapping[int, str]:
-        """The steps that are held back, with the link that each waits for."""
+        """The steps that backpressure holds back, with the link that each waits for."""
         return {} if self._held_steps is None else self._held_steps.links
 
     def is_backlogged(self, task: str) -> bool:
-        """Return whether much of what was sent to a task of the session has not left yet."""
+        """Return whether the link to a task of the session is backlogged."""
         parts = self._parts
         name = task if parts.link_name is None else parts.link_name(task)
         return parts.room is not None and name is not None and parts.room.is_backlogged(name)
 
     @property
     def held(self) -> int:
-        """How many steps are held back until a task that they send to reads on."""
+        """The number of steps that are held back by backpressure of a task that they send to."""
         return 0 if self._held_steps is None else len(self._held_steps)
 
     @property
     def running(self) -> int:
-        """How many steps run."""
+        """The number of running steps."""
         return len(self._steps)
 
     @property
     def unsettled(self) -> int:
-        """How many steps have run and wait for what becomes of what they have taken."""
+        """The number of steps that have run and whose takes are not settled yet."""
         return len(self._unsettled)
 
     @property
     def graphs(self) -> int:
-        """How many graphs are registered."""
+        """The number of registered graphs."""
         return len(self._graphs)
