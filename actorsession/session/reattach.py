@@ -1,8 +1,8 @@
 """The result of ``reattach``, by which a remote session continues after the loss of tasks.
 
 A restarted worker has another incarnation and has lost its variables; a restarted master has lost the
-session. ``reattach`` re-establishes the session with the same graph. The user restores the state that was lost with a
-process. Used by the session API and the remote session.
+session. ``reattach`` re-establishes the session with the same graph. The user restores the state that was
+lost with a process. Used by the session API and the remote session.
 """
 
 from __future__ import annotations
