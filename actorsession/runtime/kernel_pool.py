@@ -7,7 +7,7 @@ a step whose segments need the pool.
 
 A ``KernelPool`` is one user's share of some ``PoolThreads``. Several sessions may have a share of the same
 threads (see ``session_pools``), and each counts its own submissions. Sessions and servers shut down their own
-share. The threads end when their last share is shut down, whatever still refers to it then (such as the
+share. The threads end when their last share is shut down, whatever still refers to them then (such as the
 traceback of a failed kernel), or dropped.
 
 Shares take turns: those with work get one thread after the other, so a session that floods the pool does not

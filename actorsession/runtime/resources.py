@@ -315,7 +315,7 @@ class ResourceManager:
             resource.clear()
 
     def clear_all(self) -> None:
-        """Clear every container; for an owner that shares this state with none and ends.
+        """Clear every container, when the only owner of this state ends.
 
         Plans and kernels may refer to the manager in reference cycles, and state may be large, so it is
         released now and not by a later garbage collection.

@@ -1,5 +1,4 @@
-"""The inspection of steps in this process: what they wait for and what runs, without bookkeeping by the
-steps.
+"""The inspection of steps in this process: what they wait for and what runs, with no records by the steps.
 
 Waiting nodes are found in the rendezvous and the queue of a step, running ones in the stacks of the threads:
 the line of a generated function on a stack identifies the node, and its caller has the start time. So steps

@@ -59,7 +59,8 @@ class KernelNow:
         op: its op type.
         device: its device.
         source: the user's line that built it, ``file:line``.
-        seconds: how long the nodes that run as one with it have been running; 0 if unknown.
+        seconds: how long it, or the nodes that run as one with it, have been running or waiting; 0 if
+            unknown.
         step_id: the step; 0 for a run without a step.
         queued: whether it waits for a thread of the kernel pool.
         suspended: whether it waits, without a thread, for something outside the step.
@@ -139,7 +140,7 @@ class StepWaits:
         task: the session's name for the task.
         state: ``runs``, ``held``, or ``unbegun`` if only values have arrived so far.
         link: for a held step, the task that does not read.
-        seconds: how long the step has been in this state.
+        seconds: time since the step was made at the task; 0 for a held step.
         unfinished: number of segments and suspended nodes that have not run.
         waiters: the first few groups of nodes that wait for values from elsewhere.
         more_waiters: number of groups left out.
@@ -171,7 +172,7 @@ class SentKey:
         over: whether the task's partitions of the step have ended.
         node: the node that computes the value, or the first of the nodes that run as one with it.
         keys: the first few values that it waits for itself.
-        kernel: the kernel that runs before it.
+        kernel: the kernel that computes it or runs before it, if there is one.
         link: the task that does not read, if that holds the step.
     """
 

@@ -127,7 +127,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
         """Do everything that the first run of some fetches does before its step begins, and run nothing.
 
-        The session's runtime is extended with new nodes of the graph, and the step is pruned, placed,
+        The session is extended with the new nodes of the graph, and the step is pruned, placed,
         optimised, partitioned and compiled. A master registers the partitions with its workers. The next run
         of the same fetches and feeds, in any order, finds its plan. No kernel runs, no state changes, and
         placeholders need no values. A large graph is planned in a thread, so that the event loop stays

@@ -178,8 +178,7 @@ class BaseSession:
         )
 
     def timelines(self) -> list[StepStats]:
-        """Return the last steps that ``graph_options.timeline_step`` had traced: at most eight, oldest
-        first.
+        """Return the last steps, at most eight, that were traced for ``timeline_step``, oldest first.
 
         Raises:
             UnimplementedError: for a session that a master runs.

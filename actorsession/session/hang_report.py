@@ -45,7 +45,7 @@ __all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explai
 CIRCLE = "circle"
 """A value that waits for itself through other values."""
 
-# Causes reported per step, values followed per awaited value, and keys in the chain of a cause.
+# Most causes reported of a step, values followed for it, and keys in the chain of a cause.
 _CAUSES = 5
 _FOLLOWED = 2000
 _IN_A_ROW = 12

@@ -1,7 +1,6 @@
-"""The plans of partial runs, kept apart from those of ordinary runs because they route feeds and fetches
-differently.
+"""The plans of partial runs, kept apart from the plans of ordinary runs.
 
-Used at setup by the session API, through ``PartialRuns``. Thread-safe.
+They route feeds and fetches differently. Used at setup by the session API, through ``PartialRuns``. Thread-safe.
 """
 
 from __future__ import annotations
