@@ -1,6 +1,7 @@
 """The plans of partial runs, kept apart from the plans of ordinary runs.
 
-They route feeds and fetches differently. Used at setup by the session API, through ``PartialRuns``. Thread-safe.
+They route feeds and fetches differently. Used at setup by the session API, through ``PartialRuns``.
+Thread-safe.
 """
 
 from __future__ import annotations
