@@ -1,7 +1,7 @@
-"""What ``log_device_placement`` writes: the devices of a session, and the device of every node.
+"""The log of ``log_device_placement``: the devices of a session, and the device of every node.
 
-Lines begin as TensorFlow's do, so that whatever reads those reads these; ours say why as well. Called by
-direct sessions and by masters, which log for the sessions of their clients.
+Lines begin as TensorFlow's do, so that tools for its logs read these; here they also give the reason. Called
+by direct sessions, and by masters for the sessions of their clients.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _log = logging.getLogger("actorsession.session")
 
 
 def log_devices(devices: Sequence[DeviceAttributes]) -> None:
-    """Log the devices of a session that is made, the client device first."""
+    """Log the devices of a new session, the client device first."""
     lines = (
         f"{d.name} -> device type: {d.device_type}, memory limit: {d.memory_limit} bytes"
         for d in devices

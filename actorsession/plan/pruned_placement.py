@@ -1,8 +1,8 @@
-"""Placement of what a run needs and nothing else: ``graph_options.place_pruned_graph``.
+"""Placement of the nodes that a run needs and no others: ``graph_options.place_pruned_graph``.
 
-Each run signature is placed by itself, as in TensorFlow, so that a node which the run does not need can
-neither make it fail nor draw others to its device. What has state stays where it was placed first; all else
-is placed anew for each signature. Owned by the planner, which holds its lock while it calls.
+Each run signature is placed by itself, as in TensorFlow, so that a node that the run does not need can
+neither make it fail nor pull other nodes to its device. Stateful nodes stay where they were placed first; all
+others are placed anew for each signature. The planner owns it and holds its lock during calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PrunedPlacement:
         allow_soft_placement: as for a ``Placer``.
 
     Attributes:
-        placed: the device that each node got last, with the reason.
+        placed: the device that each node was last placed on, with the reason.
     """
 
     def __init__(self, devices: DeviceSet, *, allow_soft_placement: bool) -> None:
@@ -51,10 +51,10 @@ class PrunedPlacement:
                 self._devices.spec_of_placed(where.device, node, node.name)
 
     def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
-        """Place the nodes of a pruned graph; an error changes nothing.
+        """Return the placement of the nodes of a pruned graph; an error changes nothing.
 
         Args:
-            nodes: those of the user's graph that are in it, in the order of building.
+            nodes: the nodes of the user's graph that are in it, in the order of creation.
 
         Raises:
             InvalidArgumentError: as ``Placer.place`` does.
@@ -64,7 +64,7 @@ class PrunedPlacement:
         placer = Placer(self._devices, allow_soft_placement=self._soft)
         kept = [name for name in {**batch, **dict.fromkeys(tied)} if name in self._stateful]
         placer.place([_pinned(*self._stateful[name]) for name in kept])
-        # Who is tied to a node that the run does not need shares a device with all who are.
+        # Nodes colocated with a node that the run does not need must share a device with each other.
         absent = sorted(tied - batch.keys() - self._stateful.keys())
         found = placer.place([*(NodeDef(name=n, op="NoOp") for n in absent), *batch.values()])
         result = {n: found[n] if n in found else self._stateful[n][1] for n in batch}
@@ -76,11 +76,11 @@ class PrunedPlacement:
 
 
 def _ties(node: NodeDef) -> list[str]:
-    """Return the names that a node's ``loc:@`` groups give."""
+    """Return the names in a node's ``loc:@`` groups."""
     return [text.removeprefix("loc:@") for text in node.attrs.get("_class", ())]
 
 
 def _pinned(node: NodeDef, where: Placed) -> NodeDef:
-    """A node that asks for the device which it has, and for nothing else."""
+    """Return a node that requests the device it has, and has no other constraint."""
     attrs = {key: value for key, value in node.attrs.items() if key != "_class"}
     return replace(node, device=where.device, inputs=(), control_inputs=(), attrs=attrs)

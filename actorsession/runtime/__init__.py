@@ -1,6 +1,6 @@
-"""Where a step happens inside one process: rendezvous, executor actors, devices, resources, kernel pool.
+"""The execution of a step in one process: rendezvous, executor actors, devices, resources, kernel pool.
 
-The bookkeeping of a step (``step``, ``rendezvous``) is plain synchronous code: arrivals and finished
-segments in, segments to run out. The executor actor of each device is the thin shell that awaits. The same
-code runs without an event loop for the synchronous session.
+The state of a step (``engine.step``, ``rendezvous``) is plain synchronous code: arrivals and finished
+segments come in, segments to run go out. The executor actor of each device is a thin asynchronous shell
+around it. The same code runs without an event loop for the synchronous session.
 """

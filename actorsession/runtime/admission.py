@@ -1,16 +1,16 @@
-"""Admission: how many steps may be under way at once, and who goes next.
+"""Admission: how many steps may be under way at once, and which is admitted next.
 
-Owns ``Admission``, a total that several ``Share``s have part in, each with limits of its own. Sessions and
-masters have one each: a run that finds its share full waits, in order, and is let in when another has ended.
-Plain bookkeeping; only ``Share.enter`` awaits.
+An ``Admission`` is a total limit that several ``Share`` objects have in common, each with limits of its own.
+Sessions and masters have one each. A run that finds its share full waits in order, and is admitted when
+another has ended. Plain bookkeeping; only ``Share.enter`` awaits.
 
-What is limited is what is held for a step while it is under way: its place in the tables, and the bytes that
-it brings along and makes. What may be let in is decided by a share's own first run and the total alone, so a
-share that is full keeps nobody else out; where the total is full, the shares that wait take turns.
+The limits bound what is held for a step under way: its entry in the tables, and the bytes that it brings
+along and makes. Whether a run is admitted depends only on the first run of its share and on the total, so a
+full share does not keep other shares out. Where the total is full, the waiting shares take turns.
 
-Invariants: nobody waits while there is room for the first of their share and the total has room; a share lets
-its runs in in the order in which they came; every run that was let in leaves once. All calls of one admission
-are made on one event loop.
+Invariants: no run waits while its share has room for the share's first run and the total has room; a share
+admits its runs in the order of arrival; every admitted run leaves once. All calls of one admission are made
+on one event loop.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["Admission", "AdmissionStatistics", "Share"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionStatistics:
-    """How full a share is.
+    """The occupancy of a share.
 
     Attributes:
-        in_flight: runs that were let in and have not left.
-        nbytes: what they count for.
-        waiting: runs that wait to be let in.
+        in_flight: runs that were admitted and have not left.
+        nbytes: the bytes of these runs.
+        waiting: runs that wait for admission.
         waited: runs that had to wait so far, whatever became of them.
     """
 
@@ -43,10 +43,10 @@ class AdmissionStatistics:
 
 
 class Admission:
-    """A total of runs under way, over all its shares.
+    """The total of runs under way over all shares.
 
     Args:
-        limit: how many runs may be under way at once.
+        limit: most runs under way at once.
     """
 
     __slots__ = ("_line", "in_flight", "limit")
@@ -54,21 +54,21 @@ class Admission:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.in_flight = 0
-        # Shares that wait for the total, in the order of their turns.
+        # The shares that wait for the total, in the order of their turns.
         self._line: deque[Share] = deque()
 
     def share(self, limit: int, max_bytes: int) -> Share:
-        """A new share.
+        """Return a new share.
 
         Args:
-            limit: how many runs of it may be under way at once.
-            max_bytes: how many bytes these may count for together. A run that is larger by itself is let in
-                when none of its share is under way.
+            limit: most runs of the share under way at once.
+            max_bytes: most bytes of these runs together. A run that is larger by itself is admitted when no
+                other run of its share is under way.
         """
         return Share(self, limit, max_bytes)
 
     def left(self) -> None:
-        """Let in who waits for the total, a run of each share in turn."""
+        """Admit runs that wait for the total, one of each share in turn."""
         while self._line and self.in_flight < self.limit:
             share = self._line.popleft()
             share.in_line = False
@@ -76,7 +76,7 @@ class Admission:
                 share.stand_in_line()
 
     def wait_for_turn(self, share: Share) -> None:
-        """Put a share at the end of the line, unless it stands there."""
+        """Put a share at the end of the queue, unless it is queued."""
         if not share.in_line:
             share.in_line = True
             self._line.append(share)
@@ -88,7 +88,7 @@ class Admission:
 
 
 class Share:
-    """Part in an admission; made by ``Admission.share``."""
+    """A share of an admission; made by ``Admission.share``."""
 
     __slots__ = (
         "_admission",
@@ -111,16 +111,16 @@ class Share:
         self._over: OpError | None = None
         self.in_flight = 0
         self.nbytes = 0
-        self.in_line = False  # of the admission
+        self.in_line = False  # whether it is in the queue of the admission
 
     def enter_nowait(self, nbytes: int = 0) -> bool:
-        """Let a run in if it need not wait.
+        """Admit a run if it need not wait.
 
         Args:
-            nbytes: what it counts for; to be given to ``leave`` again.
+            nbytes: its bytes; to be passed to ``leave`` again.
 
         Returns:
-            Whether it was let in.
+            Whether it was admitted.
         """
         admission = self._admission
         if (
@@ -136,15 +136,15 @@ class Share:
         return True
 
     async def enter(self, deadline: Deadline, nbytes: int = 0) -> None:
-        """Let a run in, in its turn; cancelling it leaves the queue.
+        """Admit a run in its turn; cancelling the call leaves the queue.
 
         Args:
-            deadline: until when it waits.
-            nbytes: what it counts for; to be given to ``leave`` again.
+            deadline: the time until which to wait.
+            nbytes: its bytes; to be passed to ``leave`` again.
 
         Raises:
-            DeadlineExceededError: its turn did not come in time; says how many were before it.
-            OpError: what the share was closed with.
+            DeadlineExceededError: if its turn did not come in time; says how many runs were before it.
+            OpError: the error with which the share was closed.
         """
         if self._over is not None:
             raise type(self._over)(self._over.message)
@@ -160,13 +160,13 @@ class Share:
             await deadline.wait(turn, what=what)
         except BaseException:
             if self._waiting.pop(turn, None) is not None:
-                self._go_on()  # the next one may be smaller
+                self._go_on()  # the next run may be smaller
             elif turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.leave(nbytes)  # let in at the moment in which it gave up
+                self.leave(nbytes)  # admitted at the moment when its wait ended
             raise
 
     def leave(self, nbytes: int = 0) -> None:
-        """End a run that was let in."""
+        """End a run that was admitted."""
         self.in_flight -= 1
         self.nbytes -= nbytes
         admission = self._admission
@@ -175,12 +175,12 @@ class Share:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Let in those who have room now, each share in its turn."""
+        """Admit the runs for which there is room now, each share in its turn."""
         self.stand_in_line()
         self._admission.left()
 
     def stand_in_line(self) -> None:
-        """Wait for the total, if the first who waits has room in the share itself."""
+        """Queue for the total, if the share has room for its first waiting run."""
         if self._waiting and self._has_room(next(iter(self._waiting.values()))):
             self._admission.wait_for_turn(self)
 
@@ -190,15 +190,15 @@ class Share:
         return not (nbytes and self.nbytes and self.nbytes + nbytes > self._max_bytes)
 
     def admit_first(self) -> bool:
-        """Let the first who waits in, if the share has room; the admission calls it when it has.
+        """Admit the first waiting run if the share has room; called when the total has room.
 
         Returns:
-            Whether it did.
+            Whether a waiting run was taken from the queue.
         """
         if not self._waiting or not self._has_room(next(iter(self._waiting.values()))):
             return False
         turn, nbytes = self._waiting.popitem(last=False)
-        if turn.done():  # cancelled, and about to leave by itself
+        if turn.done():  # cancelled, and about to leave the queue itself
             return True
         self.in_flight += 1
         self._admission.in_flight += 1
@@ -207,7 +207,7 @@ class Share:
         return True
 
     def close(self, error: OpError) -> None:
-        """Send everybody away who waits, and who comes later and would have to."""
+        """Fail the waiting runs with an error, and later runs that would have to wait."""
         self._over = error
         waiting, self._waiting = self._waiting, OrderedDict()
         for turn in waiting:
@@ -215,7 +215,7 @@ class Share:
                 turn.set_exception(type(error)(error.message))
 
     def statistics(self) -> AdmissionStatistics:
-        """Return how full it is."""
+        """Return the occupancy of the share."""
         return AdmissionStatistics(
             in_flight=self.in_flight,
             nbytes=self.nbytes,

@@ -1,8 +1,8 @@
-"""How many threads the BLAS library uses within one kernel: ``intra_op_parallelism_threads``.
+"""The number of threads that the BLAS library uses within one kernel: ``intra_op_parallelism_threads``.
 
-The library has one number for the whole process. The first session that asks decides it; another number
-while that one counts is logged and has no effect. When the last session that asked is gone, the number from
-before counts again. Direct sessions and servers call it; ``ops.blas`` has the library.
+The library has one number for the whole process. The first session that sets it decides; a request for
+another number while that one is in force is logged and has no effect. When the last session with a setting is
+gone, the previous number is restored. Direct sessions and servers call it; ``ops.blas`` finds the library.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _log = logging.getLogger("actorsession.runtime")
 
 
 def blas_threads() -> int | None:
-    """Return the number of threads that BLAS uses now; ``None`` if its library is not known."""
+    """Return the current number of BLAS threads; ``None`` if no supported library is loaded."""
     libraries = loaded_libraries()
     return libraries[0].get() if libraries else None
 
 
 class BlasThreads:
-    """The number that the sessions which hold this have agreed on; it counts while somebody does.
+    """A number of BLAS threads that sessions share; it is in force as long as this object is referenced.
 
     Args:
-        number: threads.
+        number: number of threads.
     """
 
     __slots__ = ("__weakref__", "number", "refused")
@@ -39,12 +39,12 @@ class BlasThreads:
 
 
 class _Process:
-    """What this process has set.
+    """The settings of this process.
 
     Attributes:
-        current: what counts.
-        settings: how many there were, so that the end of an old one does not undo a new one.
-        before: each library with its number from before, while a setting counts.
+        current: the setting in force.
+        settings: number of settings so far, so that the end of an old one does not undo a new one.
+        before: while a setting is in force, each library with its previous number.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class _Process:
         self.before: list[tuple[BlasLibrary, int]] = []
 
     def restore(self, setting: int) -> None:
-        """Go back to the numbers from before, if no other setting has come."""
+        """Restore the previous numbers, unless there is a newer setting."""
         with lock():
             if setting == self.settings:
                 for library, number in self.before:
@@ -65,7 +65,7 @@ _process = _Process()
 
 
 def _start_anew() -> None:
-    """In a forked child: the library keeps its number, and nobody holds it."""
+    """Forget the settings in a forked child: the library keeps its number, but no session holds it."""
     global _process
     _process = _Process()
 
@@ -75,13 +75,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def hold_blas_threads(number: int) -> BlasThreads | None:
-    """Make BLAS use a number of threads, unless another number counts already.
+    """Make BLAS use a number of threads, unless another number is in force.
 
     Args:
-        number: at least 1.
+        number: number of threads; at least 1.
 
     Returns:
-        What counts, to be held as long as it should; ``None`` if no library is known that could be asked.
+        The setting in force, to be referenced as long as it should last; ``None`` if no supported library is
+        loaded.
     """
     process = _process
     with lock():

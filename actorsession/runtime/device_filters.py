@@ -1,7 +1,7 @@
-"""Device filters: which devices and tasks a session sees.
+"""Device filters: the choice of the devices and tasks that a session uses.
 
-``ConfigProto.device_filters`` are partial device names; a device is seen if at least one of them allows it.
-A session always sees its client device. Direct sessions and masters ask here.
+``ConfigProto.device_filters`` are partial device names. A device is visible if at least one of them allows
+it. A session's client device is always visible. Used by direct sessions and masters.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ __all__ = ["DeviceFilters"]
 
 
 class DeviceFilters:
-    """The filters of a session; without any, everything is seen.
+    """The filters of a session; without filters everything is visible.
 
     Args:
         texts: partial device names, such as ``/job:ps`` or ``/job:worker/task:1/device:CPU:0``.
 
     Raises:
-        InvalidArgumentError: for one that is no device name.
+        InvalidArgumentError: for a text that is no device name.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._specs = tuple(_parsed(text) for text in texts)
 
     def allows(self, name: str) -> bool:
-        """Return whether a filter has nothing against a device or a task, whose name is full or ends
-        early."""
+        """Return whether the filters allow a device or task, given by a full or partial name."""
         if not self._specs:
             return True
         spec = DeviceSpec.parse(name)
         return any(wanted.compatible(spec) for wanted in self._specs)
 
     def of_session(self, devices: Sequence[Device]) -> tuple[Device, ...]:
-        """Return the devices of this process that a session sees; the first, its client device, always."""
+        """Return the devices of this process that are visible to a session; the first, its client device,
+        always is."""
         return tuple(d for i, d in enumerate(devices) if not i or self.allows(d.name))
 
 

@@ -1,12 +1,12 @@
 """Devices of one process: their attributes, their state, and the factories that make them.
 
-Owns the registry of device factories by type; ``CPU`` is registered here, others by programs or as entry
-points of the group ``actorsession.device_factories``. Entry points are looked for when somebody asks for a
-type that is not registered, never at import time. Sessions and servers call ``make_devices``.
+Holds the registry of device factories by type. ``CPU`` is registered here, other types by programs or as
+entry points of the group ``actorsession.device_factories``. Entry points are loaded when a type is requested
+that is not registered, never at import time. Sessions and servers call ``make_devices``.
 
-A type that the program registered is there in every session, with one device per physical device unless
-``device_count`` says otherwise; a type of an entry point only where ``device_count`` names it, so that
-what a session has does not depend on what another one asked for before.
+A type that the program registered exists in every session, with one device per physical device unless
+``device_count`` gives another number. A type of an entry point exists only where ``device_count`` names it,
+so that the devices of a session do not depend on what another session requested before.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ __all__ = [
 ]  # fmt: skip
 
 ENTRY_POINTS = "actorsession.device_factories"
-"""The entry-point group: each entry is a ``DeviceFactory`` class, its name the device type."""
+"""The entry-point group: each entry is a ``DeviceFactory`` class, its name is the device type."""
 
 CPU_PRIORITY = 60
-"""TensorFlow's priority of its CPU factory. Types above it get nodes that ask for no device."""
+"""TensorFlow's priority of its CPU factory. Types above it get nodes without a requested device."""
 
 
 def new_incarnation() -> int:
-    """A random 64-bit number that is not zero."""
+    """Return a random 64-bit number that is not zero."""
     return secrets.randbits(64) or 1
 
 
@@ -57,7 +57,7 @@ class Device:
 
     Attributes:
         attributes: name, type, incarnation and memory limit.
-        resources: its state.
+        resources: the state of the device.
     """
 
     attributes: DeviceAttributes
@@ -65,29 +65,29 @@ class Device:
 
     @property
     def name(self) -> str:
-        """Full canonical name."""
+        """The full canonical name."""
         return self.attributes.name
 
     @property
     def device_type(self) -> str:
-        """Type in capitals, such as ``CPU``."""
+        """The type in capitals, such as ``CPU``."""
         return self.attributes.device_type
 
 
 class DeviceFactory:
-    """A device type; subclass it, and register an instance or name the class as an entry point.
+    """A device type: a subclass is registered as an instance, or its class as an entry point.
 
-    Kernels are those of the CPU: values are numpy arrays wherever they are. A factory says how many
-    devices there are, what they are like, and which operation types they run.
+    Kernels are those of the CPU: values are numpy arrays on every device. A factory defines the number of
+    devices, their attributes, and the op types that they run.
 
     Attributes:
-        priority: types above ``CPU_PRIORITY`` get nodes that ask for no device.
+        priority: types above ``CPU_PRIORITY`` get nodes without a requested device.
     """
 
     priority: int = 50  # TensorFlow's default, below that of its CPU
 
     def list_physical_devices(self) -> Sequence[str]:
-        """Return what there is on this machine, a name for each, such as ``/physical_device:TOY:0``."""
+        """Return a name for each physical device, such as ``/physical_device:TOY:0``."""
         raise NotImplementedError
 
     def create_devices(
@@ -96,18 +96,18 @@ class DeviceFactory:
         """Make the devices of a session or server.
 
         Args:
-            device_type: the type that the factory is registered for.
-            task: the task's name; device ``i`` is called ``{task}/device:{device_type}:{i}``.
-            count: how many.
-            config: the settings of who asks.
+            device_type: the type for which the factory is registered.
+            task: name of the task; device ``i`` is named ``{task}/device:{device_type}:{i}``.
+            count: number of devices.
+            config: settings of the session or server.
 
         Raises:
-            OpError: if it cannot; nobody gets devices then.
+            OpError: if it cannot make them; the session or server then gets no devices.
         """
         raise NotImplementedError
 
     def supports(self, op_type: str) -> bool:
-        """Return whether devices of this type run operations of a type; all by default."""
+        """Return whether devices of this type run operations of a type; all of them by default."""
         return True
 
 
@@ -139,13 +139,13 @@ class _CpuFactory(DeviceFactory):
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """A device type.
+    """A registered device type.
 
     Attributes:
         factory: makes its devices.
-        priority: which type is preferred where a node asks for none.
-        everywhere: whether sessions have it without asking for it.
-        origin: who registered it, in words.
+        priority: decides which type is preferred for nodes without a requested device.
+        everywhere: whether sessions have it without requesting it.
+        origin: who registered it, as text.
     """
 
     factory: DeviceFactory
@@ -161,18 +161,18 @@ _LOCK = threading.Lock()
 def register_device_factory(
     device_type: str, factory: DeviceFactory, *, priority: int | None = None
 ) -> None:
-    """Add a device type, for every session and server that is made from now on.
+    """Add a device type for every session and server that is made from now on.
 
     Args:
-        device_type: in capitals, such as ``TOY``.
+        device_type: the type in capitals, such as ``TOY``.
         factory: makes its devices.
-        priority: above ``CPU_PRIORITY`` for a type that is to get nodes which ask for no device; the
+        priority: above ``CPU_PRIORITY`` for a type that should get nodes without a requested device; the
             factory's own if left out.
 
     Raises:
-        KeyError: if the type is registered; what is registered stays.
-        ValueError: if the type is not in capitals or no name of a type.
-        TypeError: if ``factory`` is no ``DeviceFactory``.
+        KeyError: if the type is registered already; the registered factory stays.
+        ValueError: if the type is not in capitals or is not a valid type name.
+        TypeError: if ``factory`` is not a ``DeviceFactory``.
     """
     _register(device_type, factory, priority, everywhere=True, origin="the program")
 
@@ -203,17 +203,17 @@ def _register(
 
 
 def registered_device_types() -> tuple[str, ...]:
-    """Return the types that are registered now, sorted; entry points that nobody asked for are not."""
+    """Return the registered types, sorted, without those of entry points that were not loaded."""
     with _LOCK:
         return tuple(sorted(_FACTORIES))
 
 
 def _load(device_type: str) -> None:
-    """Register a type that another distribution brings along.
+    """Register a type of another distribution.
 
     Raises:
-        NotFoundError: if none brings it.
-        FailedPreconditionError: if its plug-in is broken, or several bring the same type.
+        NotFoundError: if no distribution provides it.
+        FailedPreconditionError: if its plug-in is broken, or several distributions provide it.
     """
     from importlib.metadata import (
         entry_points,  # a tenth of the time that importing the package takes
@@ -238,12 +238,12 @@ def _load(device_type: str) -> None:
         if not isinstance(factory, DeviceFactory):
             raise TypeError(f"it makes a {type(factory).__name__}, which is no DeviceFactory")
     except Exception as exc:
-        # Whatever a plug-in raises while it is imported or made, its user must learn which one it was.
+        # A plug-in may raise anything while it is imported or made; the error must name the plug-in.
         raise FailedPreconditionError(
             f"device type {device_type!r} cannot be had: {origin} is broken: "
             f"{type(exc).__name__}: {exc}"
         ) from exc
-    # Another thread may have been faster with the same one.
+    # Another thread may have registered the same one in the meantime.
     with contextlib.suppress(KeyError):
         _register(device_type, factory, None, everywhere=False, origin=origin)
 
@@ -262,18 +262,18 @@ def make_devices(
     """Make the devices of a task.
 
     Args:
-        task: task name, the prefix of the devices' names.
-        counts: how many of each type; where a type is not named, one per physical device.
+        task: name of the task, the prefix of the devices' names.
+        counts: number of devices of each type; a type without an entry has one per physical device.
         config: settings, for the factories.
 
     Returns:
-        The devices, CPUs first: the first is the client device. The other types by name.
+        The devices, CPUs first, then the other types by name. The first is the client device.
 
     Raises:
         NotFoundError: for an unknown type, or when no CPU is left.
         InvalidArgumentError: for a negative number of devices of another type.
         FailedPreconditionError: if a plug-in or a factory is broken.
-        OpError: what a factory raises of these.
+        OpError: any such error of a factory.
     """
     wanted = {kind.upper(): count for kind, count in counts.items()}
     if wanted.get("CPU", 1) < 1:
@@ -283,7 +283,7 @@ def make_devices(
     for kind, count in wanted.items():
         if count < 0:
             raise InvalidArgumentError(f"device_count gives {kind} {count}; it is 0 or more")
-        # None of a type that is not here: what many programs ask for to keep away from GPUs.
+        # Zero devices of an unknown type are allowed: many programs request no GPUs that way.
         if count and kind not in registered_device_types():
             _load(kind)
     with _LOCK:
@@ -318,7 +318,7 @@ def _made(
 def _checked(
     made: Sequence[Device], kind: str, task: str, count: int, origin: str
 ) -> Sequence[Device]:
-    """Return what a factory made, once it is known to be what it was asked for."""
+    """Return the devices that a factory made, once they were checked against the request."""
     names = [f"{task}/device:{kind}:{index}" for index in range(count)]
     found = [device.name for device in made]
     if found != names:
@@ -335,10 +335,10 @@ def _checked(
 
 
 def device_set(devices: Sequence[Device]) -> DeviceSet:
-    """Return the devices of this process as the placer sees them, the first as client device."""
+    """Return the placer's view of the devices of this process, the first as client device."""
     with _LOCK:
         registered = dict(_FACTORIES)
-    # Devices may outlive the registration of their type in tests alone; they are then like a CPU.
+    # Devices outlive the registration of their type in tests only; they are then treated like a CPU.
     cpu = registered["CPU"]
     entry_of = {d.name: registered.get(d.device_type, cpu) for d in devices}
     preferred = sorted(devices, key=lambda d: -entry_of[d.name].priority)
@@ -348,7 +348,7 @@ def device_set(devices: Sequence[Device]) -> DeviceSet:
         try:
             return entry.factory.supports(op_type)
         except Exception as exc:
-            # Whatever a plug-in raises, its user must learn which one it was.
+            # A plug-in may raise anything; the error must name the plug-in.
             raise FailedPreconditionError(
                 f"the factory of {device}, from {entry.origin}, cannot say whether it runs {op_type}: "
                 f"{type(exc).__name__}: {exc}"

@@ -1,10 +1,9 @@
-"""Waits of threads that Ctrl-C can end, always.
+"""Waits of threads that Ctrl-C can always end.
 
-A signal that comes between the last look of the interpreter's main thread for signals and its sleep does not
-wake it: it is then handled after the sleep only, which may be without end. That moment lasts as long as
-another thread takes to get the interpreter lock, so on a loaded machine it is met. Waits of the main thread
-are therefore cut in slices; other threads handle no signals and wait in one piece, which a ``CancelScope``
-ends.
+A signal that arrives between the main thread's last check for signals and its sleep does not wake the thread:
+it is handled only after the sleep, which may be endless. That window lasts as long as another thread takes to
+get the interpreter lock, so it does occur on a loaded machine. Therefore waits of the main thread are cut
+into slices. Other threads handle no signals and wait in one piece, which a ``CancelScope`` can end.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from actorsession.graph.take import Take
 __all__ = ["Begun", "CancelScope", "acquire", "drop", "result_of", "wait_for"]
 
 T = TypeVar("T")
-# Seconds after which the main thread looks whether a signal came: less than the 200 ms within which Ctrl-C is
-# to be answered, and long beside the 20 us or so that a look takes.
+# Seconds after which the main thread checks for signals: less than the 200 ms within which Ctrl-C must be
+# answered, and much more than the 20 us or so that a check takes.
 _SLICE = 0.1
 _FIRST_LOOK = 0.001
 
@@ -33,9 +32,9 @@ _entered = threading.local()
 
 
 class CancelScope:
-    """A block of one thread whose waits for futures another thread may end.
+    """A block of one thread in which another thread may end the waits for futures.
 
-    It does not end work that the thread does by itself.
+    It does not end work that the thread does itself.
     """
 
     def __init__(self) -> None:
@@ -53,7 +52,7 @@ class CancelScope:
         _entered.scope = None
 
     def cancel(self) -> None:
-        """Cancel what the thread waits for in the block, now and from now on."""
+        """Cancel the current wait of the thread in the block, and all later ones."""
         with self._lock:
             self._cancelled = True
             future = self._future
@@ -61,7 +60,7 @@ class CancelScope:
             future.cancel()
 
     def hold(self, future: concurrent.futures.Future[Any]) -> None:
-        """Take note of what the thread waits for next."""
+        """Register the future for which the thread waits next."""
         with self._lock:
             self._future = future
             cancelled = self._cancelled
@@ -76,26 +75,27 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
         Its result.
 
     Raises:
-        BaseException: what the future raises, or ``concurrent.futures.CancelledError``, also where the
-            ``CancelScope`` of the thread was cancelled; in the main thread also what a signal handler raises.
+        BaseException: the exception of the future, or ``concurrent.futures.CancelledError``, which is also
+            raised if the ``CancelScope`` of the thread was cancelled; in the main thread also the exception
+            of a signal handler.
     """
     scope: CancelScope | None = getattr(_entered, "scope", None)
     if scope is not None:
         scope.hold(future)
     if _is_main():
         while not future.done():
-            # Not result(), whose own TimeoutError could be the future's.
+            # Not ``result()``, because its own TimeoutError could not be told from the future's.
             with contextlib.suppress(TimeoutError):
                 future.exception(_SLICE)
     return future.result()
 
 
 Begun: TypeAlias = "concurrent.futures.Future[Any] | Coroutine[Any, Any, Any]"
-"""What the kernel of a node that suspends returns."""
+"""The result of the kernel of a node that suspends."""
 
 
 def drop(begun: Begun) -> None:
-    """Let go of what was begun for a step that has ended; what was taken goes back."""
+    """Cancel what was begun for a step that has ended; put back what was taken."""
     if isinstance(begun, Take):
         begun.abandon()
     elif isinstance(begun, concurrent.futures.Future):
@@ -107,12 +107,12 @@ def drop(begun: Begun) -> None:
 def wait_for(
     begun: Begun, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None
 ) -> Any:
-    """Wait for what a node hands over later, in code that cannot go on without it.
+    """Wait for the values of a node that suspends, in code that cannot continue without them.
 
     Args:
-        begun: what its kernel returned; cancelled if the wait ends early.
-        check: called every now and then; what it raises ends the wait.
-        loop: where a coroutine runs, in another thread; one of this thread's own if left out.
+        begun: the result of the kernel; cancelled if the wait ends early.
+        check: called from time to time; its exception ends the wait.
+        loop: the loop, in another thread, that runs a coroutine; a loop of this thread's own if left out.
 
     Returns:
         The values.
@@ -120,7 +120,7 @@ def wait_for(
     if isinstance(begun, concurrent.futures.Future):
         future = begun
     elif asyncio._get_running_loop() is not None:
-        # The caller's thread was asked for, and it is the loop's: another one must run the coroutine.
+        # The wait blocks this thread, which is the loop's, so another thread must run the coroutine.
         threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
         future = threads.submit(asyncio.run, _checked(begun, check))
         threads.shutdown(wait=False)
@@ -142,9 +142,11 @@ def wait_for(
 
 
 async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T:
-    """Await a coroutine on a loop that nobody else uses, and looks every now and then."""
+    """Await a coroutine on a private loop, and call ``check`` from time to time."""
     loop = asyncio.get_running_loop()
-    future = asyncio.run_coroutine_threadsafe(work, loop)  # a child that ends with this loop
+    future = asyncio.run_coroutine_threadsafe(
+        work, loop
+    )  # an asyncio task that ends with this loop
     waited = asyncio.wrap_future(future)
     try:
         while not waited.done():
@@ -156,14 +158,14 @@ async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T
 
 
 def acquire(lock: threading.Lock, seconds: float | None) -> bool:
-    """Take a lock that another thread may hold for long.
+    """Acquire a lock that another thread may hold for long.
 
     Args:
         lock: the lock.
-        seconds: how long to wait; ``None`` without limit.
+        seconds: how long to wait; ``None`` for no limit.
 
     Returns:
-        Whether it was taken.
+        Whether it was acquired.
     """
     if lock.acquire(blocking=False):
         return True

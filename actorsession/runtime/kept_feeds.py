@@ -1,7 +1,8 @@
-"""Fed values that a step may hold for longer than its caller's call lasts.
+"""Feeds that a step may keep for longer than its caller's call lasts.
 
-Large arrays are copied in a thread, beside the kernels: 64 MB take tens of milliseconds, in which an event
-loop would serve nobody. Whoever fed an array has lent it until the call returns, so nobody changes it then.
+Large arrays are copied in a worker thread, beside the kernels: copying 64 MB takes tens of milliseconds, in
+which an event loop would do nothing else. The caller has lent an array until the call returns, so it does not
+change during the copy.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ __all__ = ["LARGE", "aside", "kept_feed", "kept_feeds", "large_arrays"]
 T = TypeVar("T")
 
 LARGE = 1 << 20
-"""Bytes above which arrays are copied in a thread: they take 0.2 ms, the way to a thread and back 0.1."""
+"""Bytes above which arrays are copied in a thread: copying takes 0.2 ms, a thread and back 0.1 ms."""
 
 
 def kept_feed(value: Any) -> Any:
-    """A fed value that nobody changes while a step is suspended.
+    """Return a feed in a form that cannot change while a step is suspended.
 
     Args:
-        value: what is fed.
+        value: the feed.
 
     Returns:
-        The value itself if it cannot change; else a copy. An array that is read-only may be a view of one
-        that is not, so it must own its memory to be taken as it is.
+        The value itself if it cannot change, else a copy. A read-only array may be a view of a writable one,
+        so it is used as it is only if it owns its memory.
     """
     return value.copy() if _may_change(value) else value
 
@@ -42,11 +43,11 @@ def _may_change(value: Any) -> bool:
 
 
 async def kept_feeds(feeds: Sequence[Any], pool: KernelPool | None) -> Sequence[Any]:
-    """``kept_feed`` of several values; in a thread if much has to be copied.
+    """Return ``kept_feed`` of several values; copy in a thread if the copies are large.
 
     Args:
-        feeds: what is fed.
-        pool: whose threads may be used, if any.
+        feeds: the feeds.
+        pool: the pool whose threads may be used, if any.
 
     Raises:
         CancelledError: if the pool is shut down.
@@ -57,7 +58,7 @@ async def kept_feeds(feeds: Sequence[Any], pool: KernelPool | None) -> Sequence[
 
 
 def _fixed(value: Any) -> Any:
-    """``kept_feed``, whose copy need not be copied again."""
+    """Return ``kept_feed`` of a value; make a copy read-only, so that it is not copied again."""
     kept = kept_feed(value)
     if kept is not value:
         kept.flags.writeable = False
@@ -65,18 +66,17 @@ def _fixed(value: Any) -> Any:
 
 
 def large_arrays(values: Sequence[Any]) -> bool:
-    """Return whether any value is an array of so many bytes that it should not be worked through on a
-    loop."""
-    for value in values:  # noqa: SIM110 - each run asks, and a generator costs more than the rest
+    """Return whether any value is an array so large that an event loop should not process it."""
+    for value in values:  # noqa: SIM110 - called in each run, and a generator costs more than the rest
         if type(value) is np.ndarray and value.nbytes > LARGE:
             return True
     return False
 
 
 async def aside(pool: KernelPool, work: Callable[[], T]) -> T:
-    """Do something short and dear in a thread of a pool that waits for no kernel; then the loop goes on.
+    """Do short, expensive work in a pool thread that waits for no kernel, while the event loop continues.
 
-    Cancelling it leaves the work to its end.
+    Cancelling the call does not stop the work.
 
     Raises:
         CancelledError: if the pool is shut down.
@@ -98,7 +98,7 @@ async def aside(pool: KernelPool, work: Callable[[], T]) -> T:
             result = work()
         except BaseException as exc:
             error = exc
-        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+        with contextlib.suppress(RuntimeError):  # a closed loop has no waiter
             loop.call_soon_threadsafe(give, result, error)
 
     try:

@@ -1,20 +1,21 @@
-"""The kernel pool: the only place with threads, for segments too dear for the event loop.
+"""The kernel pool: the threads for segments that are too expensive for the event loop.
 
-Pool threads run generated code and nothing else; they never wait for one another, so the pool cannot
-deadlock. What may wait for anything, because it calls the user's code, gets a thread beside them: it may
-itself run a step whose segments need the pool.
+Pool threads run generated code and nothing else. They never wait for one another, so the pool cannot
+deadlock.
+A segment that may wait for anything, because it calls user code, gets a thread beside them: it may itself run
+a step whose segments need the pool.
 
-A ``KernelPool`` is one user's share of some ``PoolThreads``: several sessions may have a share of the same
-threads (see ``pools``), and each counts what it submitted itself. Sessions and servers shut their own share
-down; the threads end when the last share of them is shut down, whatever still refers to them then (the
-traceback of a failed kernel does), or dropped.
+A ``KernelPool`` is one user's share of some ``PoolThreads``. Several sessions may have a share of the same
+threads (see ``session_pools``), and each counts its own submissions. Sessions and servers shut down their own
+share. The threads end when their last share is shut down, whatever still refers to them then (such as the
+traceback of a failed kernel), or dropped.
 
-Shares take turns: of those that have work each gets one thread after the other, so a session that floods the
-pool makes no other wait for more than its share. What runs for the first time, and so may be short, has a
-lane of its own where all threads are busy, so it does not stand behind what is known to be dear.
+Shares take turns: those with work get one thread after the other, so a session that floods the pool does not
+delay others by more than its share. When all threads are busy, work that runs for the first time, and so may
+be short, has a lane of its own and does not queue behind work that is known to be expensive.
 
-Invariant: nobody but shares holds ``PoolThreads``, so that the threads of a session that was dropped
-without being closed end as well.
+Invariant: only shares refer to ``PoolThreads``, so that the threads of a session that was dropped without
+being closed end too.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ _THREAD_NAME = "actorsession-kernel"
 # calls of its own code than this waits for the first of them.
 _MOST_BLOCKED = 256
 LANE = 2
-"""Threads of the lane of first runs, beside those of the pool: one of them may turn out to be dear."""
+"""Threads of the lane of first runs, beside those of the pool: one first run may prove expensive."""
 
 _SHUT_DOWN = "the kernel pool is shut down"
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
@@ -51,14 +52,14 @@ def processors() -> int:
 
 
 class PoolThreads:
-    """Threads that shares have in common; each is started when it is first needed.
+    """Threads that shares have in common; each is started when first needed.
 
-    They end after the work that they have, when all shares are shut down, or else when the last reference
-    to this object is gone.
+    They finish the work that they have and end, when all shares are shut down or the last reference to this
+    object is gone.
 
     Args:
-        number: how many, at least 1.
-        name: what the threads are called, with a number behind it.
+        number: number of threads, at least 1.
+        name: prefix of the threads' names, followed by a number.
     """
 
     __slots__ = (
@@ -71,21 +72,21 @@ class PoolThreads:
         self._executor = ThreadPoolExecutor(number, name)
         self._beside = ThreadPoolExecutor(_MOST_BLOCKED, f"{name}-blocked")
         self._lane = ThreadPoolExecutor(LANE, f"{name}-first")
-        # What each user wants done, the next user to have a turn first; and a call of _run_next for each.
+        # The queued work of each user, next user first; each item has one call of ``_run_next``.
         self._lines: OrderedDict[object, deque[_Work]] = OrderedDict()
-        self._pending = 0  # of that and what runs, all that was not taken by the lane
-        self._firsts: set[object] = set()  # what the lane has been given and has not ended
-        # What each thread that is at work was given: of the ``number``, and of the lane.
+        self._pending = 0  # queued and running work, without what the lane has taken
+        self._firsts: set[object] = set()  # given to the lane and not ended
+        # The arguments of the work of each busy thread: of the ``number`` threads, and of the lane.
         self._running: dict[int, tuple[Any, ...]] = {}
         self._in_lane: dict[int, tuple[Any, ...]] = {}
         self._lock = threading.Lock()
-        self._shares: int | None = 0  # None once the last was shut down
+        self._shares: int | None = 0  # None once the last one was shut down
 
     def enter(self) -> None:
-        """Count one share more.
+        """Add a share.
 
         Raises:
-            RuntimeError: if the threads have been told to end.
+            RuntimeError: if the threads have been shut down.
         """
         with self._lock:
             if self._shares is None:
@@ -93,7 +94,7 @@ class PoolThreads:
             self._shares += 1
 
     def leave(self) -> None:
-        """Count one share less; with the last one the threads end. Nobody is waited for."""
+        """Remove a share; shut the threads down with the last one, without waiting."""
         with self._lock:
             if self._shares is None:
                 return
@@ -114,14 +115,14 @@ class PoolThreads:
         """Run ``work(*args)`` in one of the threads.
 
         Args:
-            work: what to run.
-            args: what it takes.
-            user: for whom; users take turns.
-            blocks: whether it may wait for other work of the pool; it does not take one of the
-                ``number`` threads then.
-            first: what runs for the first time, if that is so. It goes by the lane as well, and runs where
-                its turn comes first; but once at a time, so that many runs of one thing do not fill the
-                lane.
+            work: the function to run.
+            args: its arguments.
+            user: the user for whom it runs; users take turns.
+            blocks: whether it may wait for other work of the pool. It then takes none of the ``number``
+                threads.
+            first: identifies work that runs for the first time. It is queued in the lane as well, and runs
+                where a thread is free first. One identity is in the lane only once, so that many runs of it
+                do not fill the lane.
 
         Raises:
             RuntimeError: if the interpreter is ending.
@@ -139,12 +140,12 @@ class PoolThreads:
                 made.first = first
         if made.first is not None:
             self._lane.submit(self._run, made, self._in_lane)
-        # Not under the lock, for which the thread that this wakes would have to wait. If it is refused, the
-        # interpreter is ending, and nothing that stands in line is run any more.
+        # Outside the lock, for which the thread that this wakes would have to wait. If it is refused, the
+        # interpreter is shutting down and queued work is not run any more.
         self._executor.submit(self._run_next)
 
     def _run_next(self) -> None:
-        """Run what the next user wants done, who then is the last."""
+        """Run the next work of the next user, who then becomes the last."""
         with self._lock:
             user, line = self._lines.popitem(last=False)
             made = line.popleft()
@@ -155,7 +156,7 @@ class PoolThreads:
             self._pending -= 1
 
     def _run(self, made: _Work, running: dict[int, tuple[Any, ...]]) -> None:
-        """Run a piece of work, unless another thread has taken it; notes meanwhile what it is."""
+        """Run a piece of work unless another thread has taken it; register it while it runs."""
         with self._lock:
             work, made.work = made.work, None
             args, made.args = made.args, ()
@@ -175,18 +176,18 @@ class PoolThreads:
         """Return the arguments of all work that has a thread; callable from any thread.
 
         Args:
-            in_lane: of the lane of first runs; else of the ``number`` threads.
+            in_lane: whether to return the work of the lane of first runs; else of the ``number`` threads.
         """
         return list((self._in_lane if in_lane else self._running).values())
 
     def join(self) -> None:
-        """Wait for all work of threads that were told to end."""
+        """Wait for all work of threads that were shut down."""
         for executor in (self._executor, self._beside, self._lane):
             executor.shutdown(wait=True)
 
 
 class _Work:
-    """A call that stands in line, maybe in two lines, until a thread takes it."""
+    """A call in one queue, or in two, until a thread takes it."""
 
     __slots__ = ("args", "first", "work")
 
@@ -197,13 +198,13 @@ class _Work:
 
 
 class KernelPool:
-    """A share of threads for kernels.
+    """One user's share of kernel threads.
 
     Args:
-        threads: how many threads of its own, 0 for one per processor; or threads to share.
+        threads: number of its own threads, 0 for one per processor; or the threads to share.
 
     Raises:
-        RuntimeError: if the threads to share have ended, with all earlier shares of them.
+        RuntimeError: if the threads to share have ended, with all their earlier shares.
     """
 
     def __init__(self, threads: int | PoolThreads = 0) -> None:
@@ -214,7 +215,7 @@ class KernelPool:
         self._threads.enter()
         self.threads = self._threads.number
         self.submitted = 0
-        self._user = object()  # not the share itself, which may be dropped while work waits
+        self._user = object()  # not the share itself, which may be dropped while work is queued
         self._lock = threading.Lock()
 
     def submit(
@@ -223,10 +224,10 @@ class KernelPool:
         """Run ``work(*args)``, which must not raise, in a pool thread.
 
         Args:
-            work: what to run.
-            args: what it takes.
+            work: the function to run.
+            args: its arguments.
             blocks: whether it may wait for other work of the pool; see ``PoolThreads.submit``.
-            first: what runs for the first time, if that is so; likewise.
+            first: identifies work that runs for the first time; see ``PoolThreads.submit``.
 
         Raises:
             RuntimeError: if the share is shut down.
@@ -236,11 +237,11 @@ class KernelPool:
             if threads is None:
                 raise RuntimeError(_SHUT_DOWN)
             self.submitted += 1
-            # Under this lock, which no pool thread takes: the threads must not end in between.
+            # Under this lock, which no pool thread takes, so that the threads are not shut down in between.
             threads.submit(work, *args, user=self._user, blocks=blocks, first=first)
 
     def beside(self, work: Callable[[], None]) -> None:
-        """Run ``work``, which is no kernel and must not raise, in a thread that kernels do not wait for.
+        """Run ``work``, which is no kernel and must not raise, in a thread that no kernel waits for.
 
         Raises:
             RuntimeError: if the share is shut down.
@@ -251,16 +252,15 @@ class KernelPool:
             self._threads.submit(work, blocks=True)
 
     def running(self, *, in_lane: bool = False) -> list[tuple[Any, ...]]:
-        """Return the arguments of what runs now in the threads, whoever has submitted it; see
-        ``PoolThreads``."""
+        """Return the arguments of all running work of all shares; see ``PoolThreads.running``."""
         threads = self._threads
         return [] if threads is None else threads.running(in_lane=in_lane)
 
     def share(self) -> KernelPool:
-        """Return one more share of the same threads.
+        """Return another share of the same threads.
 
         Raises:
-            RuntimeError: if this one is shut down.
+            RuntimeError: if this share is shut down.
         """
         with self._lock:
             if self._threads is None:
@@ -268,10 +268,10 @@ class KernelPool:
             return KernelPool(self._threads)
 
     def shutdown(self, *, wait: bool = True) -> None:
-        """Give the share up; work that was submitted is still done. May be called twice.
+        """Release the share; submitted work is still done. May be called twice.
 
         Args:
-            wait: whether to wait for that work; threads that others share are never waited for.
+            wait: whether to wait for that work; ignored if the threads are shared.
         """
         with self._lock:
             threads, self._threads = self._threads, None
@@ -282,5 +282,5 @@ class KernelPool:
             threads.join()
 
     def shares_threads_with(self, other: KernelPool) -> bool:
-        """Return whether two pools that are not shut down run kernels in the same threads."""
+        """Return whether two pools that are not shut down run kernels on the same threads."""
         return self._threads is not None and self._threads is other._threads

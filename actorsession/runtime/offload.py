@@ -1,9 +1,8 @@
-"""The offload policy: what a segment was seen to cost, and whether it may run on an event loop.
+"""The offload policy: the observed cost of a segment, and whether it may run on an event loop.
 
-Executors ask before they run a segment, and tell how long it took. A time that was measured stands for inputs
-of about the size that it was measured with: one that was short for a short string says nothing of a long one.
-Before anything was measured, what the types of its nodes say decides, and where they do not say enough, what
-the values at hand do.
+Executors query it before they run a segment, and report how long the segment took. A measured time holds for
+inputs of about the same size: a short time for a short string says nothing about a long string. Before the
+first measurement the types of the nodes decide, and where they are insufficient, the values at hand.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["LARGE", "bytes_of", "is_dear", "took"]
 
 LARGE = 1 << 20
-"""Bytes with which a node of unknown cost goes to the pool before it has been measured."""
+"""Bytes above which a node of unknown cost goes to the pool before it has been measured."""
 
 # Weight of the newest measurement in a segment's moving average.
 _EMA = 0.25
-# Bytes of arguments with which a segment that is light is cheap, measured or not.
+# Bytes of arguments up to which a light segment is cheap, measured or not.
 _SMALL = 4096
-# Strings of one array that are counted, which takes half a millisecond; more are as many bytes as may be.
+# Most strings of one array whose bytes are summed, which takes half a millisecond; more count as any size.
 _COUNTED = 1 << 14
 _ANY_SIZE = 1 << 62
 
@@ -37,8 +36,8 @@ def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) 
 
     Args:
         linked: the segment.
-        values: what its arguments are taken from.
-        places: where among them each argument is.
+        values: the values from which its arguments are taken.
+        places: the index of each argument in ``values``.
     """
     if linked.unpredictable:
         return True
@@ -47,7 +46,7 @@ def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) 
         if linked.seconds > OFFLOAD_ABOVE:
             return True
     elif segment.cost * 1e-6 > OFFLOAD_ABOVE:
-        # Among others, what is as large as a value says counts so much that no estimate is asked below.
+        # Ops whose size depends on a value have such a high cost that no estimate is made below.
         return True
     elif not (segment.cost_known or segment.is_light):
         return _is_dear_with(linked, values, places)
@@ -57,8 +56,8 @@ def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) 
 
 
 def _is_dear_with(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
-    """Return whether a segment of open shapes that was not measured yet is dear with these values, or may
-    be."""
+    """Return whether a segment of unknown shapes that was not measured yet is, or may be, expensive with
+    these values."""
     if linked.segment.fed_cost is None:
         return True
     micros = linked.segment.fed_cost.micros([values[k] for k in places])
@@ -68,7 +67,7 @@ def _is_dear_with(linked: BoundSegment, values: Sequence[Any], places: Sequence[
 def took(
     linked: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
 ) -> None:
-    """Take in how long a segment took; arguments as for ``is_dear``."""
+    """Record how long a segment took; arguments as for ``is_dear``."""
     before = linked.seconds
     linked.seconds = before + _EMA * (seconds - before) if before else seconds
     if not linked.segment.unsized:
@@ -77,16 +76,16 @@ def took(
     if seconds <= OFFLOAD_ABOVE:
         linked.largest = max(linked.largest, size)
     elif size <= 2 * linked.largest:
-        linked.largest = size // 4  # as large as this was too large
+        linked.largest = size // 4  # this size was too large
 
 
 def _size(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:
-    """Return the bytes of the arguments whose types do not say them."""
+    """Return the bytes of the arguments whose size their types do not determine."""
     return bytes_of([values[places[k]] for k in linked.segment.unsized])
 
 
 def bytes_of(values: Sequence[Any]) -> int:
-    """Return the bytes of values, those of their strings included."""
+    """Return the bytes of values, including the bytes of strings."""
     return sum([_bytes(value) for value in values])
 
 

@@ -1,15 +1,15 @@
-"""Planning of large graphs in threads of its own, so that an event loop goes on meanwhile.
+"""Planning of large graphs in threads, so that an event loop stays responsive.
 
-A plan of 60,000 nodes takes seconds of pure Python, and whoever shares the loop would wait for all of them.
-In a thread it only competes for the interpreter lock, which costs the loop some milliseconds a turn. Graphs
-up to ``LARGE`` nodes are planned at once, where they are asked for: the way to a thread and back is dearer.
+A plan of 60,000 nodes takes seconds of pure Python, during which nothing else on the loop could run. A thread
+only competes for the interpreter lock, which costs the loop some milliseconds per iteration. Graphs of up to
+``LARGE`` nodes are planned in the calling thread, because going to a thread and back is more expensive.
 
-Owned by whoever plans on a loop: sessions, their masters and their workers, each with a ``Planning`` of its
-own. Its pieces of work run one after the other, so what they work on belongs to one thread at a time. All
-plannings of a process share a few threads, which are started when needed and end when nothing is planned.
+Sessions, masters and workers that plan on a loop have a ``Planning`` of their own each. The work items of one
+``Planning`` run one after the other, so that their data belongs to one thread at a time. All of them share a
+few threads in the process, which are started when needed and end when nothing is planned.
 
-Invariants: work that has begun runs to its end, whoever still waits for it, unless its planning was closed,
-which it sees where it calls ``check``; work that nobody waits for any more before its turn is not begun.
+Invariants: work that has begun runs to its end, with or without waiters, unless its planning was closed,
+which it notices when it calls ``check``; work without waiters is not begun.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ __all__ = ["LARGE", "Planning"]
 T = TypeVar("T")
 
 LARGE = 250
-"""Nodes above which a graph is planned in a thread: a node takes about 50 us, the way there 100 us."""
+"""Nodes above which a graph is planned in a thread: a node takes about 50 us, a thread 100 us."""
 
-# Threads at once in the process. Planning is Python, so more of them plan nothing sooner; each makes an event
-# loop wait up to 5 ms longer for the interpreter lock.
+# Most planning threads in the process. Planning is Python, so more threads finish nothing sooner, and each
+# makes an event loop wait up to 5 ms longer for the interpreter lock.
 _MOST = 4
 
 
 class Planning:
-    """The planning of one owner, called on its event loop but for ``close`` and ``check``."""
+    """The planning of one owner; called on its event loop, except ``close`` and ``check``."""
 
     def __init__(self) -> None:
-        self._line: deque[_Job] = deque()  # the first is under way
+        self._line: deque[_Job] = deque()  # the first job is under way
         self._shared: dict[Any, asyncio.Future[Any]] = {}
         self._over: OpError | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether a piece of work is under way, so that nothing else may touch what it works on."""
+        """Whether work is under way, so that nothing else may touch its data."""
         return bool(self._line)
 
     def must_wait(self, nodes: float) -> bool:
-        """Return whether work on so many nodes is for ``run``; if not, it may be done in the call at hand."""
+        """Return whether work on so many nodes needs ``run``; otherwise it may be done in the call."""
         return self.busy or nodes > LARGE
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run a piece of work in a thread after those that came before, and returns its result.
+        """Run work in a thread, after all earlier work, and return its result.
 
-        Cancelling it leaves work that has begun to its end.
+        Cancelling the call does not stop work that has begun.
 
         Raises:
-            OpError: what ``close`` was given, if the planning was closed; else what the work raises.
+            OpError: the error of ``close``, if the planning was closed; else the error of the work.
         """
         return await self.start(work)
 
     def shared(self, key: Any, work: Callable[[], T]) -> asyncio.Future[T]:
-        """``start``, once for all who ask by the same key before it has ended."""
+        """Start work once for all callers with the same key, until it has ended; see ``start``."""
         found = self._shared.get(key)
         if found is None or found.done():
             found = self._shared[key] = self.start(work)
@@ -78,7 +78,7 @@ class Planning:
             del self._shared[key]
 
     def start(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """``run`` for several who wait: the future of its result, to be shielded by each of them."""
+        """Start work for several waiters; return the future of its result, which each must shield."""
         job = _Job(self, work, asyncio.get_running_loop())
         if self._over is not None:
             job.settle(None, _anew(self._over))
@@ -89,7 +89,7 @@ class Planning:
         return job.answer
 
     def ended(self) -> None:
-        """Go on with the next piece of work that anybody waits for."""
+        """Start the next work that has waiters."""
         self._line.popleft()
         while self._line and self._line[0].answer.done():
             self._line.popleft()
@@ -97,19 +97,19 @@ class Planning:
             _threads.submit(self._line[0].run)
 
     def check(self) -> None:
-        """End the work that calls it if the planning was closed."""
+        """Raise if the planning was closed, so that the work that calls it ends."""
         if self._over is not None:
             raise _anew(self._over)
 
     def close(self, error: OpError) -> None:
-        """End all waits with an error, and what is under way where it next calls ``check``; any thread."""
+        """End all waits with an error, and running work at its next ``check``; callable from any thread."""
         self._over = error
         for job in list(self._line):
             job.call_home(job.settle, None, _anew(error))
 
 
 class _Job:
-    """One piece of work and its future."""
+    """One work item and its future."""
 
     __slots__ = ("_context", "_loop", "_planning", "_work", "answer")
 
@@ -123,7 +123,7 @@ class _Job:
         self._context = contextvars.copy_context()
 
     def run(self) -> None:
-        """Do the work, in a thread."""
+        """Do the work; called in a thread."""
         result, error = None, None
         try:
             self._planning.check()
@@ -134,33 +134,33 @@ class _Job:
         self.call_home(self._ended, result, error)
 
     def call_home(self, callback: Callable[[Any, BaseException | None], None], *args: Any) -> None:
-        """Have the loop call something; one that is closed has nobody left who waits."""
+        """Schedule a callback on the loop; ignore a closed loop, which has no waiters."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *args)
 
     def _ended(self, result: Any, error: BaseException | None) -> None:
-        # First: who hears of it here does so before the next piece of work can end.
+        # First, so that waiters are notified before the next work can end.
         self.settle(result, error)
         self._planning.ended()
 
     def settle(self, result: Any, error: BaseException | None) -> None:
-        """Give those who wait what came of it, if they still do."""
+        """Give waiters, if there are any left, the result or the error."""
         if self.answer.done():
             return
         if error is None:
             self.answer.set_result(result)
         else:
             self.answer.set_exception(error)
-            self.answer.exception()  # whoever shields it may have left
+            self.answer.exception()  # marks it as retrieved, because waiters may have left
 
 
 def _anew(error: OpError) -> OpError:
-    """An error for one who waits: what is raised holds on to what raised it."""
+    """Return a copy of an error for one waiter, because a raised error refers to its traceback."""
     return type(error)(error.message)
 
 
 class _Threads:
-    """The threads that plan in this process. They are daemons: no program waits for a plan to end."""
+    """The planning threads of this process. They are daemons: no program waits for a plan at its end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -190,7 +190,7 @@ _threads = _Threads()
 
 
 class _Collector:
-    """How many pieces of work want the garbage collector to rest."""
+    """The number of work items during which the garbage collector must be off."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -203,10 +203,10 @@ _collector = _Collector()
 
 @contextlib.contextmanager
 def _calm() -> Iterator[None]:
-    """A block in which the garbage collector rests, and whose objects count as old when it ends.
+    """Switch the garbage collector off for a block, and count its objects as old afterwards.
 
-    A graph is a million objects that live as long as its session. The collector would go through all of them
-    several times while they are made, each time for 100 ms with the interpreter lock held.
+    A graph is a million objects that exist as long as its session. The collector would traverse them several
+    times while they are made, each time for 100 ms with the interpreter lock held.
     """
     with _collector.lock:
         if not _collector.resting:
@@ -219,15 +219,15 @@ def _calm() -> Iterator[None]:
         with _collector.lock:
             _collector.resting -= 1
             if not _collector.resting and _collector.was_on:
-                if not gc.get_freeze_count():  # those of a program that freezes objects stay so
-                    # Both only link lists: what was made joins the oldest generation without a look at it.
+                if not gc.get_freeze_count():  # objects that the program has frozen stay frozen
+                    # Both only link lists: new objects join the oldest generation without being traversed.
                     gc.freeze()
                     gc.unfreeze()
                 gc.enable()
 
 
 def _start_anew() -> None:
-    """In a forked child, where the threads and whoever held the locks have stayed behind."""
+    """Reset the state in a forked child, where threads and lock holders do not exist."""
     global _threads, _collector
     if _collector.resting and _collector.was_on:
         gc.enable()

@@ -1,8 +1,8 @@
-"""Rendezvous: where tensors of one step meet those who wait for them.
+"""Rendezvous: the table in which tensors of one step meet their receivers.
 
-A table from key to a queue of *either* sent values *or* waiting receivers, never both. A send with a
-waiting receiver completes the oldest, else it is queued; several sends under one key are delivered in
-order, each once. A producer never blocks. Abort fails all waiting and all future calls with the first
+It maps a key to a queue of *either* sent values *or* waiting receivers, never both. A send with a waiting
+receiver completes the oldest receiver, else the value is queued. Several sends under one key are delivered in
+order, each once. A producer never blocks. An abort fails all waiting and all future calls with the first
 error, once. The table is plain data; only ``recv`` awaits.
 
 A rendezvous belongs to one event loop (or, without a loop, to one thread).
@@ -29,19 +29,19 @@ class Arrival:
 
     Attributes:
         value: the tensor, borrowed from the sender.
-        dead: whether it is the value of a branch not taken.
+        dead: whether it is a dead tensor, of a branch that was not taken.
     """
 
     value: Any
     dead: bool = False
 
 
-# Called with an arrival, or with the error that ended the waiting.
+# Called with an arrival, or with the error that ended the wait.
 Waiter: TypeAlias = Callable[[Arrival | OpError], None]
 
 
 class Rendezvous:
-    """The meeting place of one step in one process."""
+    """The rendezvous of one step in one process."""
 
     __slots__ = ("_aborted", "_sent", "_waiting")
 
@@ -51,16 +51,16 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
-        """Hand a value to the oldest receiver of a key, or keep it for the next one.
+        """Pass a value to the oldest receiver of a key, or keep it for the next one.
 
         Args:
             key: rendezvous key.
             value: not copied; must not be changed afterwards.
-            dead: whether the value is that of a branch not taken.
+            dead: whether the value is a dead tensor.
 
         Raises:
             InvalidArgumentError: for a malformed key.
-            OpError: the error that the rendezvous was aborted with.
+            OpError: the error with which the rendezvous was aborted.
         """
         if self._aborted is not None:
             raise self._aborted
@@ -75,10 +75,10 @@ class Rendezvous:
         self._sent.setdefault(key, deque()).append(Arrival(value, dead))
 
     def flush(self) -> None:
-        """Let out what ``send`` gathered; a rendezvous within one process gathers nothing."""
+        """Send values that ``send`` has buffered; a rendezvous within one process buffers none."""
 
     def recv_async(self, key: str, waiter: Waiter) -> None:
-        """Calls ``waiter`` with the next value of a key, at once if there is one.
+        """Call ``waiter`` with the next value of a key; at once if there is one.
 
         Raises:
             InvalidArgumentError: for a malformed key.
@@ -97,7 +97,7 @@ class Rendezvous:
         self._waiting.setdefault(key, deque()).append(waiter)
 
     def forget(self, key: str, waiter: Waiter) -> bool:
-        """Take a waiter out of the table; whether it was still there."""
+        """Remove a waiter from the table; return whether it was still there."""
         waiting = self._waiting.get(key)
         if waiting is None or waiter not in waiting:
             return False
@@ -109,17 +109,17 @@ class Rendezvous:
     async def recv(self, key: str, deadline: Deadline | None = None) -> Arrival:
         """Wait for the next value of a key.
 
-        Cancelling the wait takes it out of the table; a value that is sent later stays for the next
-        receiver.
+        Cancelling the wait removes its receiver from the table; a value that is sent later is kept for the
+        next receiver.
 
         Args:
             key: rendezvous key.
-            deadline: how long to wait.
+            deadline: the time until which to wait.
 
         Raises:
             InvalidArgumentError: for a malformed key.
-            DeadlineExceededError: if nothing came in time; the message names the key.
-            OpError: the error that the rendezvous was aborted with.
+            DeadlineExceededError: if no value arrived in time; the message names the key.
+            OpError: the error with which the rendezvous was aborted.
         """
         future: asyncio.Future[Arrival] = asyncio.get_running_loop().create_future()
 
@@ -140,12 +140,12 @@ class Rendezvous:
             raise
 
     def _give_back(self, key: str, future: asyncio.Future[Arrival]) -> None:
-        """Put a value back that arrived in the moment its receiver was cancelled."""
+        """Put back a value that arrived at the moment when its receiver was cancelled."""
         if future.exception() is None and self._aborted is None:
             self._sent.setdefault(key, deque()).appendleft(future.result())
 
     def abort(self, error: OpError) -> None:
-        """End all waiting with ``error``, drop what was sent, and fails every later call with it.
+        """End all waits with ``error``, drop what was sent, and fail every later call.
 
         A second abort changes nothing: the first error wins.
         """
@@ -159,26 +159,26 @@ class Rendezvous:
             waiter(error)
 
     def close(self) -> None:
-        """End what still waits with a derived CancelledError; for the end of a step's life."""
+        """End all waits with a derived ``CancelledError``; called at the end of a step."""
         self.abort(CancelledError("the step is over", derived=True))
 
     @property
     def aborted(self) -> OpError | None:
-        """The error that the rendezvous was aborted with, if it was."""
+        """The error with which the rendezvous was aborted, if it was."""
         return self._aborted
 
     @property
     def pending(self) -> tuple[int, int]:
-        """How many sent values and how many receivers wait."""
+        """The numbers of sent values and of receivers that wait."""
         return sum(map(len, self._sent.values())), sum(map(len, self._waiting.values()))
 
     def waiters(self) -> list[tuple[str, Waiter]]:
-        """Who waits, with the key of each."""
+        """Return the waiting receivers, each with its key."""
         return [(key, waiter) for key in tuple(self._waiting) for waiter in self._queue(key)]
 
     def _queue(self, key: str) -> tuple[Waiter, ...]:
         return tuple(self._waiting.get(key, ()))
 
     def waiting_keys(self) -> tuple[str, ...]:
-        """Return the keys that somebody waits for."""
+        """Return the keys with waiting receivers."""
         return tuple(self._waiting)

@@ -1,11 +1,11 @@
-"""State of one device: variables and other resources, in containers.
+"""The state of one device: variables and other resources, in containers.
 
-A resource lives under (container, kind, name); things of different kinds may share a name. Resources are
-made once and live as long as their manager: clearing a container empties them where they stand, so plans
-may keep a reference. A variable's value is copy-on-write: an array that anybody else holds is never
-changed, so a value read earlier stays what it was.
+A resource is identified by (container, kind, name); resources of different kinds may share a name. Resources
+are made once and exist as long as their manager: clearing a container empties them in place, so plans may
+keep references. The value of a variable is copy-on-write: an array that has another holder is never changed,
+so a value that was read stays what it was.
 
-Sessions and workers have one manager per device; kernels see it as the ``ResourceHost`` of the op registry.
+Sessions and workers have one manager per device; kernels use it as the ``ResourceHost`` of the op registry.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
     "UninitializedVariableError", "Variable",
 ]  # fmt: skip
 
-DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the container of state that names none
+DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the default container
 
 _VARIABLE = "variable"
 _BYTES = string.np_dtype
@@ -37,16 +37,17 @@ _BYTES = string.np_dtype
 class UninitializedVariableError(NotFoundError, FailedPreconditionError):
     """A variable is changed before it has a value.
 
-    TensorFlow's resource variables say NotFoundError then, its reference variables
-    FailedPreconditionError, as both do for a read; ours stand for both kinds and so does the error.
+    TensorFlow's resource variables raise NotFoundError then, and its reference variables
+    FailedPreconditionError, as both do for a read. Our variables stand for both kinds, and so does this
+    error.
     """
 
 
 class Resource(Protocol):
-    """What a manager asks of the things that it holds."""
+    """The interface of the objects that a manager holds."""
 
     def clear(self) -> None:
-        """Leave the resource as if it were new; called from any thread. Plans may still refer to it."""
+        """Reset the resource to its new state; called from any thread. Plans may still refer to it."""
 
 
 R = TypeVar("R", bound=Resource)
@@ -57,27 +58,27 @@ def _references(value: Any) -> int:
 
 
 def _baseline() -> int:
-    """Return what ``_references`` counts for an array that only a holder has, as ``Variable.update`` asks."""
+    """Return the ``_references`` of an array that only a holder has, measured as in ``Variable.update``."""
     holder = [np.zeros(1)]
     value = holder[0]
     return _references(value)
 
 
-# CPython counts the list's (the holder's) reference, the local name and the arguments; how many exactly
-# differs between versions, so it is measured where it is used.
+# CPython counts the reference of the list (the holder), the local name and the arguments. The exact number
+# differs between versions, so it is measured.
 _ALONE = _baseline()
 
 
 class Variable:
-    """A variable's value on its device (the ``VariableHolder`` protocol).
+    """The value of a variable on its device (the ``VariableHolder`` protocol).
 
     Args:
         name: resource name, for messages.
         spec: static type that assigned values must have.
 
     Attributes:
-        changes: how many times the value was changed, assigned or cleared; it is counted before others see
-            the new value, so who reads the number first never reads an older value than it stands for.
+        changes: how many times the value was assigned, changed or cleared. It is incremented before the new
+            value becomes visible, so a reader that reads the number first never gets an older value.
     """
 
     __slots__ = ("_lock", "_value", "changes", "name", "spec")
@@ -96,8 +97,8 @@ class Variable:
 
     @property
     def value(self) -> Any:
-        """The value, as ``read`` gives it; ``None`` when uninitialised."""
-        # The lock keeps a reader from taking the array in the middle of an update in place.
+        """The value, as from ``read``; ``None`` when uninitialised."""
+        # The lock keeps readers from getting the array in the middle of an update in place.
         with self._lock:
             return self._value
 
@@ -107,14 +108,14 @@ class Variable:
         Raises:
             FailedPreconditionError: when uninitialised.
         """
-        with self._lock:  # as in ``value``, which would cost a call in every step
+        with self._lock:  # not by way of ``value``, which would cost a call in every step
             value = self._value
         if value is None:
             raise FailedPreconditionError(self._uninitialised("read"))
         return value
 
     def assign(self, value: Any) -> None:
-        """Store a value of the variable's type, which the holder owns from now on.
+        """Store a value of the variable's type, which the variable owns from now on.
 
         Raises:
             InvalidArgumentError: if dtype or shape do not fit.
@@ -135,11 +136,11 @@ class Variable:
             self._value = value
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        """Store ``function(old, *operands)``, in place when nobody else holds the old value.
+        """Store ``function(old, *operands)``, in place if the old value has no other holder.
 
         Args:
-            function: a numpy ufunc or alike that takes ``out=``.
-            operands: further operands, borrowed.
+            function: a numpy ufunc or a similar function that takes ``out=``.
+            operands: further operands; borrowed.
 
         Raises:
             UninitializedVariableError: when uninitialised.
@@ -162,7 +163,7 @@ class Variable:
         """Store ``function(value)``, where ``value`` may be written to.
 
         Args:
-            function: gets the old value, or a copy if anybody else holds it; returns the new one.
+            function: gets the old value, or a copy if it has another holder; returns the new value.
 
         Raises:
             UninitializedVariableError: when uninitialised.
@@ -191,7 +192,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class ResourceStatistics:
-    """What a resource manager holds.
+    """The variables that a resource manager holds.
 
     Attributes:
         variables: variables with a value.
@@ -204,7 +205,7 @@ class ResourceStatistics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
-    """A resource and what it was made as; only ``spec`` says whether another maker means the same."""
+    """A resource and its ``spec``, by which requests for the same name are compared."""
 
     resource: Any
     spec: object
@@ -214,7 +215,7 @@ class ResourceManager:
     """The resources of one device; thread-safe.
 
     Attributes:
-        files: where kernels may open files.
+        files: the directories in which kernels may open files.
     """
 
     def __init__(self, files: FileRoots = ANYWHERE) -> None:
@@ -225,18 +226,18 @@ class ResourceManager:
     def lookup_or_create(
         self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None
     ) -> R:
-        """Return the resource under (container, kind, name), made if absent.
+        """Return the resource under (container, kind, name); make it if absent.
 
         Args:
-            container: ``""`` for the default one.
-            name: what it is called there.
-            kind: what it is used as, such as ``"queue"``; a name may be taken once in each kind.
-            make: makes it; called under the manager's lock, at most once, and must not call back.
-            spec: what it must be in particular; compared with what the one that is there was made
-                for. Its text appears in messages.
+            container: name of the container; "" for the default one.
+            name: name of the resource in the container.
+            kind: kind of resource, such as ``"queue"``; each kind has its own names.
+            make: makes the resource; called under the manager's lock, at most once. It must not call back.
+            spec: further properties, compared with those for which an existing resource was made. Their text
+                appears in messages.
 
         Raises:
-            InvalidArgumentError: if one with another ``spec`` is there; nothing changes then.
+            InvalidArgumentError: if a resource with another ``spec`` exists; nothing changes then.
         """
         key = (container or DEFAULT_CONTAINER, kind, name)
         with self._lock:
@@ -255,7 +256,7 @@ class ResourceManager:
         """Return the resource under (container, kind, name).
 
         Raises:
-            NotFoundError: if there is none; the message says what has that name.
+            NotFoundError: if there is none; the message lists the kinds that have this name.
         """
         container = container or DEFAULT_CONTAINER
         with self._lock:
@@ -271,10 +272,10 @@ class ResourceManager:
         return found.resource
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> Variable:
-        """Return the variable under (container, name), made uninitialised if absent.
+        """Return the variable under (container, name); make it, uninitialised, if absent.
 
         Raises:
-            InvalidArgumentError: if one of another type is there.
+            InvalidArgumentError: if a variable of another type with a value exists.
         """
         found = self.lookup_or_create(container, name, _VARIABLE, lambda: Variable(name, spec))
         if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(
@@ -296,7 +297,7 @@ class ResourceManager:
         return found is not None and bool(found.resource.initialized)
 
     def variables(self) -> list[tuple[str, str, Variable]]:
-        """Container, name and variable of each one, in the order in which they were made."""
+        """Return container, name and variable of each variable, in the order of creation."""
         with self._lock:
             found = list(self._entries.items())
         return [
@@ -306,7 +307,7 @@ class ResourceManager:
         ]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
-        """Empty containers; the default one if none is named."""
+        """Clear containers; the default container if none is named."""
         wanted = {container or DEFAULT_CONTAINER for container in containers} or {DEFAULT_CONTAINER}
         with self._lock:
             found = [e.resource for (c, _, _), e in self._entries.items() if c in wanted]
@@ -314,10 +315,10 @@ class ResourceManager:
             resource.clear()
 
     def clear_all(self) -> None:
-        """Empty every container, at the end of whoever has this state for itself.
+        """Clear every container, when the only owner of this state ends.
 
-        Plans and kernels may refer to the manager in circles, and state may be large: it goes now and not
-        when a collection of garbage comes by.
+        Plans and kernels may refer to the manager in reference cycles, and state may be large, so it is
+        released now and not by a later garbage collection.
         """
         with self._lock:
             found = [e.resource for e in self._entries.values()]
@@ -326,7 +327,7 @@ class ResourceManager:
             resource.clear()
 
     def statistics(self) -> ResourceStatistics:
-        """Return how much state there is."""
+        """Return the number and size of the variables."""
         with self._lock:
             found = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
         values = [value for variable in found if (value := variable._value) is not None]

@@ -1,12 +1,12 @@
-"""Which kernel pools a session has, and which of them a run gets.
+"""The kernel pools of a session, and the choice of one for a run.
 
-Owns the threads that sessions share: those of the whole process, and those of pools with a global name.
-Sizes and sharing are TensorFlow's: the first session decides how many threads the process has, a session
-may ask for its own, or for a list that runs choose from by number. Other than in TensorFlow the threads end
-with the last session that uses them, so that a later session decides anew. Direct sessions call it.
+Holds the threads that sessions share: those of the whole process, and those of pools with a global name.
+Sizes and sharing are TensorFlow's: the first session decides how many threads the process has; a session may
+request its own pool, or a list of pools from which runs choose by number. Unlike in TensorFlow, the threads
+end with the last session that uses them, so that a later session decides anew. Direct sessions use it.
 
-The registry holds its threads weakly: a share (``KernelPool``) keeps them alive, and nothing else does. In a
-forked child it starts empty, because threads stay behind in the parent.
+The registry holds its threads weakly: only a share (``KernelPool``) keeps them alive. In a forked child it
+starts empty, because threads stay behind in the parent.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, processors
 __all__ = ["NUM_THREADS_VARIABLES", "SessionPools", "server_pool"]
 
 NUM_THREADS_VARIABLES = ("ACTORSESSION_NUM_INTEROP_THREADS", "TF_NUM_INTEROP_THREADS")
-"""The environment variables that size pools whose settings do not; the first that is set counts."""
+"""The environment variables that size pools without a size in the settings; the first that is set counts."""
 
-# The number of a run that wants no pool.
+# The pool number of a run that uses no pool.
 _CALLER = -1
 
 
 class _Registry:
-    """Threads that sessions share, by global name; those of the process have none."""
+    """Threads that sessions share, by global name; the name of the process's threads is ""."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._threads: weakref.WeakValueDictionary[str, PoolThreads] = weakref.WeakValueDictionary()
 
     def of_process(self, number: int) -> KernelPool:
-        """A share of the process's threads; ``number`` counts if there are none."""
+        """Return a share of the process's threads; ``number`` is their number if there are none yet."""
         return self._share("", number)
 
     def named(self, name: str, number: int) -> KernelPool:
-        """A share of the threads with a global name.
+        """Return a share of the threads with a global name.
 
         Raises:
-            InvalidArgumentError: if they exist and are another number.
+            InvalidArgumentError: if they exist in another number.
         """
         share = self._share(name, number)
         if share.threads != number:
@@ -57,7 +57,7 @@ class _Registry:
         return share
 
     def _share(self, name: str, number: int) -> KernelPool:
-        """A share of the threads that others have a share of, or of new ones."""
+        """Return a share of the threads with a name, which are made if there are none."""
         with self._lock:
             threads = self._threads.get(name)
             if threads is not None:
@@ -72,7 +72,7 @@ _shared = _Registry()
 
 
 def _start_anew() -> None:
-    """In a forked child: no threads, and a lock that nobody held at the fork."""
+    """Replace the registry in a forked child, where no threads exist and the lock may be held."""
     global _shared
     _shared = _Registry()
 
@@ -88,8 +88,7 @@ class SessionPools:
         config: the session's settings.
 
     Attributes:
-        explicit: whether the settings ask for pools, so that even a run that could do without one gets
-            its own.
+        explicit: whether the settings request pools, so that even runs that need no pool use them.
 
     Raises:
         InvalidArgumentError: if a pool with a global name exists with another size.
@@ -132,7 +131,7 @@ class SessionPools:
 
     @property
     def all(self) -> tuple[KernelPool, ...]:
-        """The session's shares."""
+        """The session's pools."""
         return tuple(self._pools)
 
     @property
@@ -142,17 +141,17 @@ class SessionPools:
 
     @property
     def submitted(self) -> int:
-        """How many segments this session sent to its pools so far."""
+        """The number of segments that this session submitted to its pools so far."""
         return sum(pool.submitted for pool in self._pools)
 
     def shutdown(self) -> None:
-        """Give the session's shares up without waiting; may be called twice."""
+        """Release the session's shares without waiting; may be called twice."""
         for pool in self._pools:
             pool.shutdown(wait=False)
 
 
 def _listed(options: ThreadPoolOptionProto, index: int, default: int) -> KernelPool:
-    """A pool of ``session_inter_op_thread_pool``."""
+    """Return a pool of ``session_inter_op_thread_pool``."""
     number = options.num_threads or default
     if options.global_name:
         return _shared.named(options.global_name, number)
@@ -160,11 +159,10 @@ def _listed(options: ThreadPoolOptionProto, index: int, default: int) -> KernelP
 
 
 def server_pool(config: ConfigProto) -> KernelPool | None:
-    """Return the kernel pool of a server: threads of its own, for all of its sessions.
+    """Return the kernel pool of a server: its own threads, for all of its sessions.
 
     Args:
-        config: the server's settings; its ``inter_op_parallelism_threads`` counts, and after it the
-            environment.
+        config: the server's settings. ``inter_op_parallelism_threads`` counts first, then the environment.
 
     Returns:
         The pool; ``None`` where kernels run in the loop's own thread.

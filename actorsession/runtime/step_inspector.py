@@ -1,11 +1,11 @@
-"""Reads what steps of this process wait for and what runs, without the steps having to note anything.
+"""The inspection of steps in this process: what they wait for and what runs, with no records by the steps.
 
-What waits is found in the rendezvous and in the queue of a step, what runs in the stacks of the threads: a
-generated function on a stack says by its line which node is at work, and the function that has called it
-since when. So a step costs no more for being explainable. Called by sessions and workers that are asked why
-they hang, from the thread of the steps or any other.
+Waiting nodes are found in the rendezvous and the queue of a step, running ones in the stacks of the threads:
+the line of a generated function on a stack identifies the node, and its caller has the start time. So steps
+have no overhead for being inspectable. Sessions and workers call it for reports on hangs, from the thread of
+the steps or any other.
 
-Invariant: nothing here waits, and what it makes is bounded by the limits that it is given.
+Invariants: nothing here waits, and results are bounded by the given limits.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stacks", "held_pool", "inline_kernels", "step_waits", "what_became_of"]
 
-# Names of nodes and keys that one entry tells of.
+# Names of nodes and keys that one entry lists.
 _FEW = 4
 _EXECUTE = PartitionRun.execute.__code__
 _INLINE = InlineRun.run.__code__
@@ -54,10 +54,10 @@ class _Found:
     """A generated function on a stack.
 
     Attributes:
-        run: its partition in its step; ``None`` for a plan that needs no step.
-        index: which segment of that.
-        gate: of the session, for a plan that needs no step.
-        kernel: the node at work.
+        run: the run of its partition; ``None`` for a plan without a step.
+        index: number of the segment in the partition.
+        gate: the session's gate, for a plan without a step.
+        kernel: the node that is running.
     """
 
     run: PartitionRun | None
@@ -67,7 +67,7 @@ class _Found:
 
 
 class Stacks:
-    """The generated functions that all threads of this process are in, at one moment."""
+    """The generated functions on the stacks of all threads of this process, at one moment."""
 
     def __init__(self) -> None:
         self.found = [f for frame in _frames() if (f := _look_at(frame)) is not None]
@@ -81,7 +81,7 @@ class Stacks:
         }
 
     def runs_of(self, step: Step) -> Iterator[PartitionRun]:
-        """The partition runs of a step that a thread is in."""
+        """Yield the partition runs of a step that are on the stack of a thread."""
         for found in self.found:
             if found.run is not None and found.run.step is step:
                 yield found.run
@@ -97,7 +97,7 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _look_at(frame: FrameType) -> _Found | None:
-    """Return what a call of generated code is at; ``None`` if it has just begun or ended."""
+    """Return the state of a call of generated code; ``None`` if it has just begun or ended."""
     here = dict(frame.f_locals)
     owner, begin = here.get("self"), here.get("begin")
     if owner is None or begin is None:
@@ -114,14 +114,14 @@ def _look_at(frame: FrameType) -> _Found | None:
 
 
 def _node_at(caller: FrameType, segment: BoundSegment) -> int | None:
-    """Return the node whose line the function of a segment is at, if it is still on a stack."""
+    """Return the node at whose line the function of a segment is, if it is still on a stack."""
     names = (segment.filename, segment.traced_filename)
     for bottom in sys._current_frames().values():
         frame: FrameType | None = bottom
         number: int | None = None
         while frame is not None and frame is not caller:
             if frame.f_code.co_filename in names:
-                # Of a long function the part counts that was called, and not the line that has called it.
+                # Of a long function the called piece counts, not the line that calls it; see ``outline``.
                 here = segment.node_at(frame.f_code.co_filename, frame.f_lineno or 0)
                 number = number if here is None else here
             frame = frame.f_back
@@ -156,7 +156,7 @@ def _kernel(
 
 
 def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
-    """Return what runs of a session's plans that need no step."""
+    """Return the kernels of a session's runs without a step."""
     return tuple(
         [
             f.kernel
@@ -167,13 +167,13 @@ def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
 
 
 def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
-    """Return the threads of a pool that are held by kernels whose steps are over; ``None`` if none is.
+    """Return the threads of a pool that are held by kernels of steps that are over; ``None`` if none are.
 
-    Such a kernel did not come to a next node, where it would have ended with its step.
+    Such a kernel has not reached its next node, where it would have ended with its step.
 
     Args:
         pool: the pool.
-        task: whose it is.
+        task: the task of the pool.
     """
     if pool is None:
         return None
@@ -195,7 +195,7 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
 
 
 def _overdue(running: Sequence[tuple[Any, ...]]) -> list[PooledSegmentContext]:
-    """Return what runs of steps that are over."""
+    """Return the running segments of steps that are over."""
     return [h for h, *_ in running if isinstance(h, PooledSegmentContext) and h.run.step.given_up]
 
 
@@ -203,10 +203,10 @@ def _overdue(running: Sequence[tuple[Any, ...]]) -> list[PooledSegmentContext]:
 
 
 def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
-    """Return the partitions of a step that have not come to their end."""
+    """Return the partition runs of a step that have not ended."""
     found: dict[int, PartitionRun] = {}
     for _, waiter in step.rendezvous.waiters():
-        # What a partition waits with is a bound method of its run.
+        # The waiter of a partition is a bound method of its run.
         run = getattr(getattr(waiter, "func", None), "__self__", None)
         if isinstance(run, PartitionRun) and run.step is step:
             found[id(run)] = run
@@ -219,7 +219,7 @@ def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
 
 
 class _States:
-    """Where each segment of a step's partitions is."""
+    """The state of each segment of a step's partitions."""
 
     def __init__(self, step: Step, stacks: Stacks) -> None:
         self.step = step
@@ -242,7 +242,7 @@ class _States:
         return SENT
 
     def keys(self, run: PartitionRun, index: int) -> list[str]:
-        """Return the keys that a segment waits for; those of the segments before it are among them."""
+        """Return the keys that a segment waits for, which include those of the segments before it."""
         slots = set(run.linked.segments[index].segment.waits)
         recvs = run.linked.compiled.recvs
         return [key for slot, key in recvs if slot in slots and key in self.missing]
@@ -262,7 +262,7 @@ class _States:
         return sorted(kernels, key=lambda k: (k.queued, k.suspended, -k.seconds))
 
     def suspended(self, waiting: Suspended) -> KernelNow:
-        """A node that the step goes on without."""
+        """Return the description of a suspended node."""
         linked = waiting.run.linked
         suspension = waiting.suspension
         seconds = time.monotonic() - waiting.since
@@ -272,12 +272,12 @@ class _States:
 
 
 def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits:
-    """Return what a step of this process waits for, and what runs of it.
+    """Return what a step of this process waits for, and its running kernels.
 
     Args:
         step: the step.
-        stacks: of this moment.
-        most: how many waiters and how many kernels to tell of.
+        stacks: the stacks at this moment.
+        most: most waiters and most kernels to list.
         where: ``session`` and ``task``.
     """
     states = _States(step, stacks)
@@ -309,11 +309,11 @@ def _waiter(run: PartitionRun, index: int, keys: list[str]) -> Waiter:
 
 
 def _names(run: PartitionRun, index: int) -> tuple[list[str], int]:
-    """Return the first few nodes of a segment, and how many it has."""
+    """Return the first few nodes of a segment, and their total number."""
     numbers = dict.fromkeys(n for n in _lines(run, index) if n is not None)
     nodes = run.linked.compiled.nodes
     names = [nodes[n].name for n in numbers if nodes[n].op != SEND]
-    # A segment may do nothing but hand on what it has received.
+    # A segment may do nothing but send values that it has received.
     names = names or [nodes[n].name for n in numbers]
     return names[:_FEW], len(names)
 
@@ -326,12 +326,12 @@ def _lines(run: PartitionRun, index: int) -> Iterable[int | None]:
 
 
 def what_became_of(step: Step, keys: Collection[str], stacks: Stacks) -> list[SentKey]:
-    """Return what has become of values that a step of this process should send.
+    """Return the states of values that a step of this process should send.
 
     Args:
         step: the step, under way here.
-        keys: of values from devices of this process.
-        stacks: of this moment.
+        keys: keys of values from devices of this process.
+        stacks: the stacks at this moment.
     """
     states = _States(step, stacks)
     wanted = set(keys)
@@ -346,7 +346,7 @@ def what_became_of(step: Step, keys: Collection[str], stacks: Stacks) -> list[Se
 
 
 def _sends(run: PartitionRun) -> Iterator[tuple[int, str, str]]:
-    """What a partition sends: the segment, the key, and the node whose value it is."""
+    """Yield the sends of a partition: the segment, the key, and the node of the value."""
     nodes = run.linked.compiled.nodes
     for index in range(len(run.linked.segments)):
         for number in _lines(run, index):
@@ -380,7 +380,7 @@ def _became(
 
 
 def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | None:
-    """Return what runs, or is queued, of the segments before one whose arrivals are all there."""
+    """Return a running, queued or suspended kernel before a segment whose arrivals are all present."""
     before, left = set[int](), [index]
     while left:
         new = set(run.linked.segments[left.pop()].segment.after) - before

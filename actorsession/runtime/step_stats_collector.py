@@ -1,12 +1,12 @@
-"""Step statistics: what a traced step records while it runs, from all its threads.
+"""Step statistics: the records of a traced step, from all its threads.
 
-Owns ``StepStatsCollector``, one per traced step, and ``Recorder``, which stands between generated code and
-its segment's context and notes each node. Called by ``step`` alone; untraced steps have neither.
+``StepStatsCollector`` exists once per traced step. ``Recorder`` stands between generated code and its
+segment's context and records each node. Only the engine uses them; untraced steps have neither.
 
-While nodes run only raw values are kept, never a tensor: an array that lived on here could not be reused
-or changed in place. The statistics are put into words once, in ``finalise``, and records that come later,
-from kernels of a step that was given up, are ignored. Times are those of the monotonic clock, moved by one
-offset per step to the wall clock, so they do not decrease whatever happens to the wall clock.
+While nodes run, only raw values are kept and never a tensor: an array that is referenced here could not be
+reused or changed in place. ``finalise`` converts the records once. Later records, from kernels of a cancelled
+step, are ignored. Times are those of the monotonic clock, shifted to the wall clock by one offset per step,
+so they do not decrease whatever happens to the wall clock.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorder", "StepStatsCollector"]
 
-# Nodes that one step records, as in TensorFlow: some 500 MB of statistics, a bound and no aim.
+# Nodes that one step records, as in TensorFlow: about 500 MB of statistics; an upper bound.
 _LIMIT = 2**20
-# The one allocator there is: numpy's.
+# The only allocator is numpy's.
 _ALLOCATOR = "cpu"
 
 
 class _Record(NamedTuple):
-    """One node that ran; times are of the monotonic clock, in nanoseconds."""
+    """One node that has run; times are of the monotonic clock, in nanoseconds."""
 
     linked: BoundPartition
     number: int
@@ -55,11 +55,11 @@ class _Record(NamedTuple):
 
 
 class StepStatsCollector:
-    """What one step has recorded so far; safe from many threads.
+    """The records of one step so far; safe for many threads.
 
     Args:
         step_id: the step's number.
-        limit: nodes to record; what runs beyond is counted and left out.
+        limit: most nodes to record; further nodes are only counted.
     """
 
     def __init__(self, step_id: int, limit: int = _LIMIT) -> None:
@@ -73,7 +73,7 @@ class StepStatsCollector:
         self._final: StepStats | None = None
 
     def add_node(self, record: _Record) -> None:
-        """Take in a node that ran."""
+        """Record a node that has run."""
         with self._lock:
             if self._final is not None:
                 return
@@ -88,8 +88,8 @@ class StepStatsCollector:
         """Record a node whose values have arrived some time after it was begun.
 
         Args:
-            linked: its partition.
-            number: its position there.
+            linked: the partition of the node.
+            number: position of the node in the partition.
             start: when it was begun, by the monotonic clock in nanoseconds.
             values: its outputs.
         """
@@ -99,7 +99,7 @@ class StepStatsCollector:
         self.add_node(_Record(linked, number, thread, start, start, end, end, outputs))
 
     def add_transfer(self, kind: str, key: str, device: str, value: Any) -> None:
-        """Take in one end of a transfer, which happens now."""
+        """Record one end of a transfer that happens now."""
         now = (self._offset + time.perf_counter_ns()) / 1e9
         nbytes = int(getattr(value, "nbytes", 0))
         with self._lock:
@@ -107,7 +107,7 @@ class StepStatsCollector:
                 self._transfers.append(TransferStats(kind, key, device, now, nbytes))
 
     def finalise(self) -> StepStats:
-        """Return the statistics; the first call ends the recording, later ones give the same object."""
+        """Return the statistics; the first call ends the recording, later calls return the same object."""
         with self._lock:
             if self._final is None:
                 words = _Words()
@@ -134,7 +134,7 @@ class StepStatsCollector:
 
 
 class _Said(NamedTuple):
-    """What is the same for all runs of a node that made outputs of the same sizes."""
+    """The data that all runs of a node with outputs of the same sizes have in common."""
 
     label: str
     output: tuple[NodeOutput, ...]
@@ -143,14 +143,14 @@ class _Said(NamedTuple):
 
 
 class _Words:
-    """What is said of records, once for each node of a loop and not for each of its iterations."""
+    """The common data of records, computed once per node of a loop and not once per iteration."""
 
     def __init__(self) -> None:
         self._labels = _Labels()
         self._said: dict[tuple[Any, ...], _Said] = {}
 
     def of(self, record: _Record) -> _Said:
-        """Return what is said of a record."""
+        """Return the common data of a record."""
         key = (id(record.linked), record.number, record.outputs)
         said = self._said.get(key)
         if said is None:
@@ -169,17 +169,17 @@ class _Words:
 
 
 def _memory(node: NodeDef, total: int) -> tuple[AllocatorMemoryUsed, ...]:
-    """Return what a node took for its outputs; nothing where an output may be a view of an input."""
+    """Return the memory that a node took for its outputs; nothing if an output may alias an input."""
     if not total or (is_registered(node.op) and lookup(node.op).aliases):
         return ()
     return (AllocatorMemoryUsed(_ALLOCATOR, total, total, total),)
 
 
 class _Labels:
-    """Labels ``name = Op(inputs)``, in which a tensor from another device has the name it has there."""
+    """Labels ``name = Op(inputs)``; a tensor from another device has the name that it has there."""
 
     def __init__(self) -> None:
-        self._arrivals: dict[int, dict[str, str]] = {}  # by partition: node name -> tensor
+        self._arrivals: dict[int, dict[str, str]] = {}  # by partition: from node name to tensor
 
     def of(self, linked: BoundPartition, node: NodeDef) -> str:
         """Return the label of a node of a partition."""
@@ -189,13 +189,13 @@ class _Labels:
                 n.name: _sent_tensor(n) for n in linked.compiled.partition.nodes if n.op == RECV
             }
         inputs = [arrivals.get(name) or _short(name, index) for name, index in node.inputs]
-        # A control edge between devices carries a token, whose name has the caret already.
+        # A control edge between devices carries a token, whose name begins with the caret already.
         inputs += [arrivals.get(name) or f"^{name}" for name in node.control_inputs]
         return f"{node.name} = {node.op}({', '.join(inputs)})"
 
 
 def _sent_tensor(recv: NodeDef) -> str:
-    """Return the tensor that an arrival brings: the edge is ``edge_<number>_<tensor>``."""
+    """Return the tensor that a receive node brings: the edge is ``edge_<number>_<tensor>``."""
     tensor = parse_key(recv.attrs["key"]).edge_name.split("_", 2)[-1]
     return tensor.removesuffix(":0")
 
@@ -205,7 +205,7 @@ def _short(name: str, index: int) -> str:
 
 
 class _Context(Protocol):
-    """What generated code knows as ``C``."""
+    """The interface of ``C`` in generated code."""
 
     def send(self, number: int, value: Any) -> None: ...
 
@@ -213,16 +213,16 @@ class _Context(Protocol):
 
 
 class Recorder:
-    """What traced code knows as ``C``: its context, and a note of each node that ran.
+    """The context ``C`` of traced code: the segment's context, with a record of each node that has run.
 
     Args:
         context: the segment's own context.
-        collector: of the step.
+        collector: the collector of the step.
         linked: the partition.
         scheduled: when the segment became ready, by the monotonic clock in nanoseconds.
 
     Attributes:
-        nanos: what the nodes took together, without the time for the notes.
+        nanos: total time of the nodes, without the time for recording.
     """
 
     __slots__ = ("_collector", "_context", "_linked", "_scheduled", "_thread", "nanos")
@@ -242,16 +242,16 @@ class Recorder:
         self.nanos = 0
 
     def __getattr__(self, name: str) -> Any:
-        # Whatever else generated code asks of its context is the context's own matter.
+        # All other accesses of generated code go to the segment's own context.
         return getattr(self._context, name)
 
     def note(self, number: int, start: int, value: Any) -> None:
-        """Record that a node ran.
+        """Record that a node has run.
 
         Args:
-            number: its position in the partition.
+            number: position of the node in the partition.
             start: when it began, by the monotonic clock in nanoseconds.
-            value: its output; a tuple of them where there are several.
+            value: its output; a tuple if there are several.
         """
         op_end = time.perf_counter_ns()
         self.nanos += op_end - start
@@ -267,5 +267,5 @@ class Recorder:
 
 
 def _measure(value: Any) -> tuple[tuple[int, ...], int]:
-    """Shape and bytes of a value; handles and Python numbers are scalars without any."""
+    """Return shape and bytes of a value; handles and Python numbers are scalars without bytes."""
     return tuple(getattr(value, "shape", ())), int(getattr(value, "nbytes", 0))

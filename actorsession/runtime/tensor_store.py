@@ -1,12 +1,12 @@
 """Values that a session keeps between steps, by tensor handle.
 
-One store belongs to one direct session and is shared by its devices: each value has a home device, and may
-have copies on others to which it was moved. The ops find the store as a resource of their device; a device
-without one (a worker's) keeps no values. What is stored is never changed by anybody: arrays are made
-read-only when they come in.
+One store belongs to one direct session and is shared by its devices. Each value has a home device, and may
+have copies on other devices to which it was moved. The ops find the store as a resource of their device; a
+device without a store (a worker's) keeps no values. Stored values never change: arrays are made read-only
+when they are stored.
 
-Nothing here takes a lock: every change is one operation on a dictionary. So values may be discarded by
-finalisers, which run in any thread and in the middle of anything.
+No method takes a lock, because every change is one dictionary operation. Therefore finalisers, which run in
+any thread and at any point, may discard values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from actorsession.runtime.devices import Device
 
 __all__ = ["TensorStore", "install_tensor_store"]
 
-# One sequence for all sessions of the process, so that a handle of one is unknown to every other.
+# One sequence for all sessions of the process, so that a handle of one session is unknown to the others.
 _COUNTER = itertools.count()
 
 
@@ -36,27 +36,27 @@ class _Kept:
 
 
 class TensorStore:
-    """The values of one session that handles refer to."""
+    """The values of one session to which handles refer."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
 
     def new_handle(self, node: str, device: str) -> str:
-        """A handle that was never given before: ``node;number;device``."""
+        """Return a handle that was never used before: ``node;number;device``."""
         return f"{node};{next(_COUNTER)};{device}"
 
     def save(self, handle: str, value: Any) -> None:
         """Keep a value under a handle, on the device that the handle names.
 
         Args:
-            handle: what ``new_handle`` gave.
-            value: the store's own from now on; an array becomes read-only.
+            handle: a result of ``new_handle``.
+            value: owned by the store from now on; an array becomes read-only.
         """
         home = handle.rpartition(";")[2]
         self._kept[handle] = _Kept(home, {home: _frozen(value)})
 
     def get(self, handle: str, device: str) -> Any:
-        """A value as it is on a device, or else on its home device; borrowed, never changes.
+        """Return a value as it is on a device, or else on its home device; borrowed, never changes.
 
         Raises:
             InvalidArgumentError: if nothing is kept under the handle.
@@ -70,12 +70,12 @@ class TensorStore:
         return kept.values.get(device, kept.values[kept.home])
 
     def devices(self, handle: str) -> tuple[str, ...]:
-        """Return the devices that have a value, its home first; none if nothing is kept under the handle."""
+        """Return the devices that have a value, its home first; none if the handle is unknown."""
         kept = self._kept.get(handle)
         return tuple(kept.values) if kept is not None else ()
 
     def copy_to(self, handle: str, device: str, value: Any) -> None:
-        """Keep a value on a further device, for as long as its handle lives."""
+        """Keep a value on another device for as long as its handle is kept."""
         kept = self._kept.get(handle)
         if kept is not None:
             kept.values[device] = _frozen(value)
@@ -92,7 +92,7 @@ class TensorStore:
             )
 
     def discard(self, handle: str) -> None:
-        """Delete a value if it is there."""
+        """Delete a value if it exists."""
         self._kept.pop(handle, None)
 
     def clear(self) -> None:
@@ -112,7 +112,7 @@ def _frozen(value: Any) -> Any:
 
 
 def install_tensor_store(devices: Iterable[Device]) -> TensorStore:
-    """Give devices one store, under which their kernels keep values, and returns it."""
+    """Give devices one store, in which their kernels keep values, and return it."""
     store = TensorStore()
     for device in devices:
         device.resources.lookup_or_create(*TENSOR_STORE, lambda: store)

@@ -1,8 +1,8 @@
-"""What a task says of the steps that are under way there: who waits for what, and what runs.
+"""A task's report on its steps under way: which nodes wait for what, and what runs.
 
-Plain frozen values with a wire form, made by ``wait_reader`` and ``cluster.why``, read by ``session.why``.
-Every list in them is cut at a limit, with the number of what was left out beside it, so that the answer of a
-task with an enormous step stays small.
+Plain frozen values with a wire form. ``step_inspector`` and ``cluster.wait_graphs`` make them;
+``session.hang_report`` reads them. Every list has a limit and the number of omitted entries beside it, so
+that the report of a task with an enormous step stays small.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ __all__ = [
 ]  # fmt: skip
 
 WAITS = "waits"
-"""The nodes that make a value wait for other values."""
+"""The nodes that compute the value wait for other values."""
 FOLLOWS = "follows"
-"""They wait for other nodes of the same device."""
+"""The nodes wait for other nodes of the same device."""
 READY = "ready"
-"""They run in a moment."""
+"""The nodes are ready and run next."""
 QUEUED = "queued"
-"""They wait for a thread of the kernel pool."""
+"""The nodes wait for a thread of the kernel pool."""
 RUNS = "runs"
-"""They run."""
+"""The nodes run."""
 SUSPENDED = "suspended"
-"""They were begun, and wait without a thread for what comes from outside the step: a queue, say."""
+"""The nodes were begun and wait, without a thread, for something outside the step, such as a queue."""
 SENT = "sent"
 """The value was sent."""
 HELD = "held"
-"""The step is not begun there until another task reads on."""
+"""The step does not begin at the task until another task reads on."""
 UNBEGUN = "unbegun"
-"""The step has not begun there."""
+"""The step has not begun at the task."""
 NOBODY = "nobody"
-"""Nothing of the step sends it there."""
+"""No partition of the step at the task sends the value."""
 LOST = "lost"
-"""The value was sent, and has not arrived."""
+"""The value was sent and has not arrived."""
 UNFED = "unfed"
-"""It is a feed of a partial run that nobody has given yet."""
+"""The value is a feed of a partial run that was not given yet."""
 SILENT = "silent"
 """The task does not answer."""
 
@@ -52,17 +52,18 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelNow:
-    """A node that runs at this moment, or waits for a thread to run in.
+    """A node that is running, or waits for a thread.
 
     Attributes:
-        node: its name.
-        op: its operation.
-        device: where.
+        node: name of the node.
+        op: its op type.
+        device: its device.
         source: the user's line that built it, ``file:line``.
-        seconds: since when the nodes that run as one with it do; 0 if that is not known.
-        step_id: the step; 0 for a run that needs no step.
-        queued: whether it still waits for a thread of the kernel pool.
-        suspended: whether it waits, without a thread, for what comes from outside the step.
+        seconds: how long it, or the nodes that run as one with it, have been running or waiting; 0 if
+            unknown.
+        step_id: the step; 0 for a run without a step.
+        queued: whether it waits for a thread of the kernel pool.
+        suspended: whether it waits, without a thread, for something outside the step.
     """
 
     node: str
@@ -82,13 +83,13 @@ class KernelNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldPool:
-    """A kernel pool some of whose threads are held by kernels whose steps are over.
+    """A kernel pool with threads that are held by kernels of steps that are over.
 
     Attributes:
-        task: whose it is.
-        threads: how many it has; those of its lane of first runs count if they are held so.
-        held: how many of them are held so.
-        kernels: the first few of those kernels, those that have run the longest first.
+        task: the task of the pool.
+        threads: number of its threads, including those of the lane of first runs that are held.
+        held: number of threads that are held.
+        kernels: the first few of these kernels, longest running first.
     """
 
     task: str
@@ -106,7 +107,7 @@ class HeldPool:
 
     @property
     def is_full(self) -> bool:
-        """Whether no thread is left for others."""
+        """Whether no thread is left for other work."""
         return self.held >= self.threads
 
 
@@ -115,11 +116,11 @@ class Waiter:
     """Nodes of one device that wait for the same values.
 
     Attributes:
-        device: where.
-        nodes: the first few of them.
-        more_nodes: how many there are beside.
+        device: the device.
+        nodes: the first few nodes.
+        more_nodes: number of nodes left out.
         keys: the first few rendezvous keys that they wait for.
-        more_keys: how many there are beside.
+        more_keys: number of keys left out.
     """
 
     device: str
@@ -136,15 +137,15 @@ class StepWaits:
     Attributes:
         step_id: the step.
         session: the handle of its session.
-        task: the task, as that session calls it.
-        state: ``runs``; ``held``; or ``unbegun``, where only values have come so far.
-        link: for a step that is held, the task that does not read.
-        seconds: since when.
-        unfinished: how many groups of nodes have not run.
-        waiters: the first few of those that wait for values from elsewhere.
-        more_waiters: how many there are beside.
-        kernels: what runs of it, or is queued.
-        more_kernels: how many there are beside.
+        task: the session's name for the task.
+        state: ``runs``, ``held``, or ``unbegun`` if only values have arrived so far.
+        link: for a held step, the task that does not read.
+        seconds: time since the step was made at the task; 0 for a held step.
+        unfinished: number of segments and suspended nodes that have not run.
+        waiters: the first few groups of nodes that wait for values from elsewhere.
+        more_waiters: number of groups left out.
+        kernels: its kernels that are running or queued.
+        more_kernels: number of kernels left out.
     """
 
     step_id: int
@@ -162,17 +163,17 @@ class StepWaits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentKey:
-    """What has become of a value at the task that should send it.
+    """The state of a value at the task that should send it.
 
     Attributes:
         step_id: the step.
         key: the rendezvous key.
         state: one of the states of this module.
-        over: whether the task's part of the step has ended.
-        node: what makes the value, or the first of the nodes that run as one with it.
-        keys: the values that it waits for itself, the first few.
-        kernel: what runs in its place.
-        link: the task that does not read, where that holds it back.
+        over: whether the task's partitions of the step have ended.
+        node: the node that computes the value, or the first of the nodes that run as one with it.
+        keys: the first few values that it waits for itself.
+        kernel: the kernel that computes it or runs before it, if there is one.
+        link: the task that does not read, if that holds the step.
     """
 
     step_id: int
@@ -190,13 +191,13 @@ class PartialWaits:
     """An open partial run.
 
     Attributes:
-        handle: its name.
+        handle: its handle.
         step_id: its step.
         session: the handle of its session.
-        seconds: since somebody has continued it last.
-        feeds: what was not fed yet.
-        fetches: what was not asked for yet.
-        calls: how many calls wait for an answer.
+        seconds: time since it was last continued.
+        feeds: the feeds that were not given yet.
+        fetches: the fetches that were not requested yet.
+        calls: number of calls that wait for an answer.
     """
 
     handle: str
@@ -214,13 +215,14 @@ class MasterWaits:
 
     Attributes:
         session: its handle.
-        task: the master's task, as the session calls it.
-        steps: for each step under way, since when and the tasks whose part has not ended.
+        task: the session's name for the master's task.
+        steps: for each step under way its id, its time under way, and the tasks whose partitions have not
+            ended.
         registering: for each graph that is being registered, its tasks.
-        in_flight: steps that were let in.
+        in_flight: admitted steps.
         waiting: steps that wait until fewer are in flight.
         partial_runs: the open partial runs.
-        left_out: how many steps and partial runs there are beside.
+        left_out: number of steps and partial runs left out.
     """
 
     session: str
@@ -235,17 +237,17 @@ class MasterWaits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWaits:
-    """All that one task says.
+    """The report of one task.
 
     Attributes:
-        task: the task, as it calls itself.
-        names: by session, what that session calls the task.
-        steps: its steps; those that are stuck the longest first.
-        more_steps: how many there are beside.
-        kernels: what runs of steps of no session, such as runs that need none.
-        keys: what was asked about values that the task should send.
-        masters: sessions that have their master there.
-        pools: its kernel pool, if kernels whose steps are over hold threads of it.
+        task: the task's own name.
+        names: for each session, its name for the task.
+        steps: its steps, those stuck for longest first.
+        more_steps: number of steps left out.
+        kernels: kernels that run for no step of a session, such as those of runs without a step.
+        keys: the states of values that the task should send.
+        masters: the sessions whose master is at the task.
+        pools: its kernel pool, if threads of it are held by kernels of steps that are over.
     """
 
     task: str
@@ -258,13 +260,13 @@ class TaskWaits:
     pools: tuple[HeldPool, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Return the report as plain values."""
         wire: dict[str, Any] = _plain(asdict(self))
         return wire
 
     @classmethod
     def from_wire(cls, value: Any) -> TaskWaits:
-        """Read what ``to_wire`` made.
+        """Return the report that ``to_wire`` has encoded.
 
         Raises:
             ProtocolError: for any other form.
@@ -284,7 +286,7 @@ _NESTED: Mapping[str, type[Any]] = {
 
 
 def _plain(value: Any) -> Any:
-    """Without tuples, which do not travel."""
+    """Return a value with lists in place of tuples, which the wire does not have."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -299,7 +301,7 @@ def _nested(cls: type[Any], name: str) -> type[Any] | None:
 
 
 def _read(cls: type[V], value: Mapping[str, Any]) -> V:
-    """A value of a class of this module; each field is of the type of its default or example."""
+    """Return a decoded value of a class of this module, with checked fields."""
     found: dict[str, Any] = {}
     for known in fields(cls):  # type: ignore[arg-type]  # V is one of the classes above
         if known.name not in value:

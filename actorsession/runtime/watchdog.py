@@ -1,12 +1,12 @@
-"""Names the kernels that held an event loop, each node once.
+"""The watchdog, which names kernels that held an event loop, each node once.
 
-A loop that is held gives no beats, takes no messages and runs no other step. A kernel does that when it runs
-on the loop and takes longer than was estimated, or when it runs in the kernel pool and keeps the interpreter
-lock. Executors tell of segments that took long, servers of times in which their loop was late; the two are
-matched here, whichever is told first.
+A loop that is held sends no heartbeats, handles no messages and runs no other step. A kernel holds the loop
+if it runs there and takes longer than was estimated, or if it runs in the kernel pool and keeps the
+interpreter lock. Executors report segments that took long, and servers report times in which their loop was
+late. The two are matched here, in whichever order they are reported.
 
-Called from the threads of loops and of kernel pools. Invariant: a node is named once, and what is kept is
-bounded.
+Called from the threads of loops and of kernel pools. Invariants: a node is named once, and the stored state
+is bounded.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ HELD = 0.05
 
 _log = logging.getLogger("actorsession.runtime")
 
-# Part of the time in which a loop was late that a kernel must have run for, to be suspected.
+# Fraction of the time in which a loop was late for which a suspected kernel must have run.
 _SHARE = 0.8
-# Long segments and late moments that wait for each other: they are told within moments.
+# Long segments and late moments that are kept to be matched; both are reported within moments.
 _KEPT = 64
-# Nodes that are remembered.
+# Nodes that are remembered as named.
 _REMEMBERED = 4096
 
 
@@ -46,12 +46,12 @@ class _Run(NamedTuple):
     end: float
     linked: weakref.ref[
         BoundPartition
-    ]  # what waits here must not keep variables of a closed session
+    ]  # weak, because entries must not keep variables of a closed session
     segment: Segment
 
 
 class Watchdog:
-    """Matches long segments with late loops; times are of ``time.perf_counter``."""
+    """The matching of long segments with late loops; times are of ``time.perf_counter``."""
 
     def __init__(self) -> None:
         self._runs: deque[_Run] = deque(maxlen=_KEPT)
@@ -59,21 +59,21 @@ class Watchdog:
         self._named: set[tuple[str, str]] = set()
 
     def ran_inline(self, linked: BoundPartition, segment: BoundSegment, seconds: float) -> None:
-        """Take in a segment that took long in the calling thread; it held nobody if that has no loop."""
+        """Record a segment that took long in the calling thread; ignore it if the thread has no loop."""
         if asyncio._get_running_loop() is not None:
             self._name(linked, segment.segment, f"held the event loop for {seconds:.3g} s")
 
     def ran_in_pool(
         self, linked: BoundPartition, segment: BoundSegment, begin: float, end: float
     ) -> None:
-        """Take in a segment that took long in the kernel pool."""
+        """Record a segment that took long in the kernel pool."""
         run = _Run(begin, end, weakref.ref(linked), segment.segment)
         self._runs.append(run)
         for late in tuple(self._late):
             self._match(run, *late)
 
     def late(self, seconds: float) -> None:
-        """Take in that a loop was held for some time until now, by whomever."""
+        """Record that a loop was held for some time until now, for any reason."""
         if seconds <= HELD:
             return
         end = time.perf_counter()
@@ -97,7 +97,7 @@ class Watchdog:
             for number in numbers
             if (context := compiled.contexts.get(number)) is not None
         }
-        # The code of a segment is not timed node by node, unless a trace is asked for.
+        # The nodes of a segment are timed one by one only in a trace.
         dearest = sorted(numbers, key=lambda n: -costs.get(n, 0.0))
         if not dearest or len(self._named) >= _REMEMBERED:
             return
@@ -109,9 +109,9 @@ class Watchdog:
         name = f"{node.name!r} ({node.op})"
         if len(dearest) > 1:
             name += f", by estimate the dearest of {len(dearest)} nodes that run as one,"
-        # Of no fault but of speed: commands leave it out unless they are asked to log.
+        # A hint on speed, not a fault: commands omit it unless logging is requested.
         _log.warning("%s: %s %s", linked.device, name, what, extra={"hint": True})
 
 
 WATCHDOG = Watchdog()
-"""The one of this process: kernel pools and the interpreter lock are shared by all that runs in it."""
+"""The watchdog of the process: all its work shares kernel pools and the interpreter lock."""

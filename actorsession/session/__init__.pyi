@@ -1,8 +1,8 @@
 # Written by scripts/generated.py.
-"""The faces: sessions as users hold them, and the two kinds behind them.
+"""The session API, and the two kinds of session behind it.
 
-``AsyncSession`` and ``Session`` map structures of fetches and feeds to names and values; a direct session
-runs plans in this process, a remote session asks a master. Factories choose by target.
+``AsyncSession`` and ``Session`` map structures of fetches and feeds to names and values. A direct session
+runs plans in this process; a remote session sends requests to a master. Factories choose by target.
 """
 
 from actorsession.session.async_session import AsyncSession as AsyncSession

@@ -1,4 +1,4 @@
-"""``AsyncSession``: the native face of a session, for programs on an event loop."""
+"""``AsyncSession``: the native session API, for programs on an event loop."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["AsyncSession"]
 
 
 class AsyncSession(AsyncPartialRuns, BaseSession):
-    """Runs steps of a graph; everything that may wait is awaited.
+    """A session whose methods are awaited wherever they may wait.
 
-    The constructor does no I/O: entering (``async with``) or the first call connects. A session belongs to
-    the event loop that it was first used on. Any number of runs may be in flight at once.
+    The constructor does no I/O. Entering the session (``async with``) or the first call connects. A session
+    belongs to the event loop on which it was first used. Any number of runs may be in flight at once.
 
     Args:
         target: "" for this process, or the address of a master such as ``tcp://host:port``.
@@ -67,17 +67,16 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run what the fetches need and returns their values.
+        """Run everything that the fetches need and return their values.
 
-        Cancelling the call gives the step up everywhere between two nodes; the session stays usable.
+        Cancelling the call aborts the step between two nodes; the session stays usable.
 
         Args:
             fetches: a tensor, operation, variable or name, or a nested list, tuple, dict, attrs or
                 dataclass object of such.
-            feed_dict: values for tensors, by tensor or name; arrays are borrowed until the call
-                returns.
+            feed_dict: values for tensors, by tensor or name. Arrays are borrowed until the call returns.
             options: of this run.
-            run_metadata: filled with what ``options`` ask for.
+            run_metadata: filled with what ``options`` request.
 
         Returns:
             The structure of ``fetches`` with numpy values; ``None`` for operations. Arrays are the
@@ -88,7 +87,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             TypeError: for a bad feed key or a fetch of a wrong type.
             ValueError: for an unknown fetch, or a value whose shape does not fit.
             InvalidArgumentError: for a placeholder that is needed but not fed, and for values that a
-                kernel refuses.
+                kernel rejects.
             DeadlineExceededError: if the step took too long.
             OpError: the step's first error, with node, device, task and source line.
         """
@@ -126,27 +125,27 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return request.result(feeds, fetched)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
-        """Do all that the first run of some fetches does before its step begins, and runs nothing.
+        """Do everything that the first run of some fetches does before its step begins, and run nothing.
 
-        The graph is taken in, and the step is pruned, placed, optimised, partitioned and compiled; a master
-        registers its graphs with the workers. The next run of the same fetches with the same feeds finds its
-        plan, in whatever order they are named. No kernel runs and no state changes; placeholders need no
-        values. A large graph is planned in a thread, so the loop goes on. Cancelling it leaves what has begun
-        to be planned for later runs.
+        The session is extended with the new nodes of the graph, and the step is pruned, placed,
+        optimised, partitioned and compiled. A master registers the partitions with its workers. The next run
+        of the same fetches and feeds, in any order, finds its plan. No kernel runs, no state changes, and
+        placeholders need no values. A large graph is planned in a thread, so that the event loop stays
+        responsive. If the call is cancelled, planning that has begun goes on for later runs.
 
         Args:
             fetches: as in ``run``.
-            feeds: what that run will feed: keys as in its ``feed_dict``, in a list, or a dict whose values
-                are not looked at.
-            partial: whether it will be a partial run, whose setup will name the same fetches and feeds.
+            feeds: the keys that the run will feed, as in its ``feed_dict``: a list, or a dict whose values
+                are ignored.
+            partial: whether the run will be a partial run whose setup names the same fetches and feeds.
 
         Raises:
             RuntimeError: if the session is closed.
             TypeError: for a bad feed key or a fetch of a wrong type.
             ValueError: for an unknown fetch.
-            InvalidArgumentError: if the run cannot be planned, for a placeholder that is not fed for
-                instance.
-            OpError: in a session that a master runs, why a task refused its part or cannot be reached.
+            InvalidArgumentError: if the run cannot be planned, for example because a placeholder is not
+                fed.
+            OpError: in a remote session, if a task refuses its partitions or cannot be reached.
         """
         if partial:
             runs = self._partial_runs()
@@ -163,7 +162,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                 await self._session.warm_up(plan.signature, partial=partial)
 
     async def _converted(self, request: Request, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of a run as arrays, made in a thread, if the session has any."""
+        """Return the feed values as arrays; convert them in a worker thread if the session has one."""
         aside = getattr(self._session, "aside", None)  # kinds of session from outside may have none
         if aside is None:
             return request.feeds(values)
@@ -173,15 +172,15 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> AsyncCallable:
-        """Prepare a run, so that making it does no graph work.
+        """Prepare a run once, so that calls do no graph work.
 
         Args:
             fetches: as in ``run``.
-            feed_list: what the callable's arguments feed, in order; keys as in ``run``'s feed dict.
-            accept_options: whether calls may bring ``options`` and ``run_metadata``.
+            feed_list: the keys that the callable's arguments feed, in order; as in ``run``'s feed dict.
+            accept_options: whether calls may pass ``options`` and ``run_metadata``.
 
         Returns:
-            A function of the values to feed whose result is awaited; safe for many children at once,
+            A function of the feed values whose result is awaited. Many children may call it at once. It is
             released when the session closes.
 
         Raises:
@@ -217,12 +216,12 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     async def reset(
         target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Close every session of a target, giving up what runs there, and clears containers.
+        """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
             target: "" for this process, or the address of a master.
             containers: names of the containers to clear; the default one if left out.
-            config: settings by which the kind of session is chosen.
+            config: settings that select the session factory.
 
         Raises:
             TypeError: for an argument of a wrong type.
@@ -233,30 +232,30 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         await get_factory(options).reset(options, container_names(containers))
 
     async def reattach(self, restore: Any = None) -> Reattached:
-        """Go on after workers or the master of a remote session have restarted.
+        """Continue after workers or the master of a remote session have restarted.
 
-        The graph is registered anew wherever that is needed; every plan and callable stays good. Variables
-        that were on a process that ended are gone: ``restore`` brings them back, and touches no others.
+        The graph is registered again wherever that is needed. Plans and callables stay valid. Variables of
+        a process that ended are lost; ``restore`` restores those and no others.
 
         Args:
-            restore: operations to run, such as initialisers. Of those that write variables, the ones run
-                that write lost variables alone; a group (``global_variables_initializer()``) is taken apart.
-                Those that write no variable, such as the initialiser of a table, run if a task has
-                restarted. Or a function that restores state, which may be a coroutine function: it is
-                called if variables are lost, with the session, and with their names as its second argument
-                if it takes two.
+            restore: operations or a function. Of operations that write variables, such as initialisers,
+                only those run that write nothing but lost variables; a group
+                (``global_variables_initializer()``) is split into its members. Operations that write no
+                variable, such as the initialiser of a table, run if a task has restarted. A function, which
+                may be a coroutine function, is called if variables are lost: with the session, and with
+                their names as second argument if it takes two.
 
         Returns:
-            What has changed, with the names of the variables that were lost: those of tasks that have
-            restarted which have no value now. After the loss of the master they are all that have no value.
-            If restoring fails the next call begins with the same.
+            What has changed, with the names of the lost variables: those of restarted tasks that have no
+            value now. After the loss of the master these are all variables without a value. If restoring
+            fails, the next call reports the same variables again.
 
         Raises:
-            FailedPreconditionError: for an operation that writes a lost variable, and cannot be run without
-                overwriting another that has its value; the message names it.
+            FailedPreconditionError: for an operation that writes a lost variable and cannot run without
+                overwriting a variable that still has its value. The message names that variable.
             UnimplementedError: for a session in this process, which has no tasks to lose.
             UnavailableError: if the master cannot be reached.
-            DeadlineExceededError: naming every task that the graph uses and that does not answer.
+            DeadlineExceededError: if tasks do not answer; it names every such task that the graph uses.
         """
         self._check_usable()
         found: Reattached = await self._reattachable().reattach()
@@ -269,13 +268,13 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return found
 
     async def why(self, within: float = 2.0) -> HangReport:
-        """Say why steps hang: what each waits for, who should send it, and the root cause.
+        """Report why steps hang: what each waits for, which task should send it, and the root cause.
 
-        Every task is asked; those that are busy answer too, and those that do not are named. The text of
-        the answer begins with the root cause.
+        Every task is queried. Busy tasks answer too, and tasks that do not answer are named. The text of
+        the report begins with the root cause.
 
         Args:
-            within: seconds to wait for tasks.
+            within: seconds to wait for the tasks' answers.
 
         Raises:
             RuntimeError: if the session is closed.
@@ -286,7 +285,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         return found
 
     async def close(self) -> None:
-        """Cancel what runs and releases everything; bounded in time, may be called twice."""
+        """Cancel running steps and release everything; bounded in time, may be called twice."""
         if self._closed:
             return
         self._closed = True

@@ -1,7 +1,6 @@
-"""What the asynchronous and the synchronous face share: requests, defaults and checks.
+"""The base of ``AsyncSession`` and ``Session``: requests, default sessions and argument checks.
 
-Requests (see ``request``) are kept, so a run that was made before does no work on structures, names or
-graphs.
+Requests (see ``request``) are cached, so a repeated run does no work on structures, names or graphs.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ IN_LOOP = (
     "Session blocks and must not be used inside a running event loop: use AsyncSession and "
     "`await session.run(...)` there, or call Session from a thread (asyncio.to_thread)"
 )
-# Structures of fetches that are remembered per session; beyond it the memory is emptied, which costs a
-# program that makes new structures for ever one rebuild in a thousand runs.
+# Cached requests per session. The cache is emptied when it is full, so a program that makes new structures
+# all the time pays for one rebuild in about a thousand runs.
 _REMEMBERED = 1024
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
-    """Return the options by which ``reset`` finds the kind of session.
+    """Return the options by which ``reset`` selects the session factory.
 
     Raises:
         TypeError: for an argument of a wrong type.
@@ -61,10 +60,10 @@ def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
 
 
 def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the containers that ``reset`` is to clear.
+    """Return the names of the containers that ``reset`` must clear.
 
     Raises:
-        TypeError: unless they are a sequence of strings; one string is none.
+        TypeError: unless ``containers`` is a sequence of strings. A single string is refused.
     """
     if containers is None:
         return ()
@@ -79,7 +78,7 @@ def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check_run_arguments(options: Any, run_metadata: Any) -> None:
-    """Check what a run is asked beside fetches and feeds, before anything runs.
+    """Check the types of the options and metadata of a run before anything runs.
 
     Raises:
         TypeError: for an argument of a wrong type.
@@ -91,7 +90,7 @@ def check_run_arguments(options: Any, run_metadata: Any) -> None:
 
 
 class BaseSession:
-    """What a session is, apart from how one waits for it.
+    """The part of a session that does not depend on how callers wait for it.
 
     Args:
         target: "" for this process, or the address of a master.
@@ -126,7 +125,7 @@ class BaseSession:
         options = SessionOptions(self._target, self._config)
         self._session: Any = get_factory(options).new_session(self._graph, options)
         self._session.on_evict = self._let_go
-        # Only sessions in this process keep values.
+        # Only sessions in this process keep tensor handles.
         local = self._session if isinstance(self._session, DirectSession) else None
         self._handles = HandleKeeper(local, self._check_usable) if local is not None else None
 
@@ -137,7 +136,7 @@ class BaseSession:
 
     @property
     def target(self) -> str:
-        """What the session runs on: "" for this process."""
+        """The target of the session: "" for this process."""
         return self._target
 
     @property
@@ -146,8 +145,8 @@ class BaseSession:
         return self._closed
 
     def as_default(self) -> AbstractContextManager[Any]:
-        """Make this the default session of the calling thread or asyncio child for a block; do not
-        close it."""
+        """Return a context manager that makes this the default session of the calling thread or asyncio
+        child. Leaving it does not close the session."""
         return DEFAULT_SESSIONS.entered(self)
 
     def _enter_defaults(self) -> None:
@@ -160,14 +159,14 @@ class BaseSession:
         default_graphs().push(self._graph)
 
     def _leave_defaults(self) -> None:
-        """Undoe ``_enter_defaults``; also in another thread or child, which has defaults of its own."""
+        """Undo ``_enter_defaults``; also in another thread or child, which has its own defaults."""
         if self._entered:
             self._entered = False
             default_graphs().remove(self._graph)
             DEFAULT_SESSIONS.remove(self)
 
     def statistics(self) -> Any:
-        """Counters of the session: of plans, steps and variables, or of traffic with the master."""
+        """Return the session's counters: plans, steps and variables, or traffic with the master."""
         found = self._session.statistics()
         if not isinstance(found, SessionStatistics):
             return found
@@ -179,8 +178,7 @@ class BaseSession:
         )
 
     def timelines(self) -> list[StepStats]:
-        """Return the last steps, eight at most, that ``graph_options.timeline_step`` had traced, oldest
-        first.
+        """Return the last steps, at most eight, that were traced for ``timeline_step``, oldest first.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -189,14 +187,14 @@ class BaseSession:
         return self._session.timelines() if isinstance(self._session, CostModelSession) else []
 
     def _name_operation(self, error: OpError) -> None:
-        """Give an error the operation of the graph that failed, as ``op``."""
+        """Set ``error.op`` to the operation of the graph that failed."""
         if error.op is None and error.node:
             with contextlib.suppress(KeyError, ValueError):
                 error.op = self._graph.get_operation_by_name(error.node)
 
     @contextlib.contextmanager
     def _naming_operations(self) -> Iterator[None]:
-        """A block whose errors are given their operations."""
+        """Set ``op`` on every error that leaves the ``with`` block."""
         try:
             yield
         except OpError as error:
@@ -207,7 +205,7 @@ class BaseSession:
         return self._placing().placement()
 
     def _placing(self) -> DirectSession:
-        """Return the session behind the face, which tells where it places nodes.
+        """Return the direct session behind this object, which can report its placement.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -219,7 +217,7 @@ class BaseSession:
         return direct
 
     def _reattachable(self) -> Any:
-        """Return the remote session behind the face.
+        """Return the remote session behind this object.
 
         Raises:
             UnimplementedError: for a session in this process.
@@ -245,9 +243,9 @@ class BaseSession:
     # -- debugging -----------------------------------------------------------------------------
 
     def debug_dumps(self) -> list[DebugDump]:
-        """Return the watched values that went to ``memory://``, in the order in which they were seen.
+        """Return the watched values that were dumped to ``memory://``, in the order of dumping.
 
-        They stay until ``clear_debug_dumps``, also when the session is closed.
+        They are kept until ``clear_debug_dumps``, even after the session is closed.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -255,7 +253,7 @@ class BaseSession:
         return self._dump_store().dumps()
 
     def debug_reports(self) -> list[DebugReport]:
-        """Return what became of the debugged runs, in the order in which they ended; of the last 1024.
+        """Return the reports of the last 1024 debugged runs, in the order in which the runs ended.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -263,7 +261,7 @@ class BaseSession:
         return self._dump_store().reports()
 
     def clear_debug_dumps(self) -> None:
-        """Let go of what debugged runs left in memory.
+        """Release what debugged runs left in memory.
 
         Raises:
             UnimplementedError: for a session that a master runs.
@@ -284,7 +282,7 @@ class BaseSession:
     # -- requests ------------------------------------------------------------------------------
 
     def _request(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Request:
-        """Return the request of a run; remembered for fetches of a common form."""
+        """Return the request of a run, from the cache where ``fetch_key`` has a key for the fetches."""
         self._check_usable()
         self._runs += 1
         if self._graph.version != self._growth.version:
@@ -301,7 +299,7 @@ class BaseSession:
         return request
 
     def _warm_request(self, fetches: Any, feeds: Any) -> Request:
-        """Return the request that a run of these fetches and feeds will be."""
+        """Return the request that a later run of these fetches and feeds will use."""
         if feeds is None:
             keys: Sequence[Any] = ()
         elif isinstance(feeds, Mapping):
@@ -311,10 +309,10 @@ class BaseSession:
         return self._request(fetches, dict.fromkeys(keys))
 
     def _look_at_graph(self) -> None:
-        """Take in that the graph was changed since the run before."""
+        """Handle a graph that was changed since the previous run."""
         self._growth.look(self._runs)
         if self._graph.restrictions != self._restrictions:
-            # What was fed or fetched before may be forbidden by now.
+            # Fetches or feeds that were accepted before may be forbidden now.
             self._restrictions = self._graph.restrictions
             self._requests.clear()
 
@@ -322,7 +320,7 @@ class BaseSession:
         check_not_empty(self._graph)
         fed: dict[Tensor, int] = {}
         for position, key in enumerate(keys):
-            # Of two keys for one tensor the later wins.
+            # If two keys stand for one tensor, the later one wins.
             fed[feed_tensor(self._graph, key)] = position
         handles = self._handles
         plan = map_fetches(self._graph, fetches, handles.wrap if handles is not None else None)
@@ -343,26 +341,26 @@ class BaseSession:
         )
 
     def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
-        """Return the request of a callable, and what its arguments feed."""
+        """Return the request of a callable and its feed arguments."""
         keys = checked_feed_list(feed_list)
         flat = flatten_feed_keys(keys)
         request = self._new_request(fetches, tuple(flat))
         if not request.needs_step and request.fed is None:
             raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
         names = tuple(getattr(key, "name", None) or str(key) for key in keys)
-        # Keys that are single tensors already need no matching with their values in each call.
+        # If every key is a single tensor, calls need not match keys with the structure of the values.
         plain = len(flat) == len(keys) and all(f is k for f, k in zip(flat, keys, strict=True))
         return request, Arguments(keys, names, plain=plain)
 
     def _release(self) -> None:
-        """Let go of requests and callables when the session closes."""
+        """Release requests and callables when the session closes."""
         self._requests.clear()
         for made in list(self._callables):
             made.release()
         self._callables.clear()
 
     def _let_go(self, plan: Any) -> None:
-        """Forget a plan that the session keeps no longer; the next run of its requests asks again."""
+        """Forget an evicted plan. The next run of its requests prepares it again."""
         for request in list(self._requests.values()):
             if request.plan is plan:
                 request.plan = None
@@ -371,7 +369,7 @@ class BaseSession:
         return flatten_feeds(feed_dict) if feed_dict else None
 
     def _check_listable(self) -> None:
-        """``_check_usable`` for ``list_devices``, which TensorFlow answers with another error."""
+        """Do ``_check_usable`` for ``list_devices``, for which TensorFlow raises another error class."""
         if self._closed:
             raise CancelledError("Session has been closed.")
         self._check_usable()

@@ -1,7 +1,7 @@
 """Callables: a run prepared once, so that calling it does no work on structures, names or graphs.
 
-``make_callable`` of the faces makes them. They may be called from many threads or asyncio children at once,
-keep their plan however many others are made, and let go of it when their session closes.
+``make_callable`` of the session API makes them. Many threads or asyncio children may call one at once. A
+callable keeps its plan however many others are made, and releases it when its session closes.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the arguments of a callable feed.
+    """The tensors that the arguments of a callable feed.
 
     Attributes:
         keys: the feed list.
-        names: of each key, for messages.
+        names: a name for each key, for messages.
         plain: whether each key is a single tensor.
     """
 
@@ -54,7 +54,7 @@ class Arguments:
     plain: bool
 
     def values(self, given: Sequence[Any]) -> Sequence[Any]:
-        """One value per tensor that is fed.
+        """Return one value per fed tensor.
 
         Raises:
             InvalidArgumentError: if values are missing.
@@ -80,13 +80,13 @@ class Arguments:
 
 
 class _Prepared:
-    """What both kinds of callables share.
+    """The common base of both kinds of callables.
 
     Args:
-        session: whose callable it is.
+        session: the session that runs it.
         request: the run; released on close.
-        arguments: what the arguments feed.
-        accept_options: whether calls may bring run options.
+        arguments: the tensors that the arguments feed.
+        accept_options: whether calls may pass run options.
     """
 
     __slots__ = ("__weakref__", "_accepts", "_arguments", "_request", "_session")
@@ -97,11 +97,11 @@ class _Prepared:
         self._session: Any = session
         self._request: Request | None = request
         self._arguments = arguments
-        # As in TensorFlow, a callable with a feed list takes options in any case.
+        # As in TensorFlow, a callable with a feed list always accepts options.
         self._accepts = accept_options or bool(arguments.keys)
 
     def release(self) -> None:
-        """Let go of the plan; every later call says that the session is closed."""
+        """Release the plan. Every later call raises the error of a closed session."""
         self._request = None
 
     def _checked(self, options: Any, run_metadata: Any) -> Request:
@@ -120,7 +120,7 @@ class _Prepared:
         return request
 
     def _refuse(self) -> None:
-        # TensorFlow's two roads end in two errors; programs may tell them apart.
+        # TensorFlow's two code paths raise two error classes, which programs may distinguish.
         if self._arguments.keys:
             raise RuntimeError("Attempted to use a closed Session.")
         raise CancelledError("Session has been closed.")
@@ -145,17 +145,17 @@ class Callable(_Prepared):
         """Run the step; see ``Session.run``.
 
         Args:
-            values: what to feed, in the order of the feed list, of which further ones are ignored, as
-                in TensorFlow; none without a feed list.
+            values: the feeds in the order of the feed list. Surplus values are ignored, as in TensorFlow;
+                without a feed list none are allowed.
             options: of this run; only with ``accept_options`` or a feed list.
-            run_metadata: filled with what ``options`` ask for.
+            run_metadata: filled with what ``options`` request.
 
         Returns:
             The structure of the fetches with values.
 
         Raises:
             InvalidArgumentError: if values are missing.
-            TypeError: for values without a feed list, and options that were not announced.
+            TypeError: for values without a feed list, and for options that the callable does not accept.
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
             RuntimeError: in a coroutine of a running event loop.
         """

@@ -1,10 +1,10 @@
-"""Objects that stand for several tensors in a run: the registry of their conversions.
+"""The registry of conversions for objects that stand for several tensors in a run.
 
-Owns ``register_session_run_conversion_functions``, TensorFlow's hook by which a class of a program's own
-may be fetched and fed, and registers ``SparseTensor`` and ``IndexedSlices`` through it. ``fetches`` and
-``feeds`` look conversions up; both know tensors, operations and names themselves and never ask for those.
+Holds ``register_session_run_conversion_functions``, TensorFlow's hook that makes a program's own class
+fetchable and feedable, and registers ``SparseTensor`` and ``IndexedSlices`` through it. ``fetches`` and
+``feeds`` look conversions up, except for tensors, operations and names, which they handle themselves.
 
-Invariant: a class is converted by the entry registered last among those that it is an instance of.
+Invariant: an object is converted by the last registered entry of whose class it is an instance.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PartialFeedFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How objects of one class are fetched and fed.
+    """The functions by which objects of one class are fetched and fed.
 
     Attributes:
         tensor_type: the class.
-        fetch: from an object to what must be fetched for it, and a function from those values, in a
-            list, to the value of the object.
-        feed: from an object used as a feed key and its value to pairs of key and value.
-        feed_for_partial_run: from an object to the keys that ``feed`` would give.
+        fetch: maps an object to the fetches that it needs, and to a function from the list of their values to
+            the value of the object.
+        feed: maps an object used as a feed key, and its value, to pairs of key and value.
+        feed_for_partial_run: maps an object to the keys that ``feed`` would return.
     """
 
     tensor_type: type
@@ -42,10 +42,10 @@ class Conversion:
     feed_for_partial_run: PartialFeedFunction | None
 
     def fed(self, key: Any, value: Any) -> list[tuple[Any, Any]]:
-        """Key and value taken apart.
+        """Return the pairs of key and value into which a feed is expanded.
 
         Raises:
-            TypeError: if such objects cannot be fed, or the value has no parts.
+            TypeError: if such objects cannot be fed, or the value cannot be expanded.
         """
         if self.feed is None:
             raise TypeError(
@@ -55,7 +55,7 @@ class Conversion:
         return list(self.feed(key, value))
 
     def fed_in_parts(self, key: Any) -> list[Any]:
-        """Return the keys of ``fed``, before there is a value.
+        """Return the keys that ``fed`` would return, without a value.
 
         Raises:
             TypeError: if such objects cannot be fed in a partial run.
@@ -68,9 +68,9 @@ class Conversion:
         return list(self.feed_for_partial_run(key))
 
 
-# The last registered first.
+# The last registered comes first.
 _CONVERSIONS: list[Conversion] = []
-# What sessions understand by themselves, and what everything is an instance of.
+# Classes that sessions handle without a conversion, and the base of all classes.
 _BUILT_IN = (Tensor, Operation, str, bytes, object)
 
 
@@ -80,9 +80,9 @@ def register_session_run_conversion_functions(
     feed_function: FeedFunction | None = None,
     feed_function_for_partial_run: PartialFeedFunction | None = None,
 ) -> None:
-    """Let sessions fetch and feed objects of a class, which stand for any number of tensors.
+    """Register how sessions fetch and feed objects of a class, which stand for any number of tensors.
 
-    Lists, tuples, dicts and attrs objects are taken apart before conversions are looked up.
+    Lists, tuples, dicts and attrs objects are expanded before conversions are looked up.
 
     Args:
         tensor_type: the class; objects of its subclasses are converted alike.
@@ -94,7 +94,7 @@ def register_session_run_conversion_functions(
             ``feed_function`` would feed.
 
     Raises:
-        TypeError: if ``tensor_type`` is no class.
+        TypeError: if ``tensor_type`` is not a class.
         ValueError: if it, or a subclass of it, is registered already.
     """
     if not isinstance(tensor_type, type):
@@ -117,7 +117,7 @@ def conversion_of(value: Any) -> Conversion | None:
     return None
 
 
-# -- what comes with the library -------------------------------------------------------------------
+# -- conversions of the library --------------------------------------------------------------------
 
 
 def _sparse_parts(sparse: SparseTensor) -> list[Tensor]:
@@ -142,7 +142,7 @@ def _pairs(parts: list[Tensor], key: Any, value: Any) -> list[tuple[Any, Any]]:
             f"the value fed for {key!r} is a tuple of {len(parts)} arrays, got "
             f"{type(value).__name__}: {value!r:.80}"
         ) from None
-    # As in TensorFlow: parts left out keep what the graph says, and what is over is not looked at.
+    # As in TensorFlow: missing components keep the values of the graph, surplus ones are ignored.
     return list(zip(parts, given, strict=False))
 
 

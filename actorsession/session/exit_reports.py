@@ -1,10 +1,10 @@
-"""How processes have ended that this one started: for the errors of sessions whose tasks they were.
+"""Exit statuses of processes that this process started, for the errors of sessions whose tasks they were.
 
-Whoever starts tasks as children (``cluster.LocalCluster``) says here how it can be asked, by the addresses
-at which sessions are opened. ``remote_master`` asks when a master, or a worker of it, is lost: that a
-connection is closed says nothing about the cause, which the parent of the process knows.
+The owner of child processes (``cluster.LocalCluster``) registers an exit reporter here, under the addresses
+at which sessions are opened. ``MasterConnection`` calls it when a master or one of its workers is lost: a
+closed connection does not reveal the cause, but the parent of the process can find it out.
 
-Nobody waits here for a process that lives.
+Nothing here waits for a process that is still running.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from actorsession.errors import UnavailableError
 __all__ = ["ExitReporter", "add_exit_status", "register_exit_reporter", "unregister_exit_reporter"]
 
 ExitReporter: TypeAlias = Callable[[str | None], Awaitable[str]]
-"""From a task, or ``None`` for the one at the address, to how its process ended; "" if it lives, or if
-nobody knows. It may be called on any loop."""
+"""Maps a task, or ``None`` for the task at the address, to the exit status of its process, as text; "" if the
+process is running or the status is unknown. It may be called on any loop."""
 
 _tellers: dict[str, ExitReporter] = {}
 
 
 def register_exit_reporter(address: str, teller: ExitReporter) -> None:
-    """Have errors of sessions at an address say what a teller knows."""
+    """Register a reporter of exit statuses for the errors of sessions at an address."""
     _tellers[address] = teller
 
 
 def unregister_exit_reporter(address: str) -> None:
-    """Take a teller back; one that was never there is fine."""
+    """Remove the reporter of an address, if there is one."""
     _tellers.pop(address, None)
 
 
 async def add_exit_status(error: UnavailableError, target: str) -> UnavailableError:
-    """Add to an error how the process of its task ended, where that is known.
+    """Add to an error the exit status of its task's process, if it is available.
 
     Args:
-        error: of a session; it is changed.
+        error: the error of a session; changed in place.
         target: the address at which the session was opened.
 
     Returns:
@@ -46,7 +46,7 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
     teller = _tellers.get(target)
     if teller is not None:
         fate = await teller(error.task)
-        # Those who wait for the same connection may share its error.
+        # Several waiters on one connection may share its error.
         if fate and fate not in error.message:
             error.message += f"; how its process ended: {fate}"
     return error

@@ -22,7 +22,7 @@ DIRECT, REMOTE = "DIRECT_SESSION", "REMOTE_SESSION"
 
 
 class DirectSessionFactory(SessionFactory):
-    """Sessions in this process; knows those that live, for ``reset`` and for their metadata."""
+    """Sessions in this process. Open ones are tracked for ``reset`` and for their metadata."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,15 +30,15 @@ class DirectSessionFactory(SessionFactory):
         self._metadata: dict[tuple[str, int], weakref.ref[DirectSession]] = {}
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Serve the empty target."""
+        """Return whether the target is empty."""
         return options.target == ""
 
     def new_session(self, graph: Graph, options: SessionOptions) -> DirectSession:
         """Make a session in this process.
 
         Raises:
-            InvalidArgumentError: for a negative version, a name and version that a living session has, a
-                cluster that comes along, or settings that need a cost model where none is built.
+            InvalidArgumentError: for a negative version, a name and version that an open session has, a
+                ``cluster_def``, or settings that need a cost model where none is built.
             NotFoundError: if the devices asked for do not exist.
         """
         if options.config.cluster_def is not None:
@@ -78,7 +78,7 @@ class DirectSessionFactory(SessionFactory):
                     del self._metadata[key]
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Give up the steps of every local session, clears containers and close the sessions."""
+        """Cancel the steps of every local session, clear containers and close the sessions."""
         with self._lock:
             sessions = list(self._sessions)
         for session in sessions:
@@ -91,7 +91,7 @@ class RemoteSessionFactory(SessionFactory):
     """Sessions that a master runs."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Serve addresses of the registered transports, and ``grpc://``, which stands for ``tcp://``."""
+        """Return whether the target has a registered transport or ``grpc://``, an alias of ``tcp://``."""
         scheme, separator, _ = _address(options.target).partition("://")
         return bool(separator) and scheme in transport_schemes()
 
@@ -100,12 +100,12 @@ class RemoteSessionFactory(SessionFactory):
         return RemoteSession(graph, _address(options.target), options.config)
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Have the master at the target close its sessions and clear containers; see ``reset_master``."""
+        """Make the master at the target close its sessions and clear containers; see ``reset_master``."""
         await reset_master(_address(options.target), options.config, containers)
 
 
 def _address(target: str) -> str:
-    """Return the address of a target; TensorFlow's programs say ``grpc`` for what is plain TCP here."""
+    """Return the address of a target; ``grpc`` in TensorFlow programs means plain TCP here."""
     if "grpc" in transport_schemes() or not target.startswith("grpc://"):
         return target
     return f"tcp://{target.removeprefix('grpc://')}"

@@ -1,8 +1,8 @@
-"""Session factories: which kind of session serves a target.
+"""Session factories: the registry that chooses a kind of session by target.
 
-Each factory says which options it accepts; exactly one must. Kinds of session from outside are found as
-entry points of the group ``actorsession.session_factories``, looked for when no registered factory accepts
-the options. The faces ask here and nowhere else.
+Each factory decides which options it accepts; exactly one must accept them. Kinds of session from other
+distributions are entry points of the group ``actorsession.session_factories``, which are loaded when no
+registered factory accepts the options. The session API makes its sessions through this registry only.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = [
 ]  # fmt: skip
 
 ENTRY_POINTS = "actorsession.session_factories"
-"""The entry-point group: each entry is a ``SessionFactory`` class, its name the runtime type."""
+"""The entry-point group: each entry is a ``SessionFactory`` class, its name is the runtime type."""
 
 _log = logging.getLogger("actorsession.session")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What a new session is asked to be.
+    """The options of a new session.
 
     Attributes:
         target: "" for this process, or an address.
@@ -42,35 +42,35 @@ class SessionOptions:
 
 
 class SessionFactory:
-    """A kind of session; subclass it, and register an instance or name the class as an entry point."""
+    """A kind of session: a subclass is registered as an instance, or its class as an entry point."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Return whether this kind of session serves a target; asked for every session that is made."""
+        """Return whether this kind of session serves a target; called for every new session."""
         raise NotImplementedError
 
     def new_session(self, graph: Graph, options: SessionOptions) -> Any:
-        """Make a session; do no I/O.
+        """Make a session without doing any I/O.
 
         Args:
             graph: the graph that it will run.
             options: target and settings.
 
         Returns:
-            What the faces call: ``connect``, ``prepare``, ``run``, ``devices``, ``close`` and
-            ``statistics``, with the arguments and results that they have in ``DirectSession``. A face sets
-            its attribute ``on_evict``; one without ``partial_runs`` has no partial runs.
+            An object with ``connect``, ``prepare``, ``run``, ``devices``, ``close`` and ``statistics``, with
+            the arguments and results that they have in ``DirectSession``. ``BaseSession`` sets its attribute
+            ``on_evict``. Without an attribute ``partial_runs`` it has no partial runs.
 
         Raises:
-            OpError: if the options cannot be met; nothing is left behind then.
+            OpError: if the options cannot be met. Nothing is left behind then.
         """
         raise NotImplementedError
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Close every session of the target and clears containers of its state.
+        """Close every session of the target and clear containers of its state.
 
         Args:
             options: target and settings.
-            containers: names of the containers to clear; none for the default one.
+            containers: names of the containers to clear; the default container if empty.
 
         Raises:
             UnimplementedError: if this kind of session cannot be reset.
@@ -88,12 +88,12 @@ def register_factory(runtime_type: str, factory: SessionFactory) -> None:
     """Add a kind of session.
 
     Args:
-        runtime_type: its name, such as ``DIRECT_SESSION``.
-        factory: makes sessions of it.
+        runtime_type: name of the kind, such as ``DIRECT_SESSION``.
+        factory: makes its sessions.
 
     Raises:
-        TypeError: if the factory is none, a class for instance.
-        KeyError: if the name is taken; what is registered stays.
+        TypeError: if ``factory`` is not an instance of ``SessionFactory``, for example a class.
+        KeyError: if the name is taken. The registered factory stays.
     """
     if not isinstance(factory, SessionFactory):
         raise TypeError(f"a session factory is an instance of SessionFactory, got {factory!r:.100}")
@@ -114,7 +114,7 @@ def get_factory(options: SessionOptions) -> SessionFactory:
     """Return the one factory that accepts the options.
 
     Raises:
-        NotFoundError: if none does, with the kinds that are registered.
+        NotFoundError: if none does; the message lists the registered kinds.
         InternalError: if several do.
     """
     _import_our_own()
@@ -141,27 +141,27 @@ def get_factory(options: SessionOptions) -> SessionFactory:
 
 
 def _accepting(options: SessionOptions, problems: list[str]) -> list[str]:
-    """Return the names of the factories that accept the options; what failed goes to ``problems``, in
-    words."""
+    """Return the names of the factories that accept the options; append failures to ``problems`` as
+    text."""
     found = []
     for name, factory in sorted(_FACTORIES.copy().items()):  # a copy, because others may register
         try:
             if factory.accepts(options):
                 found.append(name)
         except Exception as exc:
-            # As for those that cannot be loaded: all sessions would end with it.
+            # As for entry points that fail to load: one broken factory must not break all sessions.
             _log.warning("session factory %r cannot say what it accepts: %s", name, exc)
             problems.append(f"{name!r} ({type(exc).__name__}: {exc})")
     return found
 
 
 def _import_our_own() -> None:
-    """Have the factories of the library registered, which stand on this module."""
+    """Register the factories of the library, which import this module."""
     from actorsession.session import factories  # noqa: F401 - registers them
 
 
 def _load_entry_points() -> list[str]:
-    """Register the kinds of session that other distributions bring along; what failed, in words."""
+    """Register the kinds of session of other distributions; return the failures as text."""
     problems = []
     from importlib.metadata import (
         entry_points,  # a tenth of the time that importing the package takes
@@ -173,7 +173,7 @@ def _load_entry_points() -> list[str]:
         try:
             factory = entry.load()()
         except Exception as exc:
-            # One broken distribution must not take the others along; who asks for it is told.
+            # One broken distribution must not break the others; the error of the session reports it.
             _log.warning("session factory %r cannot be loaded: %s", entry.name, exc)
             problems.append(f"{entry.name!r} from {entry.value} ({type(exc).__name__}: {exc})")
             continue

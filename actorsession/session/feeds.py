@@ -1,8 +1,8 @@
 """Feeds: from the keys of a feed dict to tensors, and from Python values to arrays of their types.
 
-Conversion follows TensorFlow: ``numpy.asarray(value)`` brought to the dtype of the tensor, then the static
-shape is checked, before any step begins. Arrays of the right type are passed by reference. Sessions call
-``flatten_feeds`` in every run, ``feed_tensor`` and ``converter`` once per request.
+Conversion follows TensorFlow: the value becomes ``numpy.asarray(value)`` of the tensor's dtype, then its
+static shape is checked, before any step begins. Arrays of the right dtype are passed by reference. Sessions
+call ``flatten_feeds`` in every run, ``feed_tensor`` and ``converter`` once per request.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
 
 
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """A feed dict whose keys are single tensors or names.
+    """Return a feed dict whose keys are single tensors or names.
 
-    Tuple keys are matched with their values, and objects with a registered conversion taken apart.
+    Tuple keys are matched with their values, and objects with a registered conversion are expanded.
 
     Raises:
-        TypeError: if the argument is no mapping, or a value cannot be taken apart as its key is.
+        TypeError: if the argument is no mapping, or a value does not have the structure of its key.
         ValueError: if a tuple key and its value differ in length, or a key occurs twice.
     """
     if not isinstance(feed_dict, Mapping):
@@ -98,7 +98,7 @@ def _flattened(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
     flat: dict[Any, Any] = {}
     for key, value in single.items():
         conversion = None if isinstance(key, _SINGLE) else conversion_of(key)
-        # Of two entries for one tensor the later wins; its place moves to the end with it.
+        # If two entries stand for one tensor the later one wins, and moves the tensor to the end.
         for inner, part in [(key, value)] if conversion is None else conversion.fed(key, value):
             flat.pop(inner, None)
             flat[inner] = part
@@ -121,7 +121,7 @@ def _pairs(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def flatten_feed_keys(keys: Iterable[Any]) -> list[Any]:
-    """Feed keys without values, as partial runs name them, in the order of ``flatten_feeds``.
+    """Return feed keys without values, as partial runs name them, in the order of ``flatten_feeds``.
 
     Raises:
         TypeError: for an object that cannot be fed in a partial run.
@@ -142,12 +142,12 @@ def flatten_feed_keys(keys: Iterable[Any]) -> list[Any]:
 def converter(tensor: Tensor, owner: Any = None) -> Converter:
     """Return the function that turns a fed value into an array (or scalar) for ``tensor``.
 
-    A value that is neither array nor plain Python may have a method ``_feed_value(tensor, owner)``, which
-    gives what is fed in its place.
+    A value that is neither an array nor plain Python may have a method ``_feed_value(tensor, owner)``, which
+    returns the value to feed in its place.
 
     Args:
-        tensor: what is fed.
-        owner: whose values may be fed, for values that a session keeps.
+        tensor: the tensor that is fed.
+        owner: passed to ``_feed_value``; identifies the session whose kept values may be fed.
     """
     dtype, shape, name = tensor.dtype, tensor.shape, tensor.name
     np_dtype = dtype.np_dtype
@@ -157,7 +157,7 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
     low, high = _exact_ints(dtype) if shape.rank == 0 else (1, 0)
     anything = shape.rank is None
     dims = shape.sizes
-    # Strings of other forms than bytes are encoded, also inside arrays of the right type.
+    # Strings in other forms than bytes are encoded, also inside arrays of the right dtype.
     by_reference = np.ndarray if dtype.kind != "s" else None
 
     def convert(value: Any) -> Any:
@@ -186,7 +186,7 @@ def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
 
 
 def _exact_ints(dtype: DType) -> tuple[int, int]:
-    """Return the ints that a scalar of the type holds exactly and numpy's type takes as they are."""
+    """Return the range of ints that a scalar of the type represents exactly and numpy accepts as is."""
     if dtype.is_integer:
         info = np.iinfo(dtype.np_dtype)
         return int(info.min), int(info.max)
@@ -195,7 +195,7 @@ def _exact_ints(dtype: DType) -> tuple[int, int]:
     return 1, 0
 
 
-# What numpy's widest integer types hold.
+# The range of numpy's widest integer types.
 _LEAST, _MOST = -(2**63), 2**64 - 1
 _PLAIN = frozenset({np.ndarray, int, float, bool, complex, str, bytes, list, tuple, type(None)})
 
@@ -214,7 +214,7 @@ def _convert(value: Any, tensor: Tensor, owner: Any) -> Any:
     try:
         array = _as_array(value, tensor.dtype.np_dtype)
     except (TypeError, ValueError, OverflowError, NotImplementedError) as exc:
-        # What is symbolic says that it is not implemented as an array.
+        # Symbolic values raise NotImplementedError when numpy converts them.
         kinds = (TypeError, OverflowError, ValueError)
         kind = next((k for k in kinds if isinstance(exc, k)), TypeError)
         raise kind(
@@ -222,7 +222,7 @@ def _convert(value: Any, tensor: Tensor, owner: Any) -> Any:
         ) from None
     if tensor.dtype.kind != "s":
         return array
-    # What is in it is looked at last, as in TensorFlow.
+    # The elements are checked last, as in TensorFlow.
     _check_shape(array.shape, tensor.shape, tensor.name)
     return _encoded(array, tensor)
 
@@ -250,7 +250,7 @@ def _check_int(value: int, tensor: Tensor) -> None:
     else:
         return
     if not fits:
-        # TensorFlow's classes: what no integer type of numpy holds has another.
+        # As in TensorFlow, a value outside numpy's integer types raises another error class.
         kind = TypeError if dtype.kind == "s" or _LEAST <= value <= _MOST else OverflowError
         raise kind(
             f"feed value {value} for {tensor.name!r} does not fit {dtype.name} ({range_}); use a tensor "
@@ -278,5 +278,5 @@ def _encoded(array: Any, tensor: Tensor) -> Any:
 
 
 def strings_as_fed(value: Any) -> Any:
-    """Return what fetching a fed string tensor gives: the very objects that were fed, in an array."""
+    """Return what fetching a fed string tensor gives: the same objects that were fed, in an array."""
     return np.array(value, dtype=object)

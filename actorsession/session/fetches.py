@@ -1,9 +1,9 @@
 """Fetch mapping: from a structure of fetches to unique names, and from values back to the structure.
 
 The leaves are tensors, operations, variables, names, and objects whose class is registered in
-``conversions``; they may nest in lists, tuples, named tuples, mappings and attrs or dataclass objects. A
-structure is taken apart once per signature; handing values back is one closure per structure. Sessions
-call it, and remember what it made under ``fetch_key``.
+``conversions``. They may nest in lists, tuples, named tuples, mappings and attrs or dataclass objects. A
+structure is analysed once per request, and values are put back by one closure per structure. Sessions
+cache the results under ``fetch_key``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from actorsession.session.conversions import Conversion, conversion_of
 
 __all__ = ["FetchPlan", "Wrap", "check_not_empty", "fetch_key", "map_fetches", "reading_of"]
 
-# From the values of the unique fetched tensors to one part of the structure.
+# From the values of the unique fetched tensors to one component of the structure.
 _Builder: TypeAlias = Callable[[Sequence[Any]], Any]
-# From a fetched tensor to what is applied to its value, if anything.
+# From a fetched tensor to the function that is applied to its value, if any.
 Wrap: TypeAlias = Callable[[Tensor], Callable[[Any], Any] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FetchPlan:
-    """A structure taken apart.
+    """The analysed form of a structure of fetches.
 
     Attributes:
-        tensors: the unique tensors that it needs, in order of appearance.
+        tensors: the unique tensors to fetch, in order of appearance.
         targets: the unique operations that must run.
-        build: from the tensors' values to the structure.
+        build: makes the structure from the tensors' values.
     """
 
     tensors: tuple[Tensor, ...]
@@ -55,12 +55,12 @@ def check_not_empty(graph: Graph) -> None:
 
 
 def map_fetches(graph: Graph, fetches: Any, wrap: Wrap | None = None) -> FetchPlan:
-    """Take a structure of fetches apart.
+    """Return the fetch plan of a structure of fetches.
 
     Args:
         graph: the session's graph.
         fetches: a leaf or a nested structure of leaves.
-        wrap: gives for a fetched tensor a function that is applied to its value, once per run however
+        wrap: returns for a fetched tensor a function that is applied to its value: once per run, however
             often the tensor occurs in the structure.
 
     Raises:
@@ -178,7 +178,7 @@ class _Mapper:
             return lambda values: tuple([build(values) for build in builders])
         if kind.__new__ is tuple.__new__:
             return lambda values: kind([build(values) for build in builders])
-        # Named tuples, and what is made like them.
+        # Named tuples and classes with the same constructor.
         return lambda values: _remade(kind, *[build(values) for build in builders])
 
     def _mapping(self, fetches: Mapping[Any, Any]) -> _Builder:
@@ -193,7 +193,7 @@ class _Mapper:
 
     def _attrs_object(self, fetches: Any) -> _Builder:
         fields = [f for f in type(fetches).__attrs_attrs__ if getattr(f, "init", True)]
-        # By position, as TensorFlow does: objects that only look like attrs have no more than names.
+        # By position, as in TensorFlow: objects that only resemble attrs classes have nothing but names.
         first = [f.name for f in fields if not getattr(f, "kw_only", False)]
         keywords = {f.name: _argument(f) for f in fields if getattr(f, "kw_only", False)}
         return self._object(fetches, first, keywords)
@@ -216,7 +216,7 @@ class _Mapper:
 
 
 def _remade(kind: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return an object of a container's class with the values in place of the fetches."""
+    """Return an object of a container's class, made from the values of the fetches."""
     try:
         return kind(*args, **kwargs)
     except TypeError as exc:
@@ -228,12 +228,12 @@ def _remade(kind: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _argument(field: Any) -> str:
-    """Return the name by which an attrs class takes a field; private fields lose their underscores."""
+    """Return the argument name of an attrs field; private fields lose their underscores."""
     return getattr(field, "alias", None) or str(field.name).lstrip("_")
 
 
 def reading_of(handle: Tensor) -> Tensor | None:
-    """Return the reading of the variable behind a handle, as in ``run("w:0")``, if there is one."""
+    """Return the read of the variable behind a handle, as in ``run("w:0")``, if there is one."""
     for op in handle.consumers():
         if op.type == "ReadVariableOp" and not op.control_inputs:
             return op.outputs[0]
@@ -247,20 +247,20 @@ def _known_reading(handle: Tensor) -> Tensor:
     return found
 
 
-# -- what is remembered ----------------------------------------------------------------------------
+# -- cache keys ------------------------------------------------------------------------------------
 
 _LEAVES = frozenset({Tensor, Operation, str, Variable})
-# Converted objects that never change: what they stand for need not be asked again.
+# Converted objects that never change, so their tensors stay the same from run to run.
 _LASTING = frozenset({SparseTensor, IndexedSlices})
-# Containers that are remembered, with what makes them again.
+# Mappings that have a cache key.
 _ORDERED = frozenset({dict, OrderedDict})
 
 
 def fetch_key(fetches: Any) -> Any:
-    """A hashable stand-in for a structure, equal for equal requests; ``None`` if there is none.
+    """Return a hashable key for a structure, equal for equal requests; ``None`` if there is none.
 
-    There is one for leaves, and for lists, tuples, named tuples and plain dicts of those, nested at will.
-    Other objects may change from run to run and are taken apart each time.
+    Leaves have a key, and so have lists, tuples, named tuples and plain dicts of leaves, at any depth. Other
+    objects may change from run to run and are analysed each time.
     """
     kind = type(fetches)
     if kind in _LEAVES:
@@ -277,14 +277,14 @@ def fetch_key(fetches: Any) -> Any:
     if kind in _LASTING:
         return fetches
     if _is_element(fetches):
-        # What it stands for now: it may stand for something else in the next run.
+        # The element of this run; the object may return another one in the next run.
         element = fetches._as_graph_element()
         return element if type(element) in _LEAVES else None
     return None
 
 
 def _is_element(fetch: Any) -> bool:
-    """Return whether an object other than those known stands for one tensor or operation, and is no
+    """Return whether an object of an unlisted class stands for one tensor or operation, and is no
     container."""
     if not hasattr(fetch, "_as_graph_element") or isinstance(fetch, (list, tuple, Mapping)):
         return False

@@ -1,9 +1,9 @@
-"""Watches a graph that a session runs: nodes added on every step, and nodes changed after they ran.
+"""Warnings on changes of a session's graph: nodes added on every step, and nodes changed after they ran.
 
-Both are legal and both are nearly always mistakes: a graph that grows with each step gets slower and never
-gives its memory back, and a change to a node that was planned already has no effect on the session. Called
-by the faces when the graph's version differs from the one they saw last; runs on an unchanged graph pay one
-comparison.
+Both are legal and nearly always mistakes. A graph that grows with each step gets slower and never releases
+its memory, and a change to a node that was planned already has no effect on the session. ``BaseSession`` and
+callables check when the graph's version differs from the last one they saw; a run on an unchanged graph pays
+one comparison.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from actorsession.graph.source_location import stack_level
 
 __all__ = ["GraphGrowthWarning", "GraphMutationMonitor", "GraphMutationWarning"]
 
-# Runs in a row that each found new nodes before the user is told. Building a model in a few goes, with
-# runs in between, is common; ten goes in ten runs is a loop.
+# Consecutive runs that each found new nodes before the warning. Building a model in a few stages, with runs
+# in between, is common; ten stages in ten runs are a loop.
 _STREAK = 10
 
 
@@ -26,19 +26,19 @@ class GraphGrowthWarning(UserWarning):
 
 
 class GraphMutationWarning(UserWarning):
-    """A node was changed after a session had taken it in."""
+    """A node was changed after a session had registered it."""
 
 
 class GraphMutationMonitor:
-    """What one session has seen of its graph's changes.
+    """The record of the changes of its graph that one session has seen.
 
     Args:
         graph: the session's graph.
 
     Attributes:
-        version: version of the graph at the last look.
-        growths: runs that found nodes added since the run before.
-        nodes: nodes found by them.
+        version: version of the graph at the last check.
+        growths: runs that found nodes added since the previous run.
+        nodes: nodes that those runs found.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -46,14 +46,14 @@ class GraphMutationMonitor:
         self._runs_before = -1  # count of runs at the last change
         self._streak = 0
         self._told = False
-        self._known = 0  # operations seen by the last look
+        self._known = 0  # operations at the last check
         self._changes = graph.changes
         self.version = -1
         self.growths = 0
         self.nodes = 0
 
     def look(self, runs: int) -> None:
-        """Take in that the graph changed.
+        """Check a graph that has changed, and warn where needed.
 
         Args:
             runs: how many runs the session has made so far.
@@ -83,12 +83,12 @@ class GraphMutationMonitor:
         self.version = version
 
     def _has_taken_in(self, op: Operation) -> bool:
-        """Return whether the session knows a node, or the loop or cond that it is inside of."""
+        """Return whether the session has registered a node, or the loop or cond that contains it."""
         construct = self._graph.construct_of(op)
         while construct is not None:
             try:
                 op = self._graph.get_operation_by_name(construct)
-            except KeyError:  # it is being built
+            except KeyError:  # the loop or cond is being built
                 return False
             construct = self._graph.construct_of(op)
         return op.number < self._known
@@ -107,7 +107,7 @@ class GraphMutationMonitor:
 
 
 def _change(element: Tensor | Operation) -> tuple[str, str]:
-    """Return what happened to a tensor that was refined, or to an operation that reads something else."""
+    """Return what happened to a tensor or an operation's inputs, and advice, as text."""
     if isinstance(element, Operation):
         inputs = ", ".join(t.name for t in element.inputs)
         return (

@@ -1,12 +1,12 @@
-"""Tensor handles as users hold them, and what a session does for them when it feeds and fetches.
+"""Tensor handles as users see them, and the session's work for them in feeds and fetches.
 
-``TensorHandle`` stands for a value that a local session keeps. ``HandleKeeper`` belongs to one session: it
-claims the values of fetched handles for the session's store, moves a value to the device of the placeholder
-that its handle is fed to, and deletes the values of handles whose Python objects died.
+``TensorHandle`` stands for a value that a local session keeps. ``HandleKeeper`` belongs to one session. It
+saves the values of fetched handles in the session's store, moves a value to the device of the placeholder
+that its handle is fed to, and deletes the values of handles whose Python objects were collected.
 
 Nothing here adds to the user's graph, which may be finalised: values are read and deleted in the store
-itself, and moves run on a small graph of the keeper's own. Finalisers only append to a queue and take
-entries out of dictionaries, so they may run in any thread and in the middle of anything.
+itself, and moves run on a small private graph of the keeper. Finalisers only append to a queue and remove
+dictionary entries, so they may run in any thread and at any point.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 
 __all__ = ["HandleKeeper", "TensorHandle"]
 
-# Dead handles whose values are deleted together, as in TensorFlow.
+# Collected handles whose values are deleted in one batch, as in TensorFlow.
 _BATCH = 10
 
 
 class TensorHandle:
-    """A value that a session keeps on a device, to be used by later steps without leaving it.
+    """A value that a session keeps on a device, so that later steps use it without a transfer.
 
-    Made by fetching ``get_session_handle``. Fed to an ordinary tensor it stands for its value, by
-    reference; what is fed to the placeholder of ``get_session_tensor`` is the string ``handle``. The
-    value is deleted by ``delete``, or some time after the last reference to this object is gone.
+    Fetching ``get_session_handle`` makes one. Fed to an ordinary tensor, it stands for its value, by
+    reference. The placeholder of ``get_session_tensor`` is fed the string ``handle`` instead. The value is
+    deleted by ``delete``, or some time after the last reference to this object is gone.
 
     Args:
         handle: ``node;number;device``.
         dtype: element type of the value.
-        keeper: of the session that keeps it.
+        keeper: the keeper of the session that has the value.
     """
 
     def __init__(self, handle: str, dtype: DType, keeper: HandleKeeper) -> None:
@@ -68,7 +68,7 @@ class TensorHandle:
 
     @property
     def handle(self) -> str:
-        """The string that stands for the value in the session."""
+        """The string that identifies the value in the session."""
         return self._handle
 
     @property
@@ -77,10 +77,10 @@ class TensorHandle:
         return self._dtype
 
     def eval(self) -> Any:
-        """Return the value, as a fetch gives it; does not wait, in either kind of session.
+        """Return the value as a fetch would; does not wait in either kind of session.
 
         Raises:
-            TypeError: if this object no longer manages the value's life.
+            TypeError: if this object no longer manages the lifetime of the value.
             InvalidArgumentError: if the value was deleted otherwise.
             RuntimeError: if the session is closed.
         """
@@ -92,7 +92,7 @@ class TensorHandle:
         """Delete the value now.
 
         Raises:
-            TypeError: if this object no longer manages the value's life.
+            TypeError: if this object no longer manages the lifetime of the value.
             InvalidArgumentError: if the value was deleted otherwise.
             RuntimeError: if the session is closed.
         """
@@ -101,13 +101,14 @@ class TensorHandle:
         self._keeper.delete(self._handle)
 
     def get_raw_handle(self) -> str:
-        """Return the string, for a caller who manages the value's life from now on: it stays until it is
-        deleted by ``delete_session_tensor``, or the session ends."""
+        """Return the string and leave the lifetime of the value to the caller: it stays until
+        ``delete_session_tensor`` deletes it or the session ends."""
         self._finalizer.detach()
         return self._handle
 
     def to_numpy_array(self) -> Any:
-        """Return the handle as what the placeholder of ``get_session_tensor`` is fed: an array of rank 0."""
+        """Return the string as an array of rank 0, to be fed to the placeholder of
+        ``get_session_tensor``."""
         return np.array(self._handle.encode(), object)
 
     def _check_managed(self) -> None:
@@ -118,7 +119,7 @@ class TensorHandle:
             )
 
     def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
-        """Return what is fed to ``tensor`` in place of this object; borrowed, never changes."""
+        """Return the value to feed to ``tensor`` in place of this object; borrowed, never changes."""
         if owner is not self._keeper:
             raise InvalidArgumentError(
                 f"handle {self._handle!r} belongs to another session than the one that is fed: fetch "
@@ -141,14 +142,15 @@ class TensorHandle:
 
 
 class _DeadHandles:
-    """The queue of handles whose Python objects died; refers to no session, so it keeps none alive."""
+    """The queue of handles whose Python objects were collected. It refers to no session, so it keeps none
+    alive."""
 
     def __init__(self, store: TensorStore) -> None:
         self._store = store
         self._names: deque[str] = deque()
 
     def add(self, handle: str) -> None:
-        """Take a handle in, and deletes a batch if it is full; called by finalisers."""
+        """Add a handle, and delete a batch if it is full; called by finalisers."""
         self._names.append(handle)
         if len(self._names) >= _BATCH:
             self._delete_batch()
@@ -160,14 +162,14 @@ class _DeadHandles:
 
 
 class HandleKeeper:
-    """What one session does for tensor handles.
+    """The tensor handles of one session.
 
     Args:
         direct: the session that keeps the values.
-        check_usable: raises if the face that users hold can be used no longer.
+        check_usable: raises if the user's session object can no longer be used.
 
     Attributes:
-        dead: handles whose Python objects died.
+        dead: handles whose Python objects were collected.
     """
 
     def __init__(self, direct: DirectSession, check_usable: Callable[[], None]) -> None:
@@ -182,17 +184,18 @@ class HandleKeeper:
     # -- fetches -------------------------------------------------------------------------------
 
     def wrap(self, tensor: Tensor) -> Callable[[Any], Any] | None:
-        """From the fetched value of a tensor to a ``TensorHandle``, if the tensor gives handles."""
+        """Return the function that makes a ``TensorHandle`` of a tensor's fetched value, if the tensor is a
+        handle."""
         if tensor.op.type != SESSION_HANDLE:
             return None
         dtype = tensor.op.inputs[0].dtype
 
         def claim(value: Any) -> TensorHandle:
-            if not isinstance(value, UnsavedHandle):  # fed, not computed: there is nothing to keep
+            if not isinstance(value, UnsavedHandle):  # fed, not computed: there is no value to save
                 return TensorHandle(_text(value), dtype, self)
             handle = _text(value)
             self._store.save(handle, value.value)
-            del value.value  # the string may live on, as the value of another fetch
+            del value.value  # the string may stay alive as the value of another fetch
             return TensorHandle(handle, dtype, self)
 
         return claim
@@ -200,9 +203,9 @@ class HandleKeeper:
     # -- feeds ---------------------------------------------------------------------------------
 
     def converter(self, tensor: Tensor) -> Converter:
-        """Return the function that turns a fed value into one for ``tensor``.
+        """Return the function that converts a fed value for ``tensor``.
 
-        Handles that are fed to a placeholder for them are moved to its device first.
+        If ``tensor`` is a placeholder for handles, the values of fed handles are moved to its device first.
         """
         convert = converter(tensor, self)
         dtype = handle_dtype(tensor)
@@ -227,9 +230,9 @@ class HandleKeeper:
     def _is_to_move(self, handle: str, source: str, wanted: str, dtype: DType) -> bool:
         there = self._store.devices(handle)
         if not there or wanted in there or wanted not in self._devices:
-            return False  # a handle that is not known is refused by the node that reads it
+            return False  # the node that reads an unknown handle refuses it
         kept = getattr(self._store.get(handle, source), "dtype", string.np_dtype)
-        return bool(kept == dtype.np_dtype)  # and so is a value of another dtype
+        return bool(kept == dtype.np_dtype)  # the node refuses another dtype, too
 
     def _move(self, handle: str, source: str, wanted: str, dtype: DType) -> None:
         with self._lock:
@@ -251,9 +254,9 @@ class HandleKeeper:
 
 
 class _Mover:
-    """Takes kept values from device to device, by a step of a graph that users never see.
+    """Moves kept values between devices by steps of a private graph.
 
-    One reading, transfer and result per pair of devices and dtype, made when first needed.
+    Each triple of source, destination and dtype has one plan, made when first needed.
     """
 
     def __init__(self, direct: DirectSession) -> None:
@@ -284,7 +287,7 @@ class _Mover:
 
 
 def _text(value: Any) -> str:
-    """A handle that was fetched or fed, as a string.
+    """Return a handle that was fetched or fed as a string.
 
     Raises:
         ValueError: unless it is one string.

@@ -1,11 +1,11 @@
-"""Why a session hangs: the wait-for graph of its steps, over all tasks, down to the root causes.
+"""Why a session hangs: the wait-for graph of its steps over all tasks, down to the root causes.
 
-Tasks say what their steps wait for (``runtime.waits``); ``explain`` puts that together. From each value that
-somebody waits for it goes to the task that should send it, from there to what that waits for, and so on,
-until it comes to something that waits for nothing else: a kernel that runs, a value that was sent and has not
-arrived, a task that does not answer, or a value that was met on the way before, which is a circle.
+Tasks report what their steps wait for (``runtime.wait_graph``), and ``explain`` joins the reports. It follows
+each awaited value to the task that should send it, then to what that value waits for, and so on. A chain ends
+at something that waits for nothing else: a running kernel, a value that was sent and has not arrived, a task
+that does not answer, or a value that occurs earlier in the chain, which is a circle.
 
-Pure: no processes, no clock. Called by the faces, and by the command line with what a whole cluster says.
+Pure: no processes, no clock. Used by the session API, and by the command line for the reports of a cluster.
 """
 
 from __future__ import annotations
@@ -43,34 +43,34 @@ from actorsession.session.hang_report_format import format_cause, format_report
 __all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
 
 CIRCLE = "circle"
-"""A value waits for itself, over others."""
+"""A value that waits for itself through other values."""
 
-# Causes told of one step, values followed for it, and values in a row that one cause names.
+# Most causes reported of a step, values followed for it, and keys in the chain of a cause.
 _CAUSES = 5
 _FOLLOWED = 2000
 _IN_A_ROW = 12
-# What is most worth knowing comes first; of equals, what waits the longest.
+# From the most to the least informative; causes of one kind are ordered by waiting time, longest first.
 _ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, SUSPENDED, UNBEGUN, FOLLOWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Something that a step waits for and that waits for no other value.
+    """Something that a step waits for and that itself waits for no other value.
 
     Attributes:
         kind: ``runs`` (a kernel), ``queued``, ``suspended``, ``lost``, ``circle``, ``silent`` (a task),
             ``held``, ``unfed``, ``unbegun``, ``ready`` or ``follows``.
-        task: the task where it is.
+        task: the task that has it.
         node: the node.
-        op: its operation, of a kernel.
-        device: where that is.
-        source: the user's line.
-        seconds: since when, of a kernel.
-        link: the task that does not read, of a step that is held.
+        op: the op type of a kernel.
+        device: the device of the node.
+        source: the user's source line.
+        seconds: how long a kernel has been running or waiting.
+        link: the task that does not read, for a step that is held.
         reason: why a task does not answer, or a kernel gets no thread.
-        chain: the rendezvous keys from what waits down to the cause, the first few.
-        more_chain: how many there are beside.
-        waiters: the nodes that wait for the first of them.
+        chain: rendezvous keys from the waiting node down to the cause: the first few and the last.
+        more_chain: how many keys are left out.
+        waiters: the nodes that wait for the first key.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class Cause:
 
     @property
     def keys(self) -> tuple[RendezvousKey, ...]:
-        """The chain, parsed: edge, source device, destination."""
+        """The parsed keys of the chain: edge, source device, destination device."""
         return tuple([parse_key(key) for key in self.chain])
 
     def __str__(self) -> str:
@@ -101,13 +101,13 @@ class StuckStep:
 
     Attributes:
         step_id: the step.
-        session: the handle of its session; "" in one process.
-        seconds: since when.
-        causes: what it waits for in the end, the most telling first.
-        more_causes: how many there are beside.
-        tasks: what each task says of it.
-        unfinished: the tasks whose part has not ended, as the master knows it.
-        partial: the partial run that it is of, if it is one.
+        session: the handle of its session; "" for a session in this process.
+        seconds: how long it has been under way.
+        causes: its root causes, the most informative first.
+        more_causes: how many causes are left out.
+        tasks: the reports of the tasks on this step.
+        unfinished: the tasks whose partitions have not ended, according to the master.
+        partial: the partial run that the step belongs to, if any.
     """
 
     step_id: int
@@ -122,16 +122,16 @@ class StuckStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HangReport:
-    """What the steps of a session, or of a cluster, wait for. As text it begins with the root cause.
+    """What the steps of a session or of a cluster wait for. Its text begins with the root cause.
 
     Attributes:
-        steps: the steps under way, those of the longest standing first.
-        more_steps: how many there are beside.
-        kernels: what runs of no step.
-        masters: what the masters say of their sessions: queues, registrations.
-        waiting: runs that wait in this process to be sent at all.
-        silent: for each task that does not answer, why.
-        pools: the kernel pools with threads that are held by kernels whose steps are over.
+        steps: the steps under way, the oldest first.
+        more_steps: how many steps are left out.
+        kernels: kernels that run without a step.
+        masters: the reports of the masters on their sessions: queues, registrations.
+        waiting: runs in this process that have not been sent yet.
+        silent: the reason for each task that does not answer.
+        pools: the kernel pools with threads that are held by kernels of steps that have ended.
     """
 
     steps: tuple[StuckStep, ...] = ()
@@ -144,12 +144,12 @@ class HangReport:
 
     @property
     def root(self) -> Cause | None:
-        """The most telling cause of all steps."""
+        """The most informative cause of all steps."""
         causes = [cause for step in self.steps for cause in step.causes]
         return min(causes, key=_rank, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain values; keys of rendezvous are parsed as well."""
+        """Return the report as plain values, with rendezvous keys parsed as well."""
         out = asdict(self)
         for step, made in zip(self.steps, out["steps"], strict=True):
             for cause, plain in zip(step.causes, made["causes"], strict=True):
@@ -170,9 +170,9 @@ def _rank(cause: Cause) -> tuple[int, float]:
 
 
 def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
-    """Return the values that are waited for, by step and key, with the session of each step.
+    """Return the awaited values, by step and key, with the session of each step.
 
-    Whoever collects what tasks say asks their senders what has become of them.
+    Callers that collect the reports query the senders of these values next.
     """
     found: dict[tuple[int, str], str] = {}
     for task in waits:
@@ -189,12 +189,12 @@ def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
 def explain(
     waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0
 ) -> HangReport:
-    """Make sense of what tasks say.
+    """Join the reports of tasks into one report.
 
     Args:
-        waits: what each says; of a task that was asked several times all of it.
-        silent: for each task that did not answer, why.
-        waiting: runs that wait in this process to be sent at all.
+        waits: the reports; several of one task are merged.
+        silent: the reason for each task that did not answer.
+        waiting: runs in this process that have not been sent yet.
     """
     return _Explainer(waits, silent or {}).explain(waiting)
 
@@ -210,7 +210,7 @@ class _Explainer:
                 self.of_step.setdefault(step.step_id, {})[step.task or task.task] = step
         self.masters = {m.session: m for task in waits for m in task.masters}
         self.pools = {(pool.task, n): pool for t in waits for n, pool in enumerate(t.pools)}
-        # By what its sessions call a task, too: what is full there no kernel of theirs gets a thread of.
+        # Also by the sessions' own names for a task: a full pool there gives their kernels no thread.
         self.full = {
             name: pool
             for task in waits
@@ -273,7 +273,7 @@ class _Explainer:
             yield Cause(kind=HELD, task=part.task, link=part.link, seconds=part.seconds)
         for kernel in part.kernels:
             yield self._with_reason(_of_kernel(kernel, part.task))
-        followed: dict[str, tuple[str, ...]] = {}  # each key with the nodes that wait for it
+        followed: dict[str, tuple[str, ...]] = {}  # from each key to the nodes that wait for it
         for waiter in part.waiters:
             for key in waiter.keys:
                 followed.setdefault(key, waiter.nodes)
@@ -281,14 +281,14 @@ class _Explainer:
             yield from self._follow(part.step_id, key, nodes)
 
     def _with_reason(self, cause: Cause) -> Cause:
-        """A cause; of a kernel that waits for a thread with what holds all of them."""
+        """Return a cause; if its kernel waits for a thread, with what holds all threads."""
         pool = self.full.get(cause.task)
         if cause.kind != QUEUED or pool is None:
             return cause
         return replace(cause, reason=str(pool))
 
     def _follow(self, step_id: int, first: str, nodes: tuple[str, ...]) -> Iterable[Cause]:
-        """Return the causes below one value, each with the way to it; every value is looked at once."""
+        """Yield the causes below one value, each with the chain to it; each value is visited once."""
         ways: list[tuple[str, ...]] = [(first,)]
         seen: set[str] = set()
         while ways and len(seen) < _FOLLOWED:
@@ -331,13 +331,13 @@ class _Explainer:
 
 
 def _fed_name(key: RendezvousKey) -> str:
-    """Return the tensor that a key of a partial run feeds, if it is such a key."""
+    """Return the tensor that a key of a partial run feeds; "" for another key."""
     parts = key.edge_name.split("_", 2)
     return parts[2] if len(parts) == 3 and parts[0] == "feed" else ""
 
 
 def _identity(cause: Cause) -> tuple[str, ...]:
-    """Return what makes two causes the same: where they are, not how one got there."""
+    """Return the identity of a cause: its location, not the chain to it."""
     if cause.kind in (LOST, UNFED):
         return cause.kind, cause.chain[-1]
     if cause.kind == CIRCLE:
@@ -355,7 +355,7 @@ def _cause(
 
 
 def _shortened(way: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first keys of a chain, and the last, which is where the cause is."""
+    """Return the first keys of a chain and the last one, where the cause is."""
     return way if len(way) <= _IN_A_ROW else (*way[: _IN_A_ROW - 1], way[-1])
 
 

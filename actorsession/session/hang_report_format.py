@@ -1,6 +1,6 @@
-"""What a ``HangReport`` says to a person: the root cause in words first, then each step, task by task.
+"""The text of a ``HangReport``: first the root cause, then each step, task by task.
 
-Called by ``why`` alone. Lists are cut where they would fill a screen, and say by how much.
+Only ``hang_report`` calls it. Long lists are shortened, with the number of omitted entries.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["format_cause", "format_report"]
 
-# Steps, and waiters and kernels of each of their parts, that the text tells of; the value has more.
+# Steps, and waiters and kernels of each partition, in the text; the report itself has more.
 _STEPS = 10
 _ROWS = 5
 
 
 def format_cause(cause: Cause) -> str:
-    """Return one cause in a sentence, without the full stop."""
+    """Return one cause as a sentence, without the full stop."""
     said = _VERDICTS.get(cause.kind, _moment)(cause)
     if cause.kind == "circle":
         return said
@@ -89,7 +89,7 @@ _VERDICTS = {
 
 
 def tensor(edge: str) -> str:
-    """Return the tensor of an edge's name, ``edge_3_add:0``; ``^add`` is a control edge."""
+    """Return the tensor of an edge name such as ``edge_3_add:0``; ``^add`` is a control edge."""
     parts = edge.split("_", 2)
     return parts[2] if len(parts) == 3 and parts[0] in ("edge", "feed", "fetch") else edge
 
@@ -101,7 +101,7 @@ def _kernel(kernel: Cause | KernelNow) -> str:
 
 
 def _way(cause: Cause) -> str:
-    """Return what waits for a cause."""
+    """Return the text on the nodes that wait for a cause."""
     if not cause.chain:
         return ""
     first = parse_key(cause.chain[0])
@@ -113,7 +113,7 @@ def _way(cause: Cause) -> str:
 
 
 def format_report(why: HangReport) -> str:
-    """All of it; the first line is the root cause."""
+    """Return the text of a report; the first line is the root cause."""
     return "\n".join(_lines(why))
 
 

@@ -1,7 +1,7 @@
-"""Interactive sessions: the default for whoever types line after line, until they are closed.
+"""Interactive sessions, which are the default session from their creation until they are closed.
 
-For notebooks and shells, where a ``with`` block around everything is a nuisance: ``tensor.eval()`` and
-``operation.run()`` find the session by themselves.
+They are meant for notebooks and shells, where a ``with`` block around everything is impractical:
+``tensor.eval()`` and ``operation.run()`` use the session without naming it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ACTIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
 
 
 def _install(session: BaseSession, graph: Graph | None) -> None:
-    """Make a session the default, and its graph too if it was named."""
+    """Make a session the default session, and its graph the default graph if it was given."""
     if _ACTIVE:
         _log.warning(
             "another interactive session is open (%d in all): it keeps its variables until it is closed",
@@ -37,7 +37,7 @@ def _install(session: BaseSession, graph: Graph | None) -> None:
 
 
 def _uninstall(session: BaseSession, graph: Graph | None) -> None:
-    """Undoe ``_install``; in any order, and also when the defaults were never entered here."""
+    """Undo ``_install``; in any order, and also where the defaults were never entered."""
     if session in _ACTIVE:
         _ACTIVE.discard(session)
         DEFAULT_SESSIONS.remove(session)
@@ -50,7 +50,7 @@ class InteractiveSession(Session):
 
     Args:
         target: "" for this process, or the address of a master.
-        graph: the graph to run, which then becomes the default graph too; the default graph if left
+        graph: the graph to run, which also becomes the default graph; the current default graph if left
             out.
         config: settings.
 
@@ -75,10 +75,10 @@ class InteractiveSession(Session):
         self.close()
 
     def close(self) -> None:
-        """Close the session; the defaults are again what they were. May be called twice.
+        """Close the session and restore the previous defaults. May be called twice.
 
         Raises:
-            RuntimeError: as ``Session.close``; then the session stays open, and the default.
+            RuntimeError: as ``Session.close``; the session then stays open and the default.
         """
         try:
             super().close()
@@ -88,13 +88,13 @@ class InteractiveSession(Session):
 
 
 class AsyncInteractiveSession(AsyncSession):
-    """An ``AsyncSession`` that is the default of the asyncio child that made it until it is closed.
+    """An ``AsyncSession`` that is the default of the asyncio child that made it, until it is closed.
 
     ``await tensor.eval()`` runs in it, as in a notebook whose cells are coroutines.
 
     Args:
         target: "" for this process, or the address of a master.
-        graph: the graph to run, which then becomes the default graph too; the default graph if left
+        graph: the graph to run, which also becomes the default graph; the current default graph if left
             out.
         config: settings.
     """
@@ -116,6 +116,6 @@ class AsyncInteractiveSession(AsyncSession):
         await self.close()
 
     async def close(self) -> None:
-        """Close the session; the defaults are again what they were. May be called twice."""
+        """Close the session and restore the previous defaults. May be called twice."""
         _uninstall(self, self._named)
         await super().close()

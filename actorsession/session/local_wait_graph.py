@@ -1,7 +1,7 @@
-"""What the steps of a session in this process wait for.
+"""The wait-for graph of the steps of a session in this process.
 
-Called by direct sessions, from any thread; it imports what reads steps. A step of one process waits only for
-other devices of it, for threads and for feeds of a partial run.
+Direct sessions call it, from any thread. A step in one process waits only for other devices of the process,
+for threads and for feeds of a partial run.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from actorsession.runtime.wait_graph import SentKey, StepWaits, TaskWaits
 __all__ = ["MOST", "local_wait_graph"]
 
 MOST = 50
-"""Steps, and waiters of each, that are told of."""
-# Values that are followed on from one to the next.
+"""Most steps, and most waiters per step, in a report."""
+# Most values that are followed per step.
 _FOLLOWED = 2000
 
 
@@ -34,10 +34,10 @@ def local_wait_graph(
     """Return what steps of this process wait for.
 
     Args:
-        steps: those under way.
-        task: what their process is called.
-        gate: of their session, for what runs of it without a step.
-        pools: of their session.
+        steps: the steps under way.
+        task: the task name of this process.
+        gate: of the session; lists the kernels that run without a step.
+        pools: of the session.
     """
     stacks = Stacks()
     oldest = sorted(steps, key=lambda s: s.since)[:MOST]
@@ -53,7 +53,7 @@ def local_wait_graph(
 
 
 def _follow(step: Step, waits: StepWaits, stacks: Stacks) -> list[SentKey]:
-    """Return what has become of the values that a step waits for, and of those that these wait for."""
+    """Return the state of the values that a step waits for, and of those that these wait for."""
     known: dict[str, SentKey] = {}
     asked = [key for waiter in waits.waiters for key in waiter.keys]
     while asked and len(known) < _FOLLOWED:

@@ -1,10 +1,10 @@
 """A request: a run reduced to its signature and two functions.
 
-One turns the caller's feed values into arrays, the other puts fetched values into the caller's structure. The
-faces make requests and keep them; callables hold one each.
+One function converts the caller's feeds to arrays, the other puts fetched values into the caller's structure.
+``BaseSession`` makes and caches requests; each callable has one.
 
-Invariant: a request that has a plan takes and gives values in the order of that plan, whichever thread bound
-it. Plans of one signature all have the same order.
+Invariant: the feeds and fetches of a request with a plan are in the order of that plan, whichever thread
+bound it. All plans of one signature have the same order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Request"]
 
 
 class _Feeds(list[Any]):
-    """Converted values, and by position those that are fetched as they were given."""
+    """Converted values, and by position those that are fetched in the form in which they were fed."""
 
     __slots__ = ("as_given",)
 
@@ -39,15 +39,17 @@ class Request:
     """A run reduced to names.
 
     Attributes:
-        signature: what it feeds, fetches and targets.
+        signature: feeds, fetches and targets of the run.
         converters: one per feed of the signature.
-        positions: for each feed of the signature, its place among the caller's values.
-        build: from the values of the fetched tensors to the caller's structure.
-        fed: for each fetched tensor the caller's value that gives it, or ``None``; ``None`` altogether
-            if no fetched tensor is fed.
+        positions: for each feed of the signature, its position among the caller's values.
+        build: makes the caller's structure from the values of the fetched tensors.
+        fed: for each fetched tensor, the position of the caller's value that is fed for it, or ``None``; just
+            ``None`` if no fetched tensor is fed.
         plan: the plan, once it was bound.
-        as_given: places of values that are fetched in the form in which the caller gave them.
-        dtypes: of what is fed, by the place of its value among the caller's.
+        order: for each fetch of the signature, its position among the plan's fetches; ``None`` if the orders
+            are the same.
+        as_given: positions of the values that are fetched in the form in which they were fed.
+        dtypes: dtypes of the feeds, by the position of the caller's value.
         binding: held while a plan is bound.
     """
 
@@ -63,11 +65,11 @@ class Request:
     binding: threading.Lock = field(default_factory=threading.Lock)
 
     def bind(self, plan: Any) -> None:
-        """Take a plan whose signature has the same names, maybe in another order.
+        """Bind a plan whose signature has the same names, possibly in another order.
 
-        Afterwards ``feeds`` gives values in the plan's order and ``result`` takes them so. Threads that
-        make the same request for the first time at once all come here: the lock keeps one of them from
-        reordering what another has reordered by half.
+        Afterwards ``feeds`` returns values in the plan's order, and ``result`` expects them in it. Several
+        threads that make the same request for the first time may bind it at once. The lock keeps one thread
+        from reordering what another has half reordered.
         """
         with self.binding:
             feeds = [self.signature.feeds.index(name) for name in plan.signature.feeds]
@@ -81,7 +83,7 @@ class Request:
             self.plan = plan
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:
-        """Return the caller's values as arrays, in the order of the plan's feeds."""
+        """Return the caller's values as arrays in the order of the plan's feeds."""
         converted = [
             convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
         ]
@@ -90,7 +92,7 @@ class Request:
         return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
 
     def converts_much(self, values: Sequence[Any]) -> bool:
-        """Return whether ``feeds`` has to make large arrays of others, or to look at each of many strings."""
+        """Return whether ``feeds`` must convert large arrays or check the elements of large string arrays."""
         if not large_arrays(values):
             return False
         return any(
@@ -102,7 +104,7 @@ class Request:
         """Return the caller's structure.
 
         Args:
-            feeds: what ``feeds`` made.
+            feeds: the result of ``feeds``.
             values: fetched values in the order of the plan's fetches.
         """
         if self.order is not None:
@@ -120,5 +122,5 @@ class Request:
 
     @property
     def needs_step(self) -> bool:
-        """Whether anything must run: fetches that are all fed need no step."""
+        """Whether anything must run. Fetches that are all fed need no step."""
         return bool(self.signature.fetches or self.signature.targets)

@@ -1,8 +1,8 @@
-"""What of a restore is run after a loss: the parts that write what was lost, and nothing that is healthy.
+"""The choice of the operations of a restore that run after a loss: only those that write lost variables.
 
-Owns what operations are known to write: the variables whose handles they take, themselves or through whatever
-they need to run. A group is taken apart, so that of ``global_variables_initializer()`` those initialisers run
-whose variables are gone. Pure; the faces call it in ``reattach``.
+Determines which variables an operation writes: those whose handles it takes, itself or through its
+transitive inputs. A group is split, so that of ``global_variables_initializer()`` only the initialisers of
+lost variables run. Pure functions; ``reattach`` of the session API calls them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from actorsession.session.fetches import map_fetches
 __all__ = ["call_restore", "parts_to_run"]
 
 _VARIABLE = "VarHandleOp"
-# They take a variable's handle and leave its value as it is.
+# Ops that take a variable's handle and do not change its value.
 _READS = frozenset({
     "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape",
 })  # fmt: skip
-# Names in an error; a model may have thousands of variables.
+# Names listed in an error; a model may have thousands of variables.
 _NAMED = 20
 
 
 def call_restore(restore: Callable[..., Any], session: Any, lost: Collection[str]) -> Any:
-    """Call a function that restores state: with the session, and with the names lost if it takes them.
+    """Call a function that restores state: with the session, and with the lost names if it takes them.
 
     Args:
-        restore: the function. A second argument that has a default is its own.
-        session: what it restores.
-        lost: names of variables.
+        restore: the function. A second parameter with a default is not passed.
+        session: the session to restore.
+        lost: names of the lost variables.
     """
     try:
         parameters = list(inspect.signature(restore).parameters.values())
@@ -51,7 +51,7 @@ def call_restore(restore: Callable[..., Any], session: Any, lost: Collection[str
 
 
 def parts_to_run(graph: Graph, fetches: Any, lost: Collection[str]) -> list[Operation]:
-    """Return the operations of a restore that are to be run.
+    """Return the operations of a restore that must run.
 
     Args:
         graph: the session's graph.
@@ -59,11 +59,11 @@ def parts_to_run(graph: Graph, fetches: Any, lost: Collection[str]) -> list[Oper
         lost: names of the variables that are lost.
 
     Returns:
-        Those that write lost variables and no others, and those that write no variable at all.
+        Operations that write nothing but lost variables, and those that write no variable at all.
 
     Raises:
-        FailedPreconditionError: for one that would overwrite a variable that is not lost, and cannot be
-            taken apart.
+        FailedPreconditionError: for an operation that would overwrite a variable that is not lost, and
+            cannot be split.
         TypeError: for something that cannot be fetched.
         ValueError: for a name that is not in the graph.
     """
@@ -76,7 +76,7 @@ def parts_to_run(graph: Graph, fetches: Any, lost: Collection[str]) -> list[Oper
 
 
 def _parts(asked: Operation, lost: frozenset[str]) -> Iterator[Operation]:
-    """What is to be run of an operation; no recursion, because chains of them may be long."""
+    """Yield the operations to run in place of one; without recursion, because chains may be long."""
     waiting, seen = [asked], {asked}
     while waiting:
         op = waiting.pop()
@@ -85,7 +85,7 @@ def _parts(asked: Operation, lost: frozenset[str]) -> Iterator[Operation]:
             if written or op is asked or _has_effects(op):
                 yield op
         elif not _changes_state(op):
-            # It only joins others, or computes with them, and nobody asks for its value.
+            # It only groups or computes, and its value is not needed.
             before = [needed for needed in _before(op) if needed not in seen]
             seen.update(before)
             waiting += before
@@ -114,7 +114,7 @@ def _before(op: Operation) -> list[Operation]:
 
 
 def _needed(op: Operation) -> Iterator[Operation]:
-    """An operation and all that run before it."""
+    """Yield an operation and everything that runs before it."""
     waiting, seen = [op], {op}
     while waiting:
         current = waiting.pop()
@@ -125,12 +125,12 @@ def _needed(op: Operation) -> Iterator[Operation]:
 
 
 def _written_to_run(op: Operation) -> frozenset[str]:
-    """Return the variables that are written when an operation is run."""
+    """Return the variables that running an operation writes."""
     return frozenset([name for needed in _needed(op) for name in _own_writes(needed)])
 
 
 def _own_writes(op: Operation) -> frozenset[str]:
-    """Return the variables that an operation writes itself."""
+    """Return the variables that an operation itself writes."""
     handles = [tensor for tensor in op.inputs if tensor.dtype is resource]
     if op.type in CONSTRUCTS:
         inner = [node for node, takes_handle in nodes_inside(op.plain) if takes_handle]
@@ -142,24 +142,24 @@ def _own_writes(op: Operation) -> frozenset[str]:
 
 
 def _writes(op_type: str) -> bool:
-    """Return whether operations of a type change what their handles refer to, as far as is known."""
+    """Return whether ops of a registered type may change what their handles refer to."""
     if op_type in _READS or op_type in CONSTRUCTS or not is_registered(op_type):
         return False
     return lookup(op_type).stateful
 
 
 def _changes_state(op: Operation) -> bool:
-    """Return whether an operation itself does more than compute."""
+    """Return whether an operation itself has side effects."""
     return bool(_own_writes(op)) or (bool(op.inputs) and _writes(op.type))
 
 
 def _has_effects(op: Operation) -> bool:
-    """Return whether anything that an operation needs does more than compute."""
+    """Return whether an operation or any of its transitive inputs has side effects."""
     return any(map(_changes_state, _needed(op)))
 
 
 def _variables(handle: Tensor) -> Iterator[str]:
-    """The variables that a handle may refer to; it may have gone through branches."""
+    """Yield the variables that a handle may refer to; it may have passed through branches."""
     waiting, seen = [handle.op], {handle.op}
     while waiting:
         op = waiting.pop()

@@ -1,8 +1,7 @@
-"""Which TLS files and which token a process uses: those that a program names, or those of the environment.
+"""The TLS files and the token of a process: those that a program names, or those of the environment.
 
-Called by servers, by the ways from clients to masters, and by whoever asks a server something; it
-imports settings and transports. The files themselves are read by the transport, for ``tls://``
-addresses alone.
+Used by servers, by connections from clients to masters, and by tools that query a server. The transport reads
+the files themselves, for ``tls://`` addresses only.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = [
 ]
 
 TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
-"""The variable of the environment with the secret that servers and clients of a cluster share."""
+"""The environment variable with the secret that servers and clients of a cluster share."""
 
 
 def shared_token() -> str | None:
@@ -31,7 +30,9 @@ def shared_token() -> str | None:
 
 
 def shared_security() -> SecurityConfig | None:
-    """Return the TLS files that ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY`` of the environment name.
+    """Return the TLS files that the environment names, or ``None``.
+
+    The variables are ``ACTORSESSION_TLS_CA``, ``ACTORSESSION_TLS_CERT`` and ``ACTORSESSION_TLS_KEY``.
 
     Raises:
         InvalidArgumentError: if some of the three are set and some are not.
@@ -58,5 +59,5 @@ def security_of(options: RPCOptions) -> SecurityConfig | None:
 
 
 def are_our_files_at_fault(error: Exception) -> bool:
-    """Return whether a connection was not even tried, because our own TLS files do not do."""
+    """Return whether a connection was not even tried because our own TLS files are unusable."""
     return isinstance(error, ConnectError) and error.phase == "security"

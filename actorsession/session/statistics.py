@@ -1,4 +1,4 @@
-"""What a session counts about itself."""
+"""The counters of a direct session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class SessionStatistics:
     """Counters of a direct session.
 
     Attributes:
-        cache: of the plan cache; a run whose request keeps the plan that it found is a hit as well.
-        nodes: nodes of the graph that the session has taken in.
-        steps: steps that run now, those of partial runs included.
+        cache: counters of the plan cache. A run whose request still has its plan counts as a hit.
+        nodes: nodes of the graph that are registered with the session.
+        steps: steps under way, including those of partial runs.
         waiting: runs that wait until fewer steps are under way; see ``ConfigProto.max_inflight_steps``.
-        pending: values and receivers that wait in the rendezvous of those steps.
+        pending: values and receivers that wait in the rendezvous of these steps.
         partial_runs: partial runs that are not complete.
         callables: callables that were made and not released.
         tensor_handles: values kept for tensor handles.
         variables: variables with a value, over all devices.
         variable_bytes: bytes of their values.
-        offloaded: segments that went to the kernel pool so far.
-        growths: runs that found nodes added to the graph since the run before.
-        grown_nodes: nodes that they found.
+        offloaded: segments that were submitted to the kernel pool so far.
+        growths: runs that found nodes added to the graph since the previous run.
+        grown_nodes: nodes that those runs found.
         model_steps: steps that fed the cost model.
-        placements: times that nodes were placed anew by the cost model; each drops the plans kept.
-        graph_passes: what each graph pass did, in the order in which they run.
+        placements: times that the cost model changed the placement; each drops the cached plans.
+        graph_passes: counters of each graph pass, in the order of the passes.
     """
 
     cache: CacheStatistics

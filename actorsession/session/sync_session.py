@@ -1,8 +1,8 @@
-"""``Session``: the face without ``await``, for scripts, threads and notebooks.
+"""``Session``: the session API without ``await``, for scripts, threads and notebooks.
 
 A direct run drives the plan in the caller's own thread, with no loop and no thread hop. What has to wait
-(a remote target, a limit in time) goes through an event loop in a thread of the session's own, which is
-started when first needed and ends with the session. May be used from many threads at once.
+(a remote target, a time limit) goes through an event loop in a thread of the session's own. That thread is
+started when first needed and ends with the session. Many threads may use a session at once.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from actorsession.session.value_delivery import ValueDelivery
 __all__ = ["Session"]
 
 T = TypeVar("T")
-# Seconds for runs that other threads wait for to end after the session closed. Longer than a step that was
-# given up waits for its kernels.
+# Seconds that runs of other threads get to end after the session closed: longer than a cancelled step waits
+# for its kernels.
 _LEFT = 10.0
-# Seconds that a run which is interrupted waits for its step. A kernel in the middle of a node may take much
-# longer, and who pressed Ctrl-C is to have the prompt back in 200 ms.
+# Seconds that an interrupted run waits for its step. A kernel in the middle of a node may take much longer,
+# and after Ctrl-C the prompt must be back within 200 ms.
 _INTERRUPTED = 0.1
 
 
 class Session(SyncPartialRuns, BaseSession):
-    """Runs steps of a graph; calls block until they are done.
+    """A session whose calls block until they are done.
 
     Args:
         target: "" for this process, or the address of a master such as ``tcp://host:port``.
@@ -70,7 +70,7 @@ class Session(SyncPartialRuns, BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # Direct runs need no loop: this is the path whose microseconds users count.
+        # The hot path: direct runs without a time limit need no event loop.
         self._direct = self._session if isinstance(self._session, DirectSession) else None
         has_limits = self._config.operation_timeout is not None
         self._plain = (
@@ -98,7 +98,7 @@ class Session(SyncPartialRuns, BaseSession):
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run what the fetches need and returns their values; see ``AsyncSession.run``.
+        """Run everything that the fetches need and return their values; see ``AsyncSession.run``.
 
         Ctrl-C ends the step and leaves the session usable.
 
@@ -149,7 +149,7 @@ class Session(SyncPartialRuns, BaseSession):
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Sequence[Any]:
-        """A run with options, a limit in time, pools of the session's own or a master."""
+        """Run with options, a time limit, the session's own pools, or a master."""
         limit = self._timeout(options)
         direct = self._direct
         if direct is not None and direct.runs_here(plan, feeds, limit, options):
@@ -159,14 +159,14 @@ class Session(SyncPartialRuns, BaseSession):
             found: Sequence[Any] = self._wait(
                 self._session.run(plan, feeds, limit, options, run_metadata, delivery)
             )
-        except BaseException:  # Ctrl-C too, when the values may be there
+        except BaseException:  # also Ctrl-C, which may come when the values have arrived
             delivery.end(received=False)
             raise
         delivery.end(received=True)
         return found
 
     def _call_home(self, callback: CallableType[[], Any]) -> None:
-        """Settle a run: here, or where the connection to the master is."""
+        """Settle a run: in this thread, or on the loop of the connection to the master."""
         thread = self._thread
         if self._direct is not None:
             callback()
@@ -176,10 +176,10 @@ class Session(SyncPartialRuns, BaseSession):
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable:
-        """Prepare a run, so that making it does no graph work; see ``AsyncSession.make_callable``.
+        """Prepare a run once, so that calls do no graph work; see ``AsyncSession.make_callable``.
 
         Returns:
-            A function of the values to feed; safe for many threads at once, released when the session
+            A function of the feed values. Many threads may call it at once. It is released when the session
             closes.
         """
         request, arguments = self._prepared(fetches, feed_list)
@@ -188,8 +188,9 @@ class Session(SyncPartialRuns, BaseSession):
         return made
 
     def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
-        """Do all that the first run of some fetches does before its step begins, and runs nothing; see
-        ``AsyncSession.warm_up``.
+        """Do everything that the first run of some fetches does before its step begins, and run nothing.
+
+        See ``AsyncSession.warm_up``.
 
         Raises:
             RuntimeError: also in a coroutine of a running event loop.
@@ -238,12 +239,12 @@ class Session(SyncPartialRuns, BaseSession):
     def reset(
         target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Close every session of a target, giving up what runs there, and clears containers.
+        """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
             target: "" for this process, or the address of a master.
             containers: names of the containers to clear; the default one if left out.
-            config: settings by which the kind of session is chosen.
+            config: settings that select the session factory.
 
         Raises:
             TypeError: for an argument of a wrong type.
@@ -259,9 +260,9 @@ class Session(SyncPartialRuns, BaseSession):
             thread.stop()
 
     def reattach(self, restore: Any = None) -> Reattached:
-        """Go on after workers or the master of a remote session have restarted.
+        """Continue after workers or the master of a remote session have restarted.
 
-        See ``AsyncSession.reattach``; ``restore`` is a plain function here, or operations.
+        See ``AsyncSession.reattach``; here ``restore`` is operations or a plain function.
         """
         self._check_usable()
         found: Reattached = self._wait(self._reattachable().reattach())
@@ -273,7 +274,7 @@ class Session(SyncPartialRuns, BaseSession):
         return found
 
     def why(self, within: float = 2.0) -> HangReport:
-        """Say why steps hang, which run in other threads then; see ``AsyncSession.why``.
+        """Report why steps of other threads hang; see ``AsyncSession.why``.
 
         Raises:
             RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session
@@ -286,17 +287,17 @@ class Session(SyncPartialRuns, BaseSession):
         return found
 
     def close(self) -> None:
-        """Cancel what runs and releases everything; bounded in time, may be called twice.
+        """Cancel running steps and release everything; bounded in time, may be called twice.
 
-        Runs in other threads end with ``CancelledError``, which is not waited for. A session in this
-        process may be closed anywhere.
+        Runs in other threads end with ``CancelledError``; this call does not wait for them. A session in
+        this process may be closed in any thread or event loop.
 
         Raises:
-            RuntimeError: in a coroutine of a running event loop, for a session that has to tell a
-                master; it stays open then.
+            RuntimeError: in a coroutine of a running event loop, for a session that has to notify a
+                master. The session stays open then.
         """
         if self._is_forked:
-            # Loop, threads and connections are the parent's, and so is the lock.
+            # The loop, the threads, the connections and the lock belong to the parent process.
             self._closed = True
             return
         with self._lock:
@@ -313,7 +314,7 @@ class Session(SyncPartialRuns, BaseSession):
                 self._direct.close_here()
             return
         try:
-            if not thread.is_current:  # as where a debugger state closes the session
+            if not thread.is_current:  # it is where a debugger state closes the session
                 thread.result(closing)
         finally:
             thread.stop()
@@ -324,16 +325,16 @@ class Session(SyncPartialRuns, BaseSession):
             coroutine.close()
             raise RuntimeError(IN_LOOP)
         with self._lock:
-            if self._closed:  # by another thread, since this one looked
+            if self._closed:  # by another thread, since this one checked
                 coroutine.close()
                 raise CancelledError(_CLOSED)
             if self._thread is None:
                 self._thread = _LoopThread()
                 if self._direct is not None:
-                    # Without a connection nothing is left on the loop of a session that was dropped.
+                    # A direct session has no connection, so nothing is left on its loop once it is dropped.
                     weakref.finalize(self, self._thread.let_go).atexit = False
             thread = self._thread
-            # Under the lock: a loop that is let go runs what was submitted before, and nothing else.
+            # Under the lock, because a loop that was stopped runs only what was submitted before.
             future = thread.submit(coroutine)
         return thread.result(future)
 
@@ -350,7 +351,7 @@ def _in_loop() -> bool:
 
 
 class _LoopThread:
-    """An event loop in a thread of its own, until it is let go and what was submitted has ended."""
+    """An event loop in a thread of its own, which ends after ``stop`` once submitted work has ended."""
 
     def __init__(self) -> None:
         self._loop = new_event_loop()
@@ -371,13 +372,13 @@ class _LoopThread:
 
     async def _life(self) -> None:
         await self._gone.wait()
-        # Somebody waits for each of them: had the loop ended before, they would wait for ever.
+        # Callers wait for each of these: if the loop ended first, they would wait for ever.
         left = [asyncio.wrap_future(future) for future in list(self._pending)]
         if left:
             await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_LEFT)
         for future in list(self._pending):
             future.cancel()
-        # And runs that were interrupted, which may still give a kernel its time: nobody waits for them.
+        # The rest are interrupted runs that may still be in a kernel. They have no waiters.
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()
@@ -386,21 +387,21 @@ class _LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller runs in this thread, and so must not wait for it."""
+        """Whether the caller runs in this thread and so must not wait for it."""
         return threading.current_thread() is self._thread
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine; not to be called once the loop was let go."""
+        """Start a coroutine on the loop; must not be called after ``let_go``."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
         return future
 
     def result(self, future: concurrent.futures.Future[T]) -> T:
-        """Wait for what ``submit`` gave.
+        """Wait for a future that ``submit`` returned.
 
-        Ctrl-C, or whatever else a signal handler raises, cancels it, and is raised when it has ended, or
-        soon if a kernel does not let it end.
+        Ctrl-C, or any other exception of a signal handler, cancels it. The exception is raised when the
+        coroutine has ended, or after 0.1 s if a kernel keeps it from ending.
         """
         try:
             return result_of(future)
@@ -424,17 +425,17 @@ class _LoopThread:
         return self.result(self.submit(coroutine))
 
     def call(self, callback: CallableType[[], Any]) -> None:
-        """Calls something in this thread soon; nothing once the loop is closed."""
+        """Schedule a callback on the loop's thread; do nothing once the loop is closed."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
-        """Let the loop go, and wait for its thread if nothing is left for it to do."""
+        """Stop the loop, and wait for its thread if it has no work left."""
         self.let_go()
         if not self._pending and not self.is_current:
             self._thread.join(_LEFT)
 
     def let_go(self) -> None:
-        """``stop`` without waiting, for whichever thread finds the session gone; may come after it."""
+        """Stop the loop without waiting; callable from any thread, also after ``stop``."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._gone.set)

@@ -1,9 +1,9 @@
-"""Deliveries: whether the values of a run have reached its caller in another thread.
+"""The delivery of a run's values to a caller in another thread.
 
-A synchronous session runs on an event loop what has to wait, and its caller waits in another thread, where
-Ctrl-C may end the wait at any moment, also when the values are there. What the step has taken out of queues
-and their like is then put back. Made by ``Session`` for a run; the session of the loop holds back what is
-to be settled.
+A synchronous session runs what has to wait on an event loop, while its caller waits in another thread. There
+Ctrl-C may end the wait at any moment, even when the values have arrived. Elements that the step has taken
+from queues and the like are then put back. ``Session`` makes one delivery per run; the session on the loop
+hands it the function that settles the run.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ __all__ = ["SettleTakes", "ValueDelivery"]
 
 
 class SettleTakes(Protocol):
-    """Settles what a step has taken."""
+    """A function that settles what a step has taken."""
 
     def __call__(self, *, received: bool) -> None:
-        """Leave it to the caller if the values were received, else put it back."""
+        """Leave the taken elements to the caller if the values were received, else put them back."""
 
 
 class ValueDelivery:
-    """The way of one run's values to its caller.
+    """The delivery of one run's values to its caller.
 
     Args:
-        call_home: calls something where the session may be used.
+        call_home: runs a callback on the thread or loop where the session may be used.
     """
 
     __slots__ = ("_call_home", "_lock", "_received", "_settle")
@@ -38,7 +38,7 @@ class ValueDelivery:
         self._received: bool | None = None
 
     def hold(self, settle: SettleTakes) -> None:
-        """Keep what settles the run until ``end`` is called, which may have been; on the event loop."""
+        """Keep ``settle`` for ``end``, or call it if ``end`` came first; called on the event loop."""
         with self._lock:
             self._settle = settle
             received = self._received
@@ -46,7 +46,7 @@ class ValueDelivery:
             settle(received=received)
 
     def end(self, *, received: bool) -> None:
-        """Settle the run; in the caller's thread."""
+        """Settle the run; called in the caller's thread."""
         with self._lock:
             self._received = received
             settle = self._settle

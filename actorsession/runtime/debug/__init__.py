@@ -1,4 +1,4 @@
-"""The debugger of a local session: watched tensors, numeric checks, and where what was seen goes.
+"""The debugger of a local session: watched tensors, numeric checks, and the destinations of watched values.
 
-``SessionDebugger`` runs decorated graphs; ``sinks`` and ``state`` are the registries that users extend.
+``SessionDebugger`` runs decorated graphs. ``sinks`` and ``state`` have the registries that users extend.
 """

@@ -1,8 +1,8 @@
-"""Debug ops: what is kept of a watched value.
+"""Debug ops: functions that are applied to a watched value before it is kept.
 
-A debug op has a name, the settings behind it in brackets, the types that it takes, and a function from
-a value to an array of its own. The meaning and layout of the results are TensorFlow's. Called by
-``debug_graph`` to check watches and by ``debugger`` for each value; safe in any thread.
+A debug op has a name, settings in brackets after it, the element types that it accepts, and a function from a
+value to a new array. The meaning and layout of the results are TensorFlow's. Called by ``debug.graph`` to
+check watches and by ``debug.debugger`` for each value; safe in any thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["DebugOp", "debug_op", "identity"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-# TensorFlow's numbers of element types, which the numeric summary carries.
+# TensorFlow's numbers of element types, which the numeric summary contains.
 _DTYPE_NUMBERS: Mapping[str, int] = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "int64": 9, "bool": 10,
     "bfloat16": 14, "uint16": 17, "float16": 19, "uint32": 22, "uint64": 23,
@@ -33,15 +33,15 @@ _BOOLS = {"true": True, "false": False, "1": True, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class DebugOp:
-    """What to keep of a value.
+    """A debug op with its settings.
 
     Attributes:
-        name: its name without settings, as dumps have it.
-        text: as it was asked for.
-        kinds: the kinds of element type that it takes.
+        name: its name without settings, as in dumps.
+        text: its text in the watch.
+        kinds: the kinds of element type that it accepts.
         settings: values of its settings.
-        compute: from a value, its type and the settings to an array that nobody else holds, or
-            ``None`` to keep nothing of this one.
+        compute: maps a value, its type and the settings to a new array, or to ``None`` to keep nothing of
+            this value.
     """
 
     name: str
@@ -51,11 +51,11 @@ class DebugOp:
     compute: Callable[[Any, DType, Mapping[str, Any]], Array | None]
 
     def takes(self, dtype: DType) -> bool:
-        """Return whether it goes with a type."""
+        """Return whether it accepts a type."""
         return dtype.kind in self.kinds
 
     def apply(self, value: Any, dtype: DType) -> Array | None:
-        """Return what is kept of a value; read-only, and ``None`` for nothing."""
+        """Return the read-only array to keep for a value; ``None`` to keep nothing."""
         kept = self.compute(value, dtype, self.settings)
         if kept is not None:
             kept.flags.writeable = False
@@ -63,7 +63,7 @@ class DebugOp:
 
 
 def identity(value: Any, dtype: DType) -> Array:
-    """A copy that shares memory with nothing."""
+    """Return a copy that shares no memory."""
     return np.array(value, dtype=dtype.np_dtype, order="C", copy=True)
 
 
@@ -77,11 +77,11 @@ def _nan_count(value: Any, dtype: DType, _: Mapping[str, Any]) -> Array:
 
 
 def _numeric_summary(value: Any, dtype: DType, settings: Mapping[str, Any]) -> Array | None:
-    """TensorFlow's fourteen numbers and the shape.
+    """Return TensorFlow's fourteen numbers and the shape.
 
-    1 for a value that is there, elements, NaN, at or below the lower bound, negative, zero, positive, at
-    or above the upper bound, then minimum, maximum, mean and variance of the finite elements, the
-    number of the type, the rank and each dimension.
+    These are: 1 for a value that exists, the counts of elements, NaN, at or below the lower bound, negative,
+    zero, positive, and at or above the upper bound; then minimum, maximum, mean and variance of the finite
+    elements; the number of the type, the rank and each dimension.
     """
     array = np.asarray(value)
     data = array.astype(np.float64).ravel()
@@ -119,7 +119,7 @@ def _flag(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A debug op as it is known: types, function, and settings with how each is read and its default."""
+    """A registered debug op: accepted types, function, and the parser and default of each setting."""
 
     kinds: str
     compute: Callable[[Any, DType, Mapping[str, Any]], Array | None]
@@ -140,11 +140,11 @@ _KINDS: Mapping[str, _Kind] = {
 
 
 def debug_op(text: str) -> DebugOp:
-    """Return the debug op that a watch asks for, such as ``DebugNumericSummary(lower_bound=-1.0)``.
+    """Return the debug op for a watch's text, such as ``DebugNumericSummary(lower_bound=-1.0)``.
 
     Raises:
-        InvalidArgumentError: for an unknown op or setting, or a value that cannot be read; it says
-            what there is.
+        InvalidArgumentError: for an unknown op or setting, or a value that cannot be parsed; the message
+            names the valid ones.
     """
     match = _WRITTEN.fullmatch(text)
     kind = _KINDS.get(match[1]) if match else None

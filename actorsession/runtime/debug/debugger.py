@@ -1,11 +1,11 @@
-"""The debugger of a local session: plans of decorated graphs, and the debugged runs of them.
+"""The debugger of a local session: plans of decorated graphs, and debugged runs.
 
-``SessionDebugger`` belongs to a direct session: it keeps the plans of debugged runs and begins a
-``DebugRun`` for each. The run passes what generated code shows it to a debugger state. Called by the
-direct session and, through the step, by generated code.
+``SessionDebugger`` belongs to a direct session. It caches the plans of debugged runs and begins a
+``DebugRun`` for each run. The run passes the values that generated code reports to a debugger state. Called
+by the direct session and, through the step, by generated code.
 
-Invariants: everything that options can get wrong is found before the step runs. A state is called by one
-thread at a time, and hears of nothing after the end. A run without debug options does not come here.
+Invariants: all errors in the options are found before the step runs. A state is called by one thread at a
+time, and not after the end. A run without debug options does not use this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from actorsession.runtime.engine.executor import LoadedGraph
 __all__ = ["DebugPlan", "DebugRun", "SessionDebugger"]
 
 _log = logging.getLogger("actorsession.debugger")
-# Decorated plans kept per session: a debugging session asks for a few sets of watches, again and again.
+# Decorated plans cached per session: a debugging session repeats a few sets of watches.
 _PLANS = 32
 
 
@@ -40,8 +40,8 @@ class DebugPlan:
     """The plan of a debugged run.
 
     Args:
-        decorator: what it was decorated by.
-        graph: its parts, decorated and loaded.
+        decorator: the decorator that made the graph.
+        graph: its partitions, decorated and loaded.
     """
 
     def __init__(self, decorator: DebugGraphDecorator, graph: LoadedGraph) -> None:
@@ -50,24 +50,24 @@ class DebugPlan:
         self.steps = itertools.count()
 
     def publish_graph(self, state: DebuggerState) -> None:
-        """Show a state the decorated graph of each device."""
+        """Pass the decorated graph of each device to a state."""
         for part in self.graph.partitions:
             state.publish_graph(GraphDef(part.nodes), part.device)
 
 
 class DebugRun:
-    """One debugged run, as its step knows it.
+    """One debugged run, owned by its step.
 
     Args:
-        plan: what runs.
-        options: of the run.
-        session_run_index: which of the session's debugged runs.
-        store: the session's.
-        state: hears of it.
-        tally: counts what became of what was watched.
+        plan: the plan.
+        options: options of the run.
+        session_run_index: index among the session's debugged runs.
+        store: the session's store.
+        state: the debugger state of the run.
+        tally: counts the outcomes of watched values.
 
     Attributes:
-        graph: what to run.
+        graph: the graph to run.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class DebugRun:
         self._ended = False
 
     def begin(self) -> None:
-        """Tell the state of the run, and of the plan if it is new.
+        """Report the run to the state, and the plan if it is new.
 
         Raises:
-            OpError: what the state raised, if the run asks for that.
+            OpError: the error of the state, if the run has ``raise_sink_errors``.
         """
         signature = self._plan.decorator.signature
         if self._options.reset_disk_byte_usage:
@@ -122,7 +122,7 @@ class DebugRun:
             )  # fmt: skip
 
     def shown(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A segment's function that shows this run what its nodes make, in any thread."""
+        """Return a segment's function that reports the values of its nodes to this run, in any thread."""
 
         def call(*arguments: Any) -> Any:
             with watched_by(self):
@@ -131,11 +131,11 @@ class DebugRun:
         return call
 
     def watch(self, number: int, values: Sequence[Any]) -> None:
-        """Take values that generated code shows, in any thread.
+        """Handle values that generated code reports, in any thread.
 
         Raises:
-            InvalidArgumentError: if they break the step.
-            OpError: what the state raised, if the run asks for that.
+            InvalidArgumentError: if a numerics check fails.
+            OpError: the error of the state, if the run has ``raise_sink_errors``.
         """
         point = self._plan.decorator.points[number]
         if isinstance(point, WatchPoint):
@@ -164,18 +164,18 @@ class DebugRun:
                 raise
 
     def _tell(self, call: Callable[[], None], *, may_raise: bool = True) -> None:
-        """Call the state; its failures are counted, or raised if the run asks for that."""
+        """Call the state; count its failures, or raise them if the run has ``raise_sink_errors``."""
         try:
             call()
         except Exception as exc:
-            # What the default state raises was counted where it happened.
+            # The default state's own errors were counted where they occurred.
             if isinstance(self._state, SinkState) and isinstance(exc, OpError):
                 raise
             who = f"debugger state {type(self._state).__name__}"
             self._tally.failed(who, exc, may_raise=may_raise)
 
     def end(self, error: OpError | None) -> None:
-        """End the run: tells the state, and keep the report; may be called twice."""
+        """End the run: notify the state, and keep the report; may be called twice."""
         with self._lock:
             if self._ended:
                 return
@@ -200,14 +200,14 @@ class DebugRun:
 
 
 class SessionDebugger:
-    """Plans, runs and results of one session's debugging; thread-safe.
+    """The plans, runs and results of one session's debugging; thread-safe.
 
     Args:
-        make_plan: makes the decorated plan of a signature; InvalidArgumentError for options that name
-            what does not exist.
+        make_plan: makes the decorated plan of a signature; raises InvalidArgumentError for options that name
+            something that does not exist.
 
     Attributes:
-        store: what runs left in memory, and their reports.
+        store: values that runs left in memory, and their reports.
     """
 
     def __init__(self, make_plan: Callable[[RunSignature, DebugOptions], DebugPlan]) -> None:
@@ -221,13 +221,13 @@ class SessionDebugger:
         """Begin a debugged run; its ``end`` must be called.
 
         Args:
-            signature: of the run; fed and fetched values are in its order.
-            options: what is asked for.
+            signature: of the run; feeds and fetches are in its order.
+            options: the debug options of the run.
 
         Raises:
             InvalidArgumentError: for a node, slot, debug op or URL that does not exist; no run has
                 begun then.
-            OpError: what the debugger state raised, if the options ask for that.
+            OpError: the error of the debugger state, if the options have ``raise_sink_errors``.
         """
         watches = options.debug_tensor_watch_opts
         urls = dict.fromkeys([url for watch in watches for url in watch.debug_urls])
@@ -242,7 +242,7 @@ class SessionDebugger:
         return run
 
     def prepare(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
-        """Return the decorated plan of a signature, made if it is not kept.
+        """Return the decorated plan of a signature; make it if it is not cached.
 
         Raises:
             InvalidArgumentError: for a node, slot or debug op that does not exist.
@@ -256,7 +256,7 @@ class SessionDebugger:
                 return found
         made = self._make_plan(signature, options)
         with self._lock:
-            # Of two builders the first wins, so that the runs of a plan are counted once.
+            # If two threads made the plan, the first one wins, so that its runs are counted together.
             plan = self._plans.setdefault(key, made)
             self._plans.move_to_end(key)
             while len(self._plans) > _PLANS:
@@ -264,6 +264,6 @@ class SessionDebugger:
         return plan
 
     def forget_plans(self) -> None:
-        """Let go of all plans; what was kept of runs stays."""
+        """Release all plans; the results of runs stay."""
         with self._lock:
             self._plans.clear()

@@ -1,7 +1,7 @@
-"""What the debugger hands out: one watched value, the report of one run, and the store in memory.
+"""The results of the debugger: a watched value, the report of a run, and the store in memory.
 
-Plain values, made by ``debugger`` and read by users. The store belongs to a session, keeps what went to
-``memory://``, and may be read and emptied from any thread, also after the session was closed.
+Plain values, made by the debugger and read by users. The store belongs to a session and keeps the values sent
+to ``memory://``. Any thread may read and clear it, even after the session was closed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from actorsession.records import dataclass
 
 __all__ = ["ENTRY_BYTES", "DebugDump", "DebugReport", "DumpStore", "dump_nbytes"]
 
-# Bytes counted for a value beside its elements (names, times, the array's own head), so that a limit in
-# bytes also bounds the number of scalars.
+# Bytes counted per value in addition to its elements (names, times, the array's own header), so that a limit
+# in bytes also bounds the number of scalars.
 ENTRY_BYTES = 512
-# Reports that a session keeps; the oldest go first.
+# Reports that a session keeps; the oldest are dropped first.
 _REPORTS = 1024
 
 
@@ -29,15 +29,15 @@ class DebugDump:
 
     Attributes:
         node_name: name of the node that made it, or of the tensor's node if it was fed.
-        output_slot: which of the node's outputs.
+        output_slot: index of the node's output.
         device_name: full name of the device.
-        debug_op: what was kept of it.
-        op_type: the node's operation type.
-        value: the value or its summary; nobody else's memory, and read-only.
+        debug_op: the debug op that was applied to the value.
+        op_type: the node's op type.
+        value: the value or its summary; read-only, and shared with no other array.
         timestamp: wall-clock seconds.
         global_step: the caller's own count of steps; -1 for none.
-        session_run_index: which of the session's debugged runs, from 0.
-        executor_step_index: which run of that plan, from 0.
+        session_run_index: index among the session's debugged runs, from 0.
+        executor_step_index: index among the runs of this plan, from 0.
     """
 
     node_name: str
@@ -53,7 +53,7 @@ class DebugDump:
 
     @property
     def tensor_name(self) -> str:
-        """The tensor's name, ``node:slot``."""
+        """The name of the tensor, ``node:slot``."""
         return f"{self.node_name}:{self.output_slot}"
 
     @property
@@ -63,12 +63,12 @@ class DebugDump:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it counts for against limits."""
+        """The bytes that count against limits."""
         return dump_nbytes(self.value)
 
 
 def dump_nbytes(value: np.ndarray[Any, Any]) -> int:
-    """Bytes that a kept value counts for: its elements and a flat rate for what is around them."""
+    """Return the bytes that count for a kept value: its elements, and a flat rate for the rest."""
     held = value.nbytes
     if value.dtype == object:
         held += sum([len(item) for item in value.flat])
@@ -77,22 +77,22 @@ def dump_nbytes(value: np.ndarray[Any, Any]) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugReport:
-    """What became of one debugged run.
+    """The report of one debugged run.
 
     Attributes:
-        session_run_index: which of the session's debugged runs, from 0.
-        executor_step_index: which run of that plan, from 0.
+        session_run_index: index among the session's debugged runs, from 0.
+        executor_step_index: index among the runs of this plan, from 0.
         global_step: the caller's own count of steps.
-        seen: values that were watched.
-        kept: values kept, counted once for each place.
-        kept_bytes: bytes of those.
-        left_out: values not kept because of a limit, counted once for each place.
-        left_out_bytes: bytes of those.
-        failures: values or events that a sink or debugger state failed to take.
-        last_failure: the last of those failures in words; empty for none.
+        seen: watched values.
+        kept: kept values, counted once for each destination.
+        kept_bytes: bytes of the kept values.
+        left_out: values not kept because of a limit, counted once for each destination.
+        left_out_bytes: bytes of these values.
+        failures: values or events for which a sink or debugger state has failed.
+        last_failure: the last failure as text; empty for none.
         not_run: tensors that were watched by name and that the run did not need.
         refused: watches left out because their debug op could not be made, each with the reason.
-        error: the error that the run ended with; empty for none.
+        error: the error with which the run ended; empty for none.
     """
 
     session_run_index: int
@@ -111,7 +111,7 @@ class DebugReport:
 
 
 class DumpStore:
-    """What a session's debugged runs left in memory, and how much they wrote to disk; thread-safe."""
+    """What a session's debugged runs left in memory, and the bytes they wrote to disk; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class DumpStore:
         self._disk_bytes = 0
 
     def keep(self, dump: DebugDump, limit: int) -> bool:
-        """Keep a value unless the store would hold more than ``limit`` bytes; whether it did."""
+        """Keep a value unless the store would exceed ``limit`` bytes; return whether it was kept."""
         with self._lock:
             if self._nbytes + dump.nbytes > limit:
                 return False
@@ -130,7 +130,7 @@ class DumpStore:
             return True
 
     def take_disk(self, nbytes: int, limit: int) -> bool:
-        """Counts bytes that are about to be written, unless they go beyond ``limit``; whether it did."""
+        """Count bytes to be written unless they would exceed ``limit``; return whether they were counted."""
         with self._lock:
             if self._disk_bytes + nbytes > limit:
                 return False
@@ -138,7 +138,7 @@ class DumpStore:
             return True
 
     def reset_disk(self) -> None:
-        """Forget what was written to disk."""
+        """Set the count of bytes on disk to zero."""
         with self._lock:
             self._disk_bytes = 0
 
@@ -148,7 +148,7 @@ class DumpStore:
             self._reports.append(report)
 
     def dumps(self) -> list[DebugDump]:
-        """Return the values kept, in the order in which they were seen."""
+        """Return the kept values in the order in which they were watched."""
         with self._lock:
             return list(self._dumps)
 
@@ -158,7 +158,7 @@ class DumpStore:
             return list(self._reports)
 
     def clear(self) -> None:
-        """Let go of all values and reports."""
+        """Release all values and reports."""
         with self._lock:
             self._dumps.clear()
             self._reports.clear()

@@ -1,12 +1,12 @@
-"""The decorated graph of a debugged run: its parts with a node behind each value that is looked at.
+"""The decorated graph of a debugged run: its partitions with a debug node after each observed value.
 
-``DebugGraphDecorator`` checks what the options name, before anything runs, and puts ``_DebugWatch`` and
-``_DebugNumerics`` nodes right behind the node whose value they look at and before the value leaves for
-another device. So nothing between graph and generated code has to know of watches, and a plan that
-nobody watches carries nothing. The nodes have no outputs: whatever passes follow, they only read.
+``DebugGraphDecorator`` checks the names in the options before anything runs. It inserts ``_DebugWatch`` and
+``_DebugNumerics`` nodes directly after the node whose value they read, before the value is sent to another
+device. So no stage between graph and generated code has to handle watches, and a plan without watches has no
+overhead. The nodes have no outputs: whatever passes follow, they only read.
 
-Each node carries a number, its position in the decorator's ``points``, under which its kernel shows the
-values to the run that the thread works for (``watched_by``). Called by ``debugger``, once per plan.
+Each node has a number, its position in the decorator's ``points``. Under this number its kernel reports the
+values to the run of the current thread (``watched_by``). Called by ``debugger``, once per plan.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class WatchPoint:
     """A watched tensor.
 
     Attributes:
-        node_name: the node, or the node of the tensor if it is fed.
-        output_slot: which of its outputs.
-        op_type: operation type of that node.
-        device: full name of the device where it is looked at.
+        node_name: name of the node, or of the tensor's node if it is fed.
+        output_slot: index of its output.
+        op_type: op type of that node.
+        device: full name of the device where it is read.
         dtype: element type.
         source: the user's line that built the node.
-        wants: what to keep of it and where each goes.
+        wants: the debug ops to apply, each with its URLs.
     """
 
     node_name: str
@@ -70,13 +70,13 @@ class WatchPoint:
 
     @property
     def tensor_name(self) -> str:
-        """The tensor's name."""
+        """The name of the tensor."""
         return tensor_name(self.node_name, self.output_slot)
 
 
 @dataclass(slots=True)
 class _Value:
-    """A tensor of one part: what the user knows it as, and where it is read there."""
+    """A tensor of one partition: its name in the user's graph, and its name in the partition."""
 
     ref: Ref
     read: Ref
@@ -87,17 +87,17 @@ class _Value:
 
 @dataclass(slots=True)
 class DebugGraphDecorator:
-    """Puts what debug options ask for into the parts of one plan.
+    """The decorator that inserts debug nodes into the partitions of one plan.
 
     Args:
-        options: what is asked for.
-        signature: of the plan.
+        options: the debug options.
+        signature: signature of the plan.
         known: the nodes of the whole graph.
 
     Attributes:
-        points: what generated code reports to, by number.
-        not_run: tensors that were named and that the run does not need.
-        refused: debug ops that could not be made and were tolerated, in words.
+        points: the observed points, by number.
+        not_run: tensors that are watched by name and that the run does not need.
+        refused: debug ops that could not be made and were tolerated, as text.
 
     Raises:
         InvalidArgumentError: for a node, slot or debug op that does not exist.
@@ -122,7 +122,7 @@ class DebugGraphDecorator:
             for slot in self._slots(watch):
                 self._named.setdefault((watch.node_name, slot), []).append(watch)
 
-    # -- what was asked for --------------------------------------------------------------------
+    # -- watches -------------------------------------------------------------------------------
 
     def _take_ops(self, watch: DebugTensorWatch) -> None:
         for text in watch.debug_ops:
@@ -134,7 +134,7 @@ class DebugGraphDecorator:
                 self.refused[f"{watch.node_name}: {error.message}"] = None
 
     def _slots(self, watch: DebugTensorWatch) -> Sequence[int]:
-        """Return the outputs that a watch by name means."""
+        """Return the outputs of a watch by name."""
         node = self.known.get(watch.node_name)
         if node is None:
             raise InvalidArgumentError(_unknown_node(watch.node_name, self.known))
@@ -155,7 +155,7 @@ class DebugGraphDecorator:
                 yield watch
 
     def _wants(self, ref: Ref, dtype: DType) -> tuple[tuple[DebugOp, tuple[str, ...]], ...]:
-        """Return what is kept of a tensor: each op once, with all places that it goes to."""
+        """Return the debug ops for a tensor: each op once, with all its URLs."""
         found: dict[str, dict[str, None]] = {}
         for watch in self._watches(ref):
             for text in watch.debug_ops:
@@ -178,8 +178,7 @@ class DebugGraphDecorator:
     # -- decorating ----------------------------------------------------------------------------
 
     def decorate_graph(self, parts: Sequence[Partition]) -> tuple[Partition, ...]:
-        """Return the parts of the plan with debug nodes in them; the parts that are given stay as they
-        are."""
+        """Return the partitions of the plan with debug nodes; the given partitions are not changed."""
         seen: set[Ref] = set()
         fed = {split_name(name) for name in self.signature.feeds}
         decorated = []
@@ -198,14 +197,14 @@ class DebugGraphDecorator:
         return tuple(decorated)
 
     def _values(self, node: NodeDef, fed: set[Ref]) -> list[_Value]:
-        """Return the tensors that a node of a part makes, as the user knows them."""
+        """Return the tensors that a node of a partition produces, under their names in the user's graph."""
         if node.op == ARG:
             ref = split_name(self.signature.feeds[node.attrs["index"]])
             (spec,) = node.outputs
             found = _Value(ref, (node.name, 0), spec, node, self.known[ref[0]].op)
             return [found] if spec.dtype is not resource else []
         if node.name.startswith("_"):
-            return []  # what plans add between devices shows no value that is not seen at its source
+            return []  # transfers and the like only repeat values that are observed at their source
         return [
             _Value((node.name, i), (node.name, i), spec, node, node.op)
             for i, spec in enumerate(node.outputs)
@@ -232,9 +231,9 @@ class DebugGraphDecorator:
     ) -> Iterator[NodeDef]:
         outputs = [v for v in values if v.spec.dtype.kind in "fc"]
         if not self.options.break_on or not outputs or functions_of(node):
-            return  # what a loop or branch gives is checked where it is made, inside
+            return  # the outputs of a loop or branch are checked where they are produced, inside it
         if node.op != ARG and lookup(node.op).once:
-            return  # what a constant holds is what the program says, and no node made it
+            return  # the value of a constant comes from the program and was not computed
         name = outputs[0].ref[0]
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.break_exclude):
             return
@@ -246,12 +245,12 @@ class DebugGraphDecorator:
             tuple([self._known_as(made[r[0]], r[1]) for r, d in inputs if d is resource]),
         )  # fmt: skip
         read = [v.read for v in outputs] + [ref for ref, dtype in inputs if dtype is not resource]
-        # A fed tensor of a node that runs for its other outputs is told apart by the slot.
+        # The slot is in the name, because a node with a fed output may run for its other outputs.
         label = f"__numerics_{tensor_name(*outputs[0].ref)}"
         yield self._node(NUMERICS, label, point, tuple(read), {"node_name": name})
 
     def _checked_inside(self, node: NodeDef, device: str) -> NodeDef:
-        """A loop or branch with checks behind the nodes of its functions; any other node as it is."""
+        """Return a loop or branch with checks in its functions; any other node as it is."""
         if not self.options.break_on or not functions_of(node):
             return node
         attrs = {
@@ -263,7 +262,7 @@ class DebugGraphDecorator:
     def _checked_function(self, function: FunctionDef, device: str) -> FunctionDef:
         made = {ARGUMENT: NodeDef(name=ARGUMENT, op="", outputs=function.arguments)}
         nodes: list[NodeDef] = []
-        behind: dict[str, dict[str, None]] = {ARGUMENT: {}}  # the checks that a node comes after
+        behind: dict[str, dict[str, None]] = {ARGUMENT: {}}  # the checks before each node
         for node in function.nodes:
             made[node.name] = node
             nodes.append(self._checked_inside(node, device))
@@ -275,7 +274,9 @@ class DebugGraphDecorator:
             )
         outputs = list(function.outputs)
         for i, (name, slot) in enumerate(outputs):
-            if behind[name]:  # of a function runs what its outputs need, and nothing else
+            if behind[
+                name
+            ]:  # a function runs only what its outputs need, so they must need the checks
                 spec = made[name].outputs[slot]
                 result = NodeDef(
                     name=f"__checked_{i}", op="Identity", inputs=((name, slot),),
@@ -286,7 +287,7 @@ class DebugGraphDecorator:
         return replace(function, nodes=tuple(nodes), outputs=tuple(outputs))
 
     def _known_as(self, node: NodeDef, slot: int) -> str:
-        """Return the user's name of a tensor that a part may know under another."""
+        """Return the name in the user's graph of a tensor of a partition."""
         if node.name == ARGUMENT:
             return f"input {slot} of the body"
         if node.op == ARG:
@@ -341,14 +342,14 @@ def _slots_in_words(node: NodeDef, valid: Sequence[int]) -> str:
 
 
 class Watcher(Protocol):
-    """What the debugger's nodes show values to."""
+    """The receiver of the values that debug nodes report."""
 
     def watch(self, number: int, values: Sequence[Any]) -> None:
-        """Take the values of the point of that number."""
+        """Handle the values of the point with that number."""
 
 
 class _Current(threading.local):
-    """The run whose code this thread is running."""
+    """The debugged run whose code this thread is running."""
 
     run: Watcher | None = None
 
@@ -358,7 +359,7 @@ _current = _Current()
 
 @contextmanager
 def watched_by(run: Watcher) -> Iterator[None]:
-    """Let the debugger's nodes that run in this thread show their values to ``run``."""
+    """Make debug nodes that run in this thread report their values to ``run``."""
     before, _current.run = _current.run, run
     try:
         yield
@@ -371,7 +372,7 @@ def _no_outputs(_: InferContext) -> Sequence[TensorSpec]:
 
 
 def _watch_kernel(ctx: KernelContext) -> Any:
-    """A kernel like any other; it finds its run by the thread, since kernels know of no steps."""
+    """Return the kernel of a debug node. It finds its run by the thread, because kernels have no step."""
     number = int(ctx.attrs["number"])
     name = ctx.name
 

@@ -1,8 +1,8 @@
-"""The numerics check: whether a node made a NaN or an infinity of its own.
+"""The numerics check: whether a node has itself produced a NaN or an infinity.
 
-A node is at fault if an output has a NaN and no input has one, or an output has an infinity and no input
-has either; so what only passes on what it was given is not blamed. Called for each node of a run that
-breaks on numerics, with the node's values; builds the error only for the one at fault.
+A node is at fault if an output has a NaN and no input has one, or an output has an infinity and no input has
+either. So a node that only propagates such values is not blamed. Called with the node's values for each node
+of a run that breaks on numerics; builds the error only for a node at fault.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class NumericsPoint:
     """A node whose outputs are checked.
 
     Attributes:
-        node_name: the node, or the node of the tensor if it is fed.
-        op_type: its operation type.
+        node_name: name of the node, or of the tensor's node if it is fed.
+        op_type: its op type.
         device: full name of its device.
         source: the user's line that built it.
         fed: whether the value comes from the caller.
-        outputs: name and type of each output that is checked.
-        inputs: name and type of each input that is looked at.
-        resources: names of inputs that have no value to look at.
+        outputs: name and type of each checked output.
+        inputs: name and type of each input with a value.
+        resources: names of the inputs without a value.
     """
 
     node_name: str
@@ -44,13 +44,13 @@ class NumericsPoint:
     resources: tuple[str, ...]
 
     def check(self, values: Sequence[Any]) -> None:
-        """End the step if the node is at fault.
+        """Raise if the node is at fault, which ends the step.
 
         Args:
-            values: outputs, then inputs.
+            values: outputs, followed by inputs.
 
         Raises:
-            InvalidArgumentError: naming the node, what it made and from what.
+            InvalidArgumentError: naming the node, its faulty outputs and its inputs.
         """
         count = len(self.outputs)
         outputs = values[:count]
@@ -103,7 +103,7 @@ def _type(dtype: DType, value: Any) -> str:
 
 
 def _range(name: str, dtype: DType, value: Any) -> str:
-    """Return an input in words: name, type, least and greatest element."""
+    """Return the text on an input: name, type, least and greatest element."""
     text = f"{name} ({_type(dtype, value)})"
     if dtype.kind not in "biufc":
         return text

@@ -1,12 +1,12 @@
-"""Where watched values go: the session's memory, files in a directory, or a function of the user's.
+"""Debug sinks, the destinations of watched values: the session's memory, files, or a user's function.
 
-A URL names the place; ``sink_for`` finds or refuses it before the step runs. Sinks belong to one run and
-are called by one thread at a time. What they raise is the caller's to log or pass on.
+A URL names the destination; ``sink_for`` finds or refuses it before the step runs. A sink belongs to one run
+and is called by one thread at a time. The caller logs or raises its exceptions.
 
-Files: each run makes a directory of its own below the one named, with ``manifest.json`` (the run),
-``tensors.jsonl`` (a line per value, written behind the value, so that a program that dies leaves what it
-saw), one ``.npy`` per value, and ``graph_<n>.json`` per device for the first run of a plan. Nothing is
-pickled: strings are bytes with their lengths before them, bfloat16 is stored as its bits.
+Files: each run makes its own directory below the one named, with ``manifest.json`` (the run),
+``tensors.jsonl`` (one line per value, written after the value, so that a program that crashes leaves what it
+has seen), one ``.npy`` per value, and ``graph_<n>.json`` per device for the first run of a plan. Nothing is
+pickled: strings are stored as bytes preceded by their lengths, bfloat16 as its bits.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _LOCK = threading.Lock()
 
 
 def register_debug_sink(name: str, function: Callable[[DebugDump], Any]) -> None:
-    """Make a function reachable as ``sink://name``.
+    """Make a function available as ``sink://name``.
 
     Args:
         name: letters, digits, ``_``, ``-`` and ``.``.
-        function: called with each watched value, in the thread that runs the step: the caller's, or one
-            of the kernel pool; by one thread at a time for each run. What it raises is logged and
-            counted, unless the run says ``raise_sink_errors``.
+        function: called with each watched value, in the thread that runs the step: the caller's, or one of
+            the kernel pool; by one thread at a time for each run. Its exceptions are logged and counted,
+            unless the run has ``raise_sink_errors``.
 
     Raises:
         ValueError: for another name.
@@ -60,10 +60,10 @@ def register_debug_sink(name: str, function: Callable[[DebugDump], Any]) -> None
 
 
 def unregister_debug_sink(name: str) -> None:
-    """Forget a sink; run that began before go on calling it.
+    """Remove a sink; runs that began before still call it.
 
     Raises:
-        KeyError: if there is none of that name.
+        KeyError: if there is none with that name.
     """
     with _LOCK:
         if name not in _FUNCTIONS:
@@ -72,33 +72,33 @@ def unregister_debug_sink(name: str) -> None:
 
 
 class DebugSink(ABC):
-    """Takes what one run watches."""
+    """A destination for the values of one run."""
 
     def begin(self, metadata: Mapping[str, Any]) -> None:  # noqa: B027 - most sinks need none
-        """Hear of the run before it starts."""
+        """Handle the begin of the run."""
 
     def take_graph(self, graph: GraphDef, device: str) -> None:  # noqa: B027
-        """Hear of the decorated graph of one device."""
+        """Handle the decorated graph of one device."""
 
     @abstractmethod
     def take(self, dump: DebugDump) -> bool:
-        """Take a value; ``False`` if a limit forbids keeping it."""
+        """Handle a value; return ``False`` if a limit forbids keeping it."""
 
     def end(self, summary: Mapping[str, Any]) -> None:  # noqa: B027
-        """Hear how the run ended."""
+        """Handle the end of the run."""
 
     @property
     def keeps(self) -> bool:
-        """Whether what it takes stays with us, and so counts against the run's limit."""
+        """Whether the sink keeps values itself, so that they count against the run's limit."""
         return True
 
 
 class MemorySink(DebugSink):
-    """Keeps values in the session's store.
+    """A sink that keeps values in the session's store.
 
     Args:
-        store: the session's.
-        options: of the run, for the limit.
+        store: the session's store.
+        options: options of the run, for the limit.
     """
 
     def __init__(self, store: DumpStore, options: DebugOptions) -> None:
@@ -106,38 +106,38 @@ class MemorySink(DebugSink):
         self._limit = options.memory_byte_usage_limit
 
     def take(self, dump: DebugDump) -> bool:
-        """Take a value; ``False`` if the store is full."""
+        """Keep a value; return ``False`` if the store is full."""
         return self._store.keep(dump, self._limit)
 
 
 class FunctionSink(DebugSink):
-    """Hands values to a function.
+    """A sink that passes values to a function.
 
     Args:
-        function: the user's.
+        function: the user's function.
     """
 
     def __init__(self, function: Callable[[DebugDump], Any]) -> None:
         self._function = function
 
     def take(self, dump: DebugDump) -> bool:
-        """Take a value; raise what the function raises."""
+        """Call the function with a value; its exceptions propagate."""
         self._function(dump)
         return True
 
     @property
     def keeps(self) -> bool:
-        """What becomes of the values is the function's business."""
+        """``False``: the function decides what becomes of the values."""
         return False
 
 
 class FileSink(DebugSink):
-    """Writes values below a directory, which is made when the run begins.
+    """A sink that writes values below a directory, which is made when the run begins.
 
     Args:
-        directory: where the directories of runs are.
+        directory: the parent of the runs' directories.
         store: counts the session's bytes on disk.
-        options: of the run, for the limit.
+        options: options of the run, for the limit.
     """
 
     def __init__(self, directory: Path, store: DumpStore, options: DebugOptions) -> None:
@@ -171,7 +171,7 @@ class FileSink(DebugSink):
             self._graphs += 1
 
     def take(self, dump: DebugDump) -> bool:
-        """Write a value; ``False`` if the session may write no more."""
+        """Write a value; return ``False`` if the session's limit on disk is reached."""
         run = self._directory_of_run()
         if not self._store.take_disk(dump.nbytes, self._limit):
             return False
@@ -194,14 +194,14 @@ class FileSink(DebugSink):
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
         path = self._directory_of_run() / name
-        # Renamed into place: a reader finds the old one or the new one.
+        # Renamed into place, so that a reader finds the old file or the new one.
         part = path.with_suffix(".part")
         part.write_text(json.dumps(content, indent=1), encoding="utf-8")
         part.replace(path)
 
 
 def _new_directory(parent: Path, index: int) -> Path:
-    """A directory that no other run has, also of another process that writes to the same place."""
+    """Return a new directory that no other run has, not even in another process."""
     for attempt in range(1_000_000):
         path = parent / f"run_{index:08d}_{os.getpid()}_{attempt}"
         try:
@@ -213,7 +213,7 @@ def _new_directory(parent: Path, index: int) -> Path:
 
 
 def _stored(dump: DebugDump) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
-    """A value as a file holds it, and its line of the manifest."""
+    """Return a value in its stored form, and its line of the manifest."""
     value = dump.value
     dtype = as_dtype(value.dtype)
     entry = {
@@ -231,10 +231,10 @@ def _stored(dump: DebugDump) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
 
 
 def sink_for(url: str, store: DumpStore, options: DebugOptions) -> DebugSink:
-    """Return the sink that a URL names, for one run; touches nothing yet.
+    """Return the sink of a URL for one run; it writes nothing before the run begins.
 
     Raises:
-        InvalidArgumentError: for an unknown scheme, or a place that cannot be; it says what is valid.
+        InvalidArgumentError: for an unknown scheme, or an impossible place; the message names valid ones.
     """
     scheme, separator, rest = url.partition("://")
     if separator and scheme == "memory":

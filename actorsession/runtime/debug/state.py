@@ -1,12 +1,11 @@
-"""What hears of a debugged run: debugger states, the default one and the registry for the user's own.
+"""Debugger states, the observers of debugged runs: the default state, and the registry for users' own.
 
-A state is made for each debugged run. It hears of the run, of the decorated graphs when the plan is new,
-of each watched value, and of the end. The default state sends values where their URLs say, within the
-limits; ``Tally`` counts what became of them. Called by ``debugger``, by one thread at a time for each
-run.
+A state is made for each debugged run. It is notified of the run, of the decorated graphs when the plan is
+new, of each watched value, and of the end. The default state sends values to their URLs within the limits;
+``Tally`` counts the outcomes. Called by ``debugger``, by one thread at a time for each run.
 
-Invariant: what a state or a sink raises is logged and counted and never changes the step, unless the run
-says ``raise_sink_errors``.
+Invariant: an exception of a state or a sink is logged and counted and never changes the step, unless the run
+has ``raise_sink_errors``.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _log = logging.getLogger("actorsession.debugger")
 
 
 class DebuggerState:
-    """What hears of one debugged run; the base does nothing with it.
+    """The observer of one debugged run; the base class ignores all events.
 
-    A subclass overrides what it wants to hear. It is called by one thread at a time, which may be one
-    of the kernel pool.
+    A subclass overrides the methods of interest. They are called by one thread at a time, which may be one of
+    the kernel pool.
     """
 
     def publish_debug_metadata(
@@ -43,38 +42,38 @@ class DebuggerState:
         output_names: Sequence[str],
         target_names: Sequence[str],
     ) -> None:
-        """Hear of the run before it starts.
+        """Handle the begin of the run.
 
         Args:
             global_step: the caller's own count of steps; -1 for none.
-            session_run_index: which of the session's debugged runs, from 0.
-            executor_step_index: which run of this plan, from 0.
-            input_names: the tensors that are fed.
-            output_names: the tensors that are fetched.
-            target_names: the operations that run as targets.
+            session_run_index: index among the session's debugged runs, from 0.
+            executor_step_index: index among the runs of this plan, from 0.
+            input_names: the feeds.
+            output_names: the fetches.
+            target_names: the targets.
         """
 
     def publish_graph(self, graph_def: GraphDef, device: str) -> None:
-        """Hear of the decorated graph of a device, in the first run of a plan.
+        """Handle the decorated graph of a device, in the first run of a plan.
 
         Args:
-            graph_def: the part, with the debugger's nodes in it.
-            device: full name.
+            graph_def: the partition, including the debugger's nodes.
+            device: full name of the device.
         """
 
     def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
-        """Get a watched value.
+        """Handle a watched value.
 
         Args:
-            dump: the value, which nobody changes any more.
-            debug_urls: where the watches want it.
+            dump: the value, which does not change any more.
+            debug_urls: the URLs of its watches.
         """
 
     def publish_end(self, error: OpError | None) -> None:
-        """Hear how the run ended.
+        """Handle the end of the run.
 
         Args:
-            error: the step's first error; ``None`` if all went well.
+            error: the step's first error; ``None`` if there was none.
         """
 
 
@@ -82,20 +81,20 @@ StateFactory: TypeAlias = Callable[[DebugOptions], DebuggerState]
 
 
 class DebuggerStateRegistry:
-    """What makes the debugger states of this process; one factory at a time."""
+    """The factory of the debugger states of this process; one factory at a time."""
 
     _lock = threading.Lock()
     _factory: StateFactory | None = None
 
     @classmethod
     def register_factory(cls, factory: StateFactory | None) -> StateFactory | None:
-        """Set what makes the state of each debugged run that begins from now on.
+        """Set the factory for the states of all debugged runs that begin from now on.
 
         Args:
-            factory: from the run's options to a state; ``None`` for the default one.
+            factory: maps the run's options to a state; ``None`` for the default state.
 
         Returns:
-            The factory that counted before.
+            The previous factory.
         """
         with cls._lock:
             before, cls._factory = cls._factory, factory
@@ -108,8 +107,8 @@ class DebuggerStateRegistry:
         """Make the state of a run.
 
         Args:
-            debug_options: of the run.
-            default: what makes it if no factory is registered.
+            debug_options: options of the run.
+            default: the factory if none is registered.
 
         Raises:
             InvalidArgumentError: if there is neither, or the factory makes something else.
@@ -128,7 +127,7 @@ class DebuggerStateRegistry:
 
 
 class Tally:
-    """What is counted of one run, and what to do about a sink that fails."""
+    """The counters of one run, and the handling of failing sinks."""
 
     def __init__(self, options: DebugOptions) -> None:
         self._raises = options.raise_sink_errors
@@ -138,7 +137,7 @@ class Tally:
         self.last_failure = ""
 
     def failed(self, who: str, exc: Exception, *, may_raise: bool = True) -> None:
-        """Log and count a failure, or raise it where the run asks for that."""
+        """Log and count a failure; raise it if the run has ``raise_sink_errors``."""
         self.failures += 1
         self.last_failure = f"{who} failed: {type(exc).__name__}: {exc}"
         if who not in self._told:  # one line per run and sink, not one per value
@@ -148,7 +147,7 @@ class Tally:
             raise type(from_exception(exc))(self.last_failure) from exc
 
     def count(self, dump: DebugDump, *, kept: bool) -> None:
-        """Count what became of a value at one place."""
+        """Count the outcome of a value at one destination."""
         if kept:
             self.kept += 1
             self.kept_bytes += dump.nbytes
@@ -158,7 +157,7 @@ class Tally:
 
 
 class SinkState(DebuggerState):
-    """The default state: values go where their URLs say, within the limits."""
+    """The default state, which sends values to their URLs within the limits."""
 
     def __init__(self, options: DebugOptions, sinks: Mapping[str, DebugSink], tally: Tally) -> None:
         self._limit = options.run_byte_usage_limit
@@ -181,7 +180,7 @@ class SinkState(DebuggerState):
         output_names: Sequence[str],
         target_names: Sequence[str],
     ) -> None:
-        """Tell each sink of the run."""
+        """Report the run to each sink."""
         metadata = {
             "global_step": global_step, "session_run_index": session_run_index,
             "executor_step_index": executor_step_index, "input_names": list(input_names),
@@ -190,11 +189,11 @@ class SinkState(DebuggerState):
         self._each(lambda sink: sink.begin(metadata))
 
     def publish_graph(self, graph_def: GraphDef, device: str) -> None:
-        """Give each sink the graph."""
+        """Pass the graph to each sink."""
         self._each(lambda sink: sink.take_graph(graph_def, device))
 
     def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
-        """Give the value to the sinks that are to have it, as far as the limits allow."""
+        """Pass the value to the sinks of its URLs, within the limits."""
         tally = self._tally
         for url in debug_urls:
             sink = self._sinks[url]
@@ -210,7 +209,7 @@ class SinkState(DebuggerState):
                 tally.count(dump, kept=kept)
 
     def publish_end(self, error: OpError | None) -> None:
-        """Tell each sink how the run ended."""
+        """Report the end of the run to each sink."""
         summary = {
             "kept": self._tally.kept, "left_out": self._tally.left_out,
             "left_out_bytes": self._tally.left_out_bytes, "error": str(error) if error else "",

@@ -1,10 +1,10 @@
-"""The dataflow engine: a part with control flow of single operations, run node by node.
+"""The dataflow engine: a partition with primitive control flow operations, run node by node.
 
-``DataflowRun`` is a ``PartitionRun`` that a step cannot tell from others, but for what is in it: a queue of
-nodes whose values have arrived. It runs them one after another; ``routing`` knows where their values go, and
-which nodes those make ready.
+``DataflowRun`` is a ``PartitionRun`` whose content is a queue of nodes whose inputs have arrived; to a step
+it looks like any other. It runs the nodes one after another. ``propagate`` determines where their values go
+and which nodes become ready.
 
-All of it belongs to the thread of the step, but for kernels that are dear: those run in the pool, each by
+Everything belongs to the thread of the step, except expensive kernels: each of them runs in the pool by
 itself.
 """
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["DataflowRun", "PooledNodeContext"]
 
 
-# Nodes between two looks at the clock, and seconds that an event loop is held at a time.
+# Nodes between two reads of the clock, and seconds for which an event loop is held at a time.
 _LOOK = 32
 _SLICE = 0.002
 # Weight of the newest measurement in a kernel's moving average.
@@ -58,13 +58,13 @@ _EMA = 0.25
 
 
 class PooledNodeContext(PooledSegmentContext):
-    """A node of an engine that runs in the pool.
+    """A node of the dataflow engine that runs in the pool.
 
     Args:
         run: the engine.
         plan: the node.
-        iteration: where.
-        values: what it reads.
+        iteration: the iteration in which it runs.
+        values: its inputs.
     """
 
     __slots__ = ("_runs", "iteration", "plan", "values")
@@ -80,21 +80,21 @@ class PooledNodeContext(PooledSegmentContext):
 
     @property
     def runs(self) -> bool:
-        """Whether it has a thread."""
+        """Whether it has got a thread."""
         return self._runs
 
     def begin_running(self) -> None:
-        """Note that it has a thread."""
+        """Record that it has got a thread."""
         self._runs = True
 
     @property
     def node(self) -> int | None:
-        """Its number in the part."""
+        """The number of the node in the partition."""
         return self.plan.number
 
 
 class DataflowRun(PartitionRun):
-    """One part with control flow of single operations in one step."""
+    """One partition with primitive control flow operations in one step."""
 
     __slots__ = (
         "_feeds", "_plain", "_queued", "_routing", "_running", "_suspended", "_tickets", "engine",
@@ -111,10 +111,10 @@ class DataflowRun(PartitionRun):
         self._suspended: dict[int, tuple[NodePlan, Iteration, int]] = {}
         self._tickets = 0
 
-    # -- what a step asks of a partition -------------------------------------------------------
+    # -- the interface of a partition to its step ----------------------------------------------
 
     def start(self) -> None:
-        """Queues the nodes that wait for nothing."""
+        """Queue the nodes that have no inputs."""
         self._routing.begin(self.engine.roots)
         if self._routing.queue:
             self._wake()
@@ -124,7 +124,7 @@ class DataflowRun(PartitionRun):
     def execute(
         self, index: int, context: PooledSegmentContext | None = None
     ) -> tuple[Sequence[Any], OpError | None]:
-        """Run what is queued, or in the pool one node; never raises what a kernel raised."""
+        """Run the queued nodes, or in the pool one node; return errors of kernels and never raise them."""
         if isinstance(context, PooledNodeContext):
             return self._execute_held(context)
         step, queue = self.step, self._routing.queue
@@ -154,7 +154,7 @@ class DataflowRun(PartitionRun):
         return (), None
 
     def finished(self, index: int, results: Sequence[Any]) -> None:
-        """Go on with what a kernel gave in the pool, or what is left in the queue, or ends."""
+        """Propagate the results of the pool, then continue with the queue or end the partition."""
         for plan, iteration, values in results:
             self._routing.give(plan, iteration, values)
         if not self._routing.queue:
@@ -162,25 +162,25 @@ class DataflowRun(PartitionRun):
         elif results or self.step.loop is None:
             self._wake()
         else:
-            self.step.loop.call_soon(self._resume)  # others on the event loop have their turn
+            self.step.loop.call_soon(self._resume)  # lets other work on the event loop run
 
     def delivered(self, number: int, values: Any) -> None:
-        """Take in the values of a node that was suspended."""
+        """Propagate the values of a node that was suspended."""
         plan, iteration, begin = self._suspended.pop(number)
         self._routing.give(plan, iteration, self._outputs(plan, values, begin))
         self._go_on()
 
     def took(self, number: int, take: Take) -> None:
-        """Record what a node that was suspended has taken, before it is ``delivered``."""
+        """Record what a suspended node has taken, before ``delivered`` is called for it."""
         compiled = self.engine.compiled
         plan = compiled.takes.get(number % len(compiled.suspensions))
         if plan is not None:
-            # Which iteration has stored what is not known.
+            # It is not tracked which iteration has stored the value.
             stored = plan.uses.stored
             self.step.takes.add(Taken(take, plan.uses, lambda: stored))
 
     def located(self, number: int, exc: BaseException) -> OpError:
-        """Return what a node that was suspended raised, as one of our errors that names it."""
+        """Return the error of a node that was suspended, as an ``OpError`` that names the node."""
         return self._located(self._suspended[number][0], exc)
 
     def _resume(self) -> None:
@@ -193,7 +193,7 @@ class DataflowRun(PartitionRun):
             self.step.ready(self, 0)
 
     def _go_on(self) -> None:
-        """After a value that has come from outside."""
+        """Continue after a value has arrived from outside."""
         if self._running:
             return
         if self._routing.queue:
@@ -202,7 +202,7 @@ class DataflowRun(PartitionRun):
             self._conclude()
 
     def _conclude(self) -> None:
-        """End the part, if nothing of it is under way any more."""
+        """End the partition if none of its nodes is under way."""
         if not (self._routing.over and self.left) or self.step.error is not None:
             return
         self.left = 0
@@ -221,7 +221,7 @@ class DataflowRun(PartitionRun):
         self.step.ended()
 
     def _dead_fetch(self, name: str, output: int) -> OpError:
-        # What TensorFlow's two kinds of session say of it.
+        # TensorFlow's two kinds of session raise these two error classes.
         kind = InvalidArgumentError if self.engine.own_fetches else InternalError
         return kind(
             f"the fetched tensor '{name}:{output}' has no value: it is on a way that was not taken, so it "
@@ -295,14 +295,14 @@ class DataflowRun(PartitionRun):
             self._routing.give(plan, iteration, found)
 
     def _outputs(self, plan: NodePlan, made: Any, begin: int) -> Sequence[Any]:
-        """Return what a kernel returned as a value for each output; noted where the step is traced."""
+        """Return the results of a kernel as one value per output; record them if the step is traced."""
         outputs: Sequence[Any] = (made,) if plan.outputs == 1 else made or ()
         if self.step.collector is not None:
             self.step.collector.add_suspended(self.linked, plan.number, begin, outputs)
         return outputs
 
     def _construct(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the values of a loop or branch that is one operation."""
+        """Return the values of a functional control flow operation."""
         assert plan.segment is not None
         order, results = plan.index
         found = plan.segment.function(self, *[values[i] for i in order])

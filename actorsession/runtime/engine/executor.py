@@ -1,8 +1,8 @@
 """The executor actor of a device, and loaded graphs: partitions ready to run in this process.
 
-An executor owns its device's counters and starts partitions on it; it never waits. What a step awaits is
-the step itself. A ``LoadedGraph`` is the part of a plan that one process runs: direct sessions have one
-per plan, workers one per registered graph.
+An executor owns its device's counters and starts partitions on the device. It never waits; callers wait for
+the step itself. A ``LoadedGraph`` is the share of a plan that one process runs: direct sessions have one per
+plan, workers one per registered graph.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunPartition:
-    """Asks an executor to begin a partition; a message within one process, never sent.
+    """The request to an executor to begin a partition; a message within one process, never sent.
 
     Attributes:
-        step: the step that it belongs to; gets values and errors.
-        linked: the partition.
+        step: the step of the partition; gets values and errors.
+        linked: the partition, bound to its device.
         feeds: values of all feeds of the signature.
     """
 
@@ -53,7 +53,7 @@ class RunPartition:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorStatistics:
-    """What an executor did.
+    """The counters of an executor.
 
     Attributes:
         device: full name of its device.
@@ -65,7 +65,7 @@ class ExecutorStatistics:
 
 
 class Executor(Actor):
-    """Runs partitions on one device.
+    """The actor that runs partitions on one device.
 
     Args:
         device: the device.
@@ -73,17 +73,17 @@ class Executor(Actor):
 
     def __init__(self, device: Device) -> None:
         super().__init__(f"executor {device.name}")
-        # It lives where it is first told to run something, not where its session was made: a
-        # synchronous session that is made on an event loop runs its steps elsewhere.
+        # The actor belongs to the loop that first sends it a message, not to the one where its session was
+        # made: a synchronous session that is made on an event loop runs its steps elsewhere.
         self.loop = None
         self.device = device
         self._partitions = 0
 
     @handles(RunPartition)
     def on_run_partition(self, message: RunPartition, call: CallContext) -> None:
-        """Begin a partition; how it ends shows in its step.
+        """Begin a partition; its step reports how it ends.
 
-        One that cannot even begin fails its step and not this actor, which others need too.
+        A partition that cannot begin fails its step, not this actor, which other steps use too.
         """
         try:
             self.begin(message.step, message.linked, message.feeds)
@@ -92,29 +92,29 @@ class Executor(Actor):
             message.step.fail(from_exception(exc))
 
     def begin(self, step: Step, linked: BoundPartition, feeds: Sequence[Any]) -> None:
-        """The work of ``RunPartition``, called directly where there is no event loop."""
+        """Do the work of ``RunPartition``; called directly where there is no event loop."""
         self._partitions += 1
         step.start(linked, feeds)
 
     def executor_statistics(self) -> ExecutorStatistics:
-        """Counters of this executor."""
+        """Return the counters of this executor."""
         return ExecutorStatistics(self.device.name, self._partitions)
 
 
 class LoadedGraph:
-    """The partitions of one plan that this process runs, linked to its devices.
+    """The partitions of one plan that this process runs, bound to its devices.
 
     Args:
-        partitions: those on devices of this process.
-        executors: by device name.
-        states: state of stateful kernels, by device and node; shared by all plans of a session.
-        own_fetches: whether fetched arrays must be the caller's own.
+        partitions: the partitions on devices of this process.
+        executors: executors by device name.
+        states: states of stateful kernels, by device and node; shared by all plans of a session.
+        own_fetches: whether the caller must own fetched arrays.
 
     Attributes:
-        fetches: positions in the signature of what this process hands back, in that order.
-        inline: a way to run it as one call, if it is that simple.
-        may_wait: whether an op of it may wait for anything, such as another step.
-        suspends: whether an op of it does so without a thread, so that the step needs an event loop.
+        fetches: positions in the signature of the values that this process returns, in their order.
+        inline: the graph as a single call, if it is simple enough.
+        may_wait: whether one of its ops may wait for anything, such as another step.
+        suspends: whether one of its ops waits without a thread, so that the step needs an event loop.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class LoadedGraph:
             kept = states.setdefault(partition.device, {})
             linked = _linked(partition, executor.device, kept, own_fetches)
             self.parts.append((executor, linked))
-        # Fetches of this process, in the order in which they are handed back.
+        # Positions of the fetches that this process returns, in the order in which it returns them.
         self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
         self.inline = self._bind_inline()
         self.suspends = any(part.compiled.suspensions for _, part in self.parts)
@@ -145,7 +145,7 @@ class LoadedGraph:
         )
 
     def _bind_inline(self) -> InlineRun | None:
-        """A way to run the graph as one call: one segment that neither sends nor receives."""
+        """Return the graph as a single call, if it is one segment that neither sends nor receives."""
         if len(self.parts) != 1:
             return None
         linked = self.parts[0][1]
@@ -153,21 +153,21 @@ class LoadedGraph:
             return None
         compiled = linked.compiled
         apart = compiled.recvs or compiled.sends or compiled.suspensions
-        # What was taken inside a loop is put back by a step, if it ends early.
+        # What a loop has taken can be put back only by a step, if it ends early.
         if len(compiled.segments) != 1 or apart or compiled.taken_inside is not None:
             return None
         return InlineRun(linked, linked.segments[0])
 
     def begin(self, step: Step, feeds: Sequence[Any]) -> None:
-        """Begin all partitions in the calling thread; ``step`` tells how they end."""
+        """Begin all partitions in the calling thread; ``step`` reports how they end."""
         for executor, linked in self.parts:
             executor.begin(step, linked, feeds)
         step.drain()
 
     def tell(self, step: Step, feeds: Sequence[Any]) -> None:
-        """Begin all partitions by a message to the executor of each; needs their event loop.
+        """Begin all partitions by a message to the executor of each; needs the executors' event loop.
 
-        What can run at once has run when this returns, unless an executor was busy.
+        Segments that are ready at once have run when this returns, unless an executor was busy.
         """
         for executor, linked in self.parts:
             executor.ref.tell(RunPartition(step, linked, feeds))
@@ -176,7 +176,7 @@ class LoadedGraph:
 def _linked(
     partition: Partition, device: Device, states: dict[str, Any], own_fetches: bool
 ) -> BoundPartition:
-    """A partition bound to its device: compiled, or for the dataflow engine if it needs that."""
+    """Return a partition bound to its device: compiled, or for the dataflow engine if it needs that."""
     if partition.has_primitives:
         return BoundDataflow(partition, device.resources, states, own_fetches=own_fetches)
     compiled = compile_partition(partition, own_fetches=own_fetches)
@@ -184,7 +184,7 @@ def _linked(
 
 
 class Gate:
-    """Whether a session still runs anything; generated code that has no step knows it as ``C``.
+    """The open or closed state of a session; passed as ``C`` to generated code that has no step.
 
     Closing it from another thread ends such code between two nodes.
     """
@@ -195,20 +195,20 @@ class Gate:
         self._closed: OpError | None = None
 
     def check(self) -> None:
-        """End what runs if the gate was closed.
+        """Raise if the gate was closed.
 
         Raises:
-            OpError: the error that it was closed with.
+            OpError: the error with which the gate was closed.
         """
         if self._closed is not None:
             raise type(self._closed)(self._closed.message)
 
     def wait_for(self, begun: Begun) -> Any:
-        """Wait for a node that suspends inside a loop or branch, and returns its values."""
+        """Wait for a node that suspends inside a loop or branch, and return its values."""
         return wait_for(begun, self.check)
 
     def close(self, error: OpError) -> bool:
-        """Let nothing through any more; whether it was open."""
+        """Close the gate; return whether it was open."""
         if self._closed is not None:
             return False
         self._closed = error
@@ -216,11 +216,11 @@ class Gate:
 
 
 class TimedGate(Gate):
-    """A session's gate for one run with a limit in time, in the thread that runs it.
+    """A session's gate for one run with a time limit, in the thread that runs it.
 
     Args:
         gate: the session's.
-        deadline: until when the run may take.
+        deadline: the time limit of the run.
     """
 
     __slots__ = ("_deadline", "_of_session")
@@ -231,10 +231,10 @@ class TimedGate(Gate):
         self._deadline = deadline
 
     def check(self) -> None:
-        """End the run if the session's gate was closed or the time is over.
+        """Raise if the session's gate was closed or the time limit is over.
 
         Raises:
-            OpError: DeadlineExceededError, or the error that the gate was closed with.
+            OpError: DeadlineExceededError, or the error with which the gate was closed.
         """
         self._of_session.check()
         if self._deadline.expired:
@@ -242,7 +242,7 @@ class TimedGate(Gate):
 
 
 class InlineRun:
-    """A plan of one segment, run as one call of its generated function.
+    """A plan of one segment, run as one call of its emitted function.
 
     Args:
         linked: its only partition.
@@ -258,7 +258,7 @@ class InlineRun:
         self._feeds = tuple(position_of[slot] for slot in segment.segment.arguments)
         slot_order = list(segment.segment.results)
         self._order = tuple(slot_order.index(slot) for _, slot in linked.compiled.fetches)
-        # Most plans need no reordering of results; seen once, it costs nothing later.
+        # Most plans need no reordering of results; checking once here saves it in every run.
         self._in_order = self._order == tuple(range(len(slot_order)))
 
     def is_cheap(self, feeds: Sequence[Any]) -> bool:
@@ -276,7 +276,7 @@ class InlineRun:
             The fetched values in the signature's order.
 
         Raises:
-            OpError: what went wrong, with node and source line.
+            OpError: the error, with node and source line.
         """
         gate.check()
         begin = time.perf_counter()

@@ -1,6 +1,6 @@
-"""Frames and iterations of the dataflow engine: what one run of a loop keeps.
+"""Frames and iterations of the dataflow engine: the state of one run of a loop.
 
-Plain state, owned and changed by the ``Routing`` of a run alone.
+Plain state, owned and changed only by the ``Propagation`` of a run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Iteration:
     Attributes:
         frame: the frame.
         index: its number, from 0.
-        waiting: what has come so far for nodes that wait for more, by node.
-        busy: how many nodes are queued or run.
+        waiting: by node, the inputs that have arrived for nodes that wait for more.
+        busy: number of nodes that are queued or running.
         frames: the frames that were entered from it.
     """
 
@@ -35,17 +35,17 @@ class Iteration:
 
 
 class FrameRun:
-    """One run of a loop from beginning to end; the root is a run of no loop.
+    """One run of a loop from beginning to end; the root frame belongs to no loop.
 
     Attributes:
-        loop: which.
-        parent: the iteration that it was entered from; ``None`` for the root.
-        enters: how many values have still to be brought into it.
-        iterations: those under way, the oldest first.
-        newest: number of the last that was begun.
+        loop: the loop.
+        parent: the iteration from which it was entered; ``None`` for the root.
+        enters: number of values that have not entered it yet.
+        iterations: the iterations under way, oldest first.
+        newest: number of the newest iteration.
         deferred: values for a next iteration that may not begin yet.
-        constants: what is there in every iteration.
-        dead_exits: ways out that were not taken in the newest iteration.
+        constants: values that are available in every iteration.
+        dead_exits: exits that were dead in the newest iteration.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class FrameRun:
 
     @property
     def number(self) -> int:
-        """What it is called in rendezvous keys: the same on every device."""
+        """The number of the frame in rendezvous keys; the same on every device."""
         if self._number < 0:
             assert self.parent is not None
             outer = self.parent.frame.number

@@ -1,8 +1,8 @@
-"""One partition in one step: what has arrived, which segments that sets free, and running them.
+"""One partition in one step: what has arrived, which segments become ready, and running them.
 
-``PartitionRun`` is what generated code knows as ``C``, ``PooledSegmentContext`` stands for it in a pool
-thread. Owned by a ``Step``, which says when a segment runs; all but ``execute`` and ``PooledSegmentContext``
-belongs to its thread.
+Generated code gets a ``PartitionRun`` as ``C``, or a ``PooledSegmentContext`` in a pool thread. Owned by a
+``Step``, which decides when a segment runs. All but ``execute`` and ``PooledSegmentContext`` belongs to the
+step's thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["PartitionRun", "PooledSegmentContext", "locate_error"]
 
 
 class PartitionRun:
-    """One partition in one step; generated code knows it as ``C``."""
+    """One partition in one step; passed to generated code as ``C``."""
 
     __slots__ = (
         "begun", "left", "linked", "ran", "readers", "scheduled", "slots", "step", "waits",
@@ -45,18 +45,18 @@ class PartitionRun:
         self.waits = list(linked.waits)
         self.readers = list(compiled.readers)
         self.left = len(linked.segments) + len(compiled.suspensions)
-        # Segments that have run and, as -1 less their number, nodes that suspend; known where values are
-        # taken.
+        # Numbers of the segments that have run and, as -1 minus their number, of nodes that were suspended;
+        # tracked only where values are taken.
         self.ran: set[int] | None = set() if compiled.takes else None
-        # When each segment became ready, for a trace.
+        # The time at which each segment became ready, for a trace.
         self.scheduled: list[int] | None = None
-        # When each node that suspends was begun, for a trace.
+        # The time at which each node that suspends was begun, for a trace.
         self.begun: dict[int, int] = {}
         if step.collector is not None:
             self.scheduled = [0] * len(linked.segments)
 
     def start(self) -> None:
-        """Queues what can run at once and asks for what must arrive."""
+        """Queue the segments that can run at once, and request the values that must arrive."""
         for index, count in enumerate(self.waits):
             if not count:
                 self.step.ready(self, index)
@@ -87,7 +87,7 @@ class PartitionRun:
     def execute(
         self, index: int, context: PooledSegmentContext | None = None
     ) -> tuple[Sequence[Any], OpError | None]:
-        """Run a segment in the calling thread; never raises what a kernel raised."""
+        """Run a segment in the calling thread; return errors of kernels and never raise them."""
         linked = self.linked.segments[index]
         slots = self.slots
         recorder: Recorder | None = None
@@ -105,7 +105,7 @@ class PartitionRun:
             if self.step.given_up:
                 return (), self.step.error or self.step._given_up
             return (), locate_error(exc, self.linked, linked)
-        # A traced segment took as long as its nodes: the notes are not what it will cost later.
+        # Traced, a segment counts as long as its nodes: recording is no cost of later runs.
         seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
         if seconds > HELD:
             if context is None:
@@ -121,7 +121,7 @@ class PartitionRun:
         return Recorder(context, self.step.collector, self.linked, self.scheduled[index])
 
     def finished(self, index: int, results: Sequence[Any]) -> None:
-        """Store a segment's results and queues what waited for it."""
+        """Store a segment's results and queue the segments that waited for it."""
         segment = self.linked.segments[index].segment
         if self.ran is not None:
             self.ran.add(index)
@@ -143,11 +143,11 @@ class PartitionRun:
             self.step.ended()
 
     def delivered(self, number: int, values: Any) -> None:
-        """Store the values of a node that was suspended, and queues what waited for it.
+        """Store the values of a node that was suspended, and queue the segments that waited for them.
 
         Args:
-            number: the node's, among those that suspend.
-            values: as a kernel returns them.
+            number: the number of the node among those that suspend.
+            values: the values as a kernel returns them.
         """
         suspension = self.linked.compiled.suspensions[number]
         if self.ran is not None:
@@ -163,21 +163,21 @@ class PartitionRun:
         self._one_less()
 
     def took(self, number: int, take: Take) -> None:
-        """Record what a node that was suspended has taken, before it is ``delivered``."""
+        """Record what a suspended node has taken, before ``delivered`` is called for it."""
         plan, ran = self.linked.compiled.takes.get(number), self.ran
         if plan is not None and ran is not None:
             stored_by = plan.stored_by
             self.step.takes.add(Taken(take, plan.uses, lambda: not stored_by.isdisjoint(ran)))
 
     def took_inside(self, begun: Begun) -> None:
-        """Record what a node in a loop or branch has taken, if it takes; callable from any thread."""
+        """Record what a node in a loop or branch has taken, if anything; callable from any thread."""
         uses = self.linked.compiled.taken_inside
         if isinstance(begun, Take) and uses is not None:
-            # Which turn of the loop has stored what is not known.
+            # It is not tracked which iteration of the loop has stored the value.
             self.step.takes.add(Taken(begun, uses, lambda: uses.stored))
 
     def located(self, number: int, exc: BaseException) -> OpError:
-        """Return what a node that was suspended raised, as one of our errors that names it."""
+        """Return the error of a node that was suspended, as an ``OpError`` that names the node."""
         node = self.linked.compiled.nodes[self.linked.compiled.suspensions[number].node]
         error = from_exception(exc)
         error.locate(node=node.name, device=self.linked.device, source=node.source)
@@ -193,29 +193,29 @@ class PartitionRun:
         self.step.rendezvous.send(key, value)
 
     def begin(self, number: int, begun: Begun) -> None:
-        """Take over a node that suspends; the step goes on without its values until they are there."""
+        """Register a node that suspends; the step continues without its values until they arrive."""
         if self.step.collector is not None:
             self.begun[number] = time.perf_counter_ns()
         self.step.suspend(self, number, begun)
 
     def wait_for(self, begun: Begun) -> Any:
-        """Wait for a node that suspends inside a loop or branch, and returns its values."""
+        """Wait for a node that suspends inside a loop or branch, and return its values."""
         values = wait_for(begun, self.check, self.step.loop)
         self.took_inside(begun)
         return values
 
     def check(self) -> None:
-        """End the segment if the step has been given up."""
+        """Raise if the step has been cancelled, so that the segment ends."""
         if self.step.given_up:
             raise CancelledError("the step was given up", derived=True)
 
 
 class PooledSegmentContext:
-    """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread.
+    """The context ``C`` of generated code in a pool thread; it holds sends back for the loop's thread.
 
     Args:
         run: the partition.
-        index: the segment that runs there.
+        index: number of the segment that runs in the pool.
 
     Attributes:
         since: when it was handed to the pool, by the monotonic clock.
@@ -232,47 +232,47 @@ class PooledSegmentContext:
 
     @property
     def node(self) -> int | None:
-        """The only node that runs there, if it is one; its number."""
+        """The number of the node, if a single node runs in the pool; ``None`` for a segment."""
         return None
 
     @property
     def runs(self) -> bool:
-        """Whether it is known to have a thread; a segment's is found on the stacks."""
+        """Whether it is registered as running; for a segment the stacks of the threads are searched."""
         return False
 
     def send(self, number: int, value: Any) -> None:
-        """Keep a tensor to be sent when the segment has come back."""
+        """Hold a tensor back, to be sent when the segment has returned."""
         self._held.append((number, value))
 
     def begin(self, number: int, begun: Begun) -> None:
-        """Keep a node that suspends, to be waited for when the segment has come back."""
+        """Hold back a node that suspends, to be registered when the segment has returned."""
         self._begun.append((number, begun))
 
     def wait_for(self, begun: Begun) -> Any:
-        """Wait here for a node that suspends inside a loop or branch, and returns its values."""
+        """Wait in this thread for a node that suspends inside a loop or branch, and return its values."""
         values = wait_for(begun, self.check, self.run.step.loop)
         self.run.took_inside(begun)
         return values
 
     def release(self) -> None:
-        """Send and begin what was kept, from the loop's thread."""
+        """Send and begin what was held back; called from the loop's thread."""
         for number, value in self._held:
             self.run.send(number, value)
         for number, begun in self._begun:
             self.run.begin(number, begun)
 
     def drop(self) -> None:
-        """Let go of what was kept, for a step that has failed."""
+        """Cancel the nodes that were held back, because the step has failed."""
         for _, begun in self._begun:
             drop(begun)
 
     def check(self) -> None:
-        """End the segment if the step has been given up."""
+        """Raise if the step has been cancelled, so that the segment ends."""
         self.run.check()
 
 
 def locate_error(exc: Exception, linked: BoundPartition, segment: BoundSegment) -> OpError:
-    """Turn what a kernel raised into one of our errors that names the node and the user's line."""
+    """Return the error of a kernel as an ``OpError`` that names the node and the user's line."""
     error = from_exception(exc)
     names = (segment.filename, segment.traced_filename)
     frame = exc.__traceback__
@@ -283,6 +283,6 @@ def locate_error(exc: Exception, linked: BoundPartition, segment: BoundSegment) 
             if number is not None:
                 node = linked.compiled.nodes[number]
                 error.locate(node=node.name, device=linked.device, source=node.source)
-                break  # a line without a node calls a part of a long function; see ``outline``
+                break  # a line without a node calls a piece of a long function; see ``outline``
         frame = frame.tb_next
     return error

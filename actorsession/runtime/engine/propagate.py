@@ -1,14 +1,14 @@
-"""Where values go in the dataflow engine: to the nodes that read them, in one iteration or another.
+"""Propagation of values in the dataflow engine: to the nodes that read them, across iterations and frames.
 
-``Propagation`` is plain state with no kernel and no step in it. A value belongs to one iteration of one
-frame, and may be **dead**: that of a way not taken. A node is queued once in each iteration in which all that
-it reads is there, as dead if any of that is; a Merge needs one value that lives. An Enter leads into a frame,
-which it makes for the iteration that it stands in; a NextIteration leads into the next one; an Exit leads
-out, and if it is dead it says so only when its frame is over, because a later iteration may make it live. A
-frame is over when nothing of it is under way.
+``Propagation`` is plain state, without kernels or steps. A value belongs to one iteration of one frame, and
+may be **dead**, which means that it belongs to a branch that was not taken. A node is queued once in each
+iteration in which all its inputs are available; it is dead if any of them is. A Merge needs one live value.
+An Enter leads into a frame, which it creates for its iteration. A NextIteration leads into the next
+iteration. An Exit leads out of the frame; a dead Exit is propagated only when its frame is over, because a
+later iteration may make it live. A frame is over when none of its nodes is under way.
 
-As little as possible is kept for an iteration: a node that waits for one value is queued when it comes.
-``DataflowRun`` takes nodes from the queue and gives what they made.
+An iteration keeps as little state as possible: a node with a single input is queued as soon as it arrives.
+``DataflowRun`` takes nodes from the queue and passes their outputs to ``give``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["DEAD", "Propagation"]
 
 
 class _Dead:
-    """The value of a way not taken."""
+    """The value of a dead tensor."""
 
     def __repr__(self) -> str:
         return "DEAD"
@@ -44,11 +44,11 @@ DEAD: Any = _Dead()
 
 
 class Propagation:
-    """The values of one part in one step, on their way.
+    """The values of one partition in one step that are under way.
 
     Attributes:
-        queue: nodes that run next: each with its iteration, what it reads, and whether it is dead.
-        fetched: the values that live of fetched outputs, by position in the fetches.
+        queue: nodes to run next, each with its iteration, its inputs, and whether it is dead.
+        fetched: the live values of fetched outputs, by position in the fetches.
     """
 
     __slots__ = ("_root", "fetched", "queue")
@@ -59,7 +59,7 @@ class Propagation:
         self._root = FrameRun(LoopFrame(""), None)
 
     def begin(self, roots: Iterable[NodePlan]) -> None:
-        """Queues the nodes that wait for nothing."""
+        """Queue the nodes that have no inputs."""
         root = self._root.iterations[0]
         for plan in roots:
             root.busy += 1
@@ -67,14 +67,14 @@ class Propagation:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is under way any more."""
+        """Whether no node is under way."""
         root = self._root.iterations[0]
         return not (root.busy or root.frames)
 
     def give(
         self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False
     ) -> None:
-        """Hand on what a node has made, and counts it as done."""
+        """Propagate the outputs of a node, and count it as done."""
         if plan.fetched:
             for output, position in plan.fetched:
                 if values[output] is not DEAD:
@@ -100,7 +100,7 @@ class Propagation:
     def _spread(
         self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool
     ) -> None:
-        """Give values to the nodes of an iteration that read them."""
+        """Pass values to the nodes of an iteration that read them."""
         queue, waiting = self.queue, iteration.waiting
         for output, reader, at, how in plan.edges:
             value = values[output]
@@ -128,7 +128,7 @@ class Propagation:
                 self._follow(follower, iteration, dead)
 
     def _follow(self, plan: NodePlan, iteration: Iteration, dead: bool) -> None:
-        """Tell a node that one which it runs after is done."""
+        """Count a control input of a node as done."""
         if plan.is_merge:
             self._merge(plan, iteration, -1, None, False)
             return
@@ -146,10 +146,10 @@ class Propagation:
     def _merge(
         self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool
     ) -> None:
-        """Give a Merge a value, or with ``at`` -1 the end of a node that it runs after."""
+        """Pass a Merge a value or, with ``at`` -1, the end of a control input."""
         state = iteration.waiting.get(plan.number)
         if state is None:
-            # Nodes still to end, dead values so far, what it gives, and whether it was queued.
+            # Control inputs still to end, dead values so far, the output, and whether it was queued.
             state = iteration.waiting[plan.number] = [plan.control, 0, None, False]
         if state[3]:
             return
@@ -159,7 +159,7 @@ class Propagation:
             if state[2] is None:
                 state[2] = (value, np.int32(at))
         else:
-            # What else such a Merge reads is a NextIteration, which never comes after a dead Enter.
+            # The other input of such a Merge is a NextIteration, which never arrives after a dead Enter.
             state[1] = plan.inputs if entered else state[1] + 1
         if not state[0] and (state[2] is not None or state[1] >= plan.inputs):
             state[3] = True
@@ -203,7 +203,7 @@ class Propagation:
             self._spread(plan, iteration, (value,), value is DEAD)
 
     def _tidy(self, frame: FrameRun) -> None:
-        """Drop iterations that are over, oldest first, and the frame itself with the last."""
+        """Drop iterations that are over, oldest first, and with the last one the frame itself."""
         parent = frame.parent
         if parent is None:
             return
@@ -215,7 +215,7 @@ class Propagation:
             if oldest.busy or oldest.frames:
                 return
             if frame.deferred:
-                # The next one takes its place, and begins before this one is forgotten.
+                # The next iteration must begin before this one, which makes room for it, is dropped.
                 self._begin_iteration(frame)
             del iterations[oldest.index]
         del parent.frames[frame.loop]

@@ -1,12 +1,12 @@
-"""One step in one process: which segments may run, what has arrived, and how it ends.
+"""One step in one process: which segments may run, what has arrived, and how the step ends.
 
-Plain synchronous code: arrivals and finished segments come in, segments to run go out to a queue that
-``drain`` empties. The queue spans all partitions of the process, so a value handed from one device to
-another never nests calls. Ready segments run inline, or in the kernel pool when they are dear.
+Plain synchronous code: arrivals and finished segments come in, and segments to run go to a queue that
+``drain`` empties. The queue spans all partitions of the process, so a value passed from one device to another
+never nests calls. Ready segments run inline, or in the kernel pool when they are expensive.
 
-The first error wins: it aborts the rendezvous once, what is ready is dropped, and the step is over when
-the segments that are still in the pool have come back. Everything belongs to one thread (the event loop's,
-or the caller's where there is no loop) but what ``partition_run`` does in the pool.
+The first error wins. It aborts the rendezvous once, ready segments are dropped, and the step is over when the
+segments in the pool have returned. Everything belongs to one thread (the event loop's, or the caller's where
+there is no loop), except what ``partition_run`` does in the pool.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ __all__ = ["Step"]
 
 _log = logging.getLogger("actorsession.runtime")
 
-# Seconds that a step which is given up from outside waits for kernels in the middle of a node, which may be
-# the user's code and wait for anything.
+# Seconds that a cancelled step waits for kernels in the middle of a node, which may be user code and wait for
+# anything.
 _SETTLE = 5.0
 
 
@@ -59,21 +59,21 @@ class Step:
 
     Args:
         step_id: the step's number, the same in every process.
-        rendezvous: where its tensors meet.
-        fetches: how many values the step hands back from here.
+        rendezvous: the rendezvous of its tensors.
+        fetches: how many values the step returns from this process.
         partitions: how many will be started here; the step is not done before all have ended.
-        pool: where dear segments run; ``None`` to run everything in the caller's thread.
-        loop: the event loop to come back to from the pool; needed with ``pool``, and for nodes that suspend.
+        pool: where expensive segments run; ``None`` to run everything in the caller's thread.
+        loop: the event loop to which pool threads return; needed with ``pool``, and for nodes that suspend.
         trace: whether to record when nodes ran.
-        deadline: until when it may take, for segments that no timer can end because they hold its
-            thread.
-        sync_on_finish: whether a failed step is over only when its kernels are back from the pool.
-        debug: the debugged run that this is the step of.
+        deadline: the time limit, for segments that no timer can end because they hold its thread.
+        sync_on_finish: whether a failed step is over only when its kernels have returned from the pool.
+        debug: the debugged run to which this step belongs.
 
     Attributes:
-        since: when it was made, by the monotonic clock.
-        pooled: segments that run in the pool or wait for a thread of it.
-        loop: as given.
+        since: when the step was made, by the monotonic clock.
+        pooled: segments that run in the pool or wait for one of its threads.
+        loop: the argument ``loop``.
+        takes: what the step has taken out of queues and the like.
     """
 
     def __init__(
@@ -102,11 +102,13 @@ class Step:
         self._draining = False
         self._unfinished = partitions
         self._in_pool = 0
-        # What was handed to the pool and has not come back, for those who ask why the step hangs.
+        # Segments handed to the pool that have not returned, for reports on why the step hangs.
         self.pooled: set[PooledSegmentContext] = set()
-        self._suspended: SuspendedNodes | None = None  # made with the first; most steps have none
+        self._suspended: SuspendedNodes | None = (
+            None  # made with the first node; most steps have none
+        )
         self.takes = Takes()
-        # Fetches of a partial run whose values the caller has, by position.
+        # Positions of a partial run's fetches whose values the caller has received.
         self.handed_out: set[int] = set()
         self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
@@ -114,10 +116,10 @@ class Step:
         self._deadline = None if deadline.at is None else deadline
         self._sync_on_finish = sync_on_finish
 
-    # -- life ----------------------------------------------------------------------------------
+    # -- lifecycle -----------------------------------------------------------------------------
 
     def start(self, linked: BoundPartition, feeds: Sequence[Any]) -> None:
-        """Begin to run a partition; its errors become the step's.
+        """Begin to run a partition; its errors become errors of the step.
 
         Args:
             linked: the partition.
@@ -139,13 +141,13 @@ class Step:
 
     @property
     def done(self) -> bool:
-        """Whether everything that was started has ended, well or not."""
+        """Whether everything that was started has ended, successfully or not."""
         if self.error is not None:
             return not (self._in_pool and self._sync_on_finish)
         return not self._unfinished
 
     def on_done(self, callback: Callable[[], None]) -> None:
-        """Calls ``callback`` once when the step is done; at once if it is."""
+        """Call ``callback`` once when the step is done; at once if it is done already."""
         if self.done:
             callback()
         else:
@@ -171,13 +173,13 @@ class Step:
         self._settle()
 
     def give_up(self, error: OpError) -> None:
-        """``fail`` from any thread: takes effect between two nodes, in the thread of the step.
+        """Fail the step from any thread; takes effect between two nodes, in the thread of the step.
 
-        Kernels that are still in the pool are waited for, but not for ever.
+        The step waits for kernels that are still in the pool, for 5 s at most.
         """
         self._given_up = error
         if self.loop is not None:
-            # The loop may be closed already; then nobody runs the step any more.
+            # A closed loop does not run the step any more.
             with contextlib.suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(self._abandon, error)
 
@@ -189,9 +191,9 @@ class Step:
             self.on_done(left.cancel)
 
     async def settled(self) -> None:
-        """Wait for kernels of a step that was given up, which end between two nodes.
+        """Wait for the kernels of a cancelled step, which end between two nodes.
 
-        One that does not come to a next node in 5 s is left to itself, with a warning.
+        A kernel that does not reach another node within 5 s is abandoned, with a warning.
         """
         if self.done:
             return
@@ -211,13 +213,13 @@ class Step:
         self._settle()
 
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
-        """Send values into the step from outside, and run what they make ready.
+        """Send values into the step from outside, and run the segments that they make ready.
 
         Args:
-            values: (rendezvous key, value).
+            values: pairs of rendezvous key and value.
         """
         if self.error is None:
-            was_draining, self._draining = self._draining, True  # run when all are there
+            was_draining, self._draining = self._draining, True  # run only when all values are sent
             try:
                 for key, value in values:
                     self.rendezvous.send(key, value)
@@ -226,18 +228,18 @@ class Step:
         self.drain()
 
     def limit(self, deadline: Deadline) -> None:
-        """Set until when the step may take from now on, where nothing else would end it."""
+        """Set the time limit from now on, where nothing else would end the step."""
         self._deadline = None if deadline.at is None else deadline
 
     @property
     def given_up(self) -> bool:
-        """Whether the step's values are wanted no more."""
+        """Whether the step has failed, was cancelled or is late, so that its values are not needed."""
         if self.error is not None or self._given_up is not None:
             return True
         return self._deadline is not None and self._is_late()
 
     def _is_late(self) -> bool:
-        deadline = self._deadline  # a pool thread may look while the step's own sets it
+        deadline = self._deadline  # a pool thread may read it while the step's own thread sets it
         if deadline is not None and deadline.expired:
             self._given_up = DeadlineExceededError(f"step {self.step_id} took longer than it may")
         return self._given_up is not None
@@ -252,19 +254,19 @@ class Step:
             raise self.error
         if self._unfinished:
             raise InternalError(f"step {self.step_id} is not done: it waits for {self.waiting()}")
-        # Its deadline may be over: what it did is done. Where it was given up, nobody may have the values.
+        # A late step that has finished keeps its result. A cancelled one must not deliver its values.
         if self._given_up is not None and not isinstance(self._given_up, DeadlineExceededError):
             self.give_back()
             raise self._given_up
         return self.outputs
 
     def give_back(self) -> None:
-        """Put back what a step that has run has taken, because its values do not reach the caller."""
+        """Put back what a finished step has taken, because its values do not reach the caller."""
         if self.error is None and self.done:
             self.takes.roll_back(ran=True, handed_out=self.handed_out)
 
     def settle(self, *, received: bool) -> None:
-        """Put back what a step that has run has taken, unless its values have reached the caller."""
+        """Put back what a finished step has taken, unless its values have reached the caller."""
         if not received:
             self.give_back()
 
@@ -279,7 +281,7 @@ class Step:
 
     @property
     def suspended(self) -> Sequence[Suspended]:
-        """Nodes that the step goes on without at present; callable from any thread."""
+        """The nodes that are suspended at present; callable from any thread."""
         return () if self._suspended is None else self._suspended.now()
 
     def _settle(self) -> None:
@@ -292,23 +294,23 @@ class Step:
 
     @property
     def stats(self) -> StepStats | None:
-        """What a traced step has recorded; the first look ends the recording."""
+        """The recorded statistics of a traced step; the first access ends the recording."""
         return None if self.collector is None else self.collector.finalise()
 
     # -- running -------------------------------------------------------------------------------
 
     def ready(self, run: PartitionRun, index: int) -> None:
-        """Queues a segment whose inputs are all there."""
+        """Queue a segment whose inputs are all available."""
         if self.error is None:
             self._ready.append((run, index))
             if run.scheduled is not None:
                 run.scheduled[index] = time.perf_counter_ns()
 
     def drain(self) -> None:
-        """Run what is ready until nothing is; a call from inside returns at once."""
+        """Run ready segments until none is left; a nested call returns at once."""
         if self._draining:
             return
-        if not self._ready:  # the error state of numpy costs more to enter than all the rest
+        if not self._ready:  # entering numpy's error state costs more than all the rest
             self.rendezvous.flush()
             self._settle()
             return
@@ -326,7 +328,7 @@ class Step:
                         self.debug is not None
                         or is_dear(segment, run.slots, segment.segment.arguments)
                     ):
-                        # What takes in watched values may write files, or be anybody's function.
+                        # Debug sinks may write files or be user functions.
                         first = None if segment.seconds else segment
                         self.offload(
                             PooledSegmentContext(run, index), blocks=segment.blocks, first=first
@@ -340,16 +342,17 @@ class Step:
 
     @property
     def has_pool(self) -> bool:
-        """Whether there are other threads to run in."""
+        """Whether the step has a kernel pool."""
         return self._pool is not None
 
     def offload(self, held: PooledSegmentContext, *, blocks: bool, first: object = None) -> None:
         """Run something in the kernel pool.
 
         Args:
-            held: what; given to ``execute`` of its partition there, and its outcome to ``finished`` here.
+            held: the work. Its partition's ``execute`` gets it in the pool, and ``finished`` gets the outcome
+                in the thread of the step.
             blocks: whether it may take any time.
-            first: what it is that was never measured, if it is that; see ``PoolThreads.submit``.
+            first: the segment or node itself if it was never measured; see ``PoolThreads.submit``.
         """
         assert self._pool is not None
         assert self.loop is not None
@@ -365,11 +368,11 @@ class Step:
             self.fail(error)
 
     def _work(self, held: PooledSegmentContext) -> None:
-        """Run a segment in a pool thread and comes back to the loop."""
+        """Run a segment in a pool thread and return its results to the loop."""
         with np.errstate(all="ignore"):
             results, error = held.run.execute(held.index, held)
         assert self.loop is not None
-        # The loop may be closed under a running kernel; then nobody waits for the result any more.
+        # The loop may be closed while a kernel runs; then the result has no waiter.
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._returned, held, results, error)
 
@@ -393,9 +396,9 @@ class Step:
         """Wait for the values of a node, while the rest of the step goes on.
 
         Args:
-            run: its partition.
-            number: the node's, among those that suspend.
-            begun: what its kernel returned; cancelled if the step fails.
+            run: the partition of the node.
+            number: the number of the node among those that suspend.
+            begun: the result of its kernel; cancelled if the step fails.
         """
         if self.error is not None:
             drop(begun)
@@ -407,7 +410,7 @@ class Step:
     def finished(
         self, run: PartitionRun, index: int, results: Sequence[Any], error: OpError | None
     ) -> None:
-        """Take in the outcome of a segment."""
+        """Handle the outcome of a segment."""
         if error is not None:
             self.fail(error)
         elif self.error is None:

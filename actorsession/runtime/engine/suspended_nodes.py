@@ -1,8 +1,8 @@
-"""The nodes that a step goes on without, until their values are there.
+"""The suspended nodes of a step, which continues without them until their values arrive.
 
-The kernel of such a node returns a future or a coroutine at once. ``SuspendedNodes`` waits for it and comes
-back to the thread of the step with the values, or with what was raised. Owned by one ``Step``, which cancels
-what is left when it fails; all of it belongs to the step's thread but ``_hear``, which any thread calls.
+The kernel of such a node returns a future or a coroutine at once. ``SuspendedNodes`` waits for it and
+delivers the values, or the exception, in the thread of the step. Owned by one ``Step``, which cancels the
+rest when it fails. Everything belongs to the step's thread, except ``_hear``, which any thread may call.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["Suspended", "SuspendedNodes"]
 
 
 class Suspended(NamedTuple):
-    """A node that a step goes on without.
+    """A suspended node.
 
     Attributes:
-        run: its partition.
-        number: the node's, among those of it that suspend; for a node that runs again and again, with a
-            multiple of how many these are.
+        run: the partition of the node.
+        number: number of the node among those of its partition that suspend; for a node that runs several
+            times, plus a multiple of their count.
         since: when it was begun, by the monotonic clock.
     """
 
@@ -40,7 +40,7 @@ class Suspended(NamedTuple):
 
     @property
     def suspension(self) -> Suspension:
-        """The node, as its partition knows it."""
+        """The compiled description of the node."""
         suspensions = self.run.linked.compiled.suspensions
         return suspensions[self.number % len(suspensions)]
 
@@ -49,7 +49,7 @@ class SuspendedNodes:
     """The nodes of one step that were begun and have no values yet.
 
     Args:
-        loop: the event loop of the step; needed unless values are there when a node is added.
+        loop: the event loop of the step; needed unless values are available when a node is added.
     """
 
     __slots__ = ("_loop", "_nodes")
@@ -59,7 +59,7 @@ class SuspendedNodes:
         self._nodes: dict[Future[Any], Suspended] = {}
 
     def now(self) -> tuple[Suspended, ...]:
-        """Return those of this moment; callable from any thread."""
+        """Return the nodes that are suspended now; callable from any thread."""
         return tuple(self._nodes.values())
 
     def add(self, run: PartitionRun, number: int, begun: Begun) -> None:
@@ -76,15 +76,15 @@ class SuspendedNodes:
             future.add_done_callback(self._hear)
 
     def cancel(self) -> None:
-        """Let go of all of them; one that was served meanwhile, and took something, puts it back."""
+        """Cancel all of them; a node that has taken something in the meantime puts it back."""
         nodes, self._nodes = self._nodes, {}
         for future in nodes:
             drop(future)
 
     def _hear(self, future: Future[Any]) -> None:
-        """Come back to the thread of the step; called in any."""
+        """Schedule ``_resume`` in the thread of the step; called in any thread."""
         assert self._loop is not None
-        # The loop may be closed already; then nobody waits for the result any more.
+        # The loop may be closed; then the result has no waiter.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._resume, future)
 

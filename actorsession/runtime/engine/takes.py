@@ -1,12 +1,13 @@
-"""What a step has taken out of queues and their like, until its values are handed out.
+"""What a step has taken out of queues and the like, until its values are delivered.
 
-A ``Take`` that was fulfilled is recorded here by the partition that goes on with its values. If the step ends
-early and the reason lies outside of it (see ``ended_from_outside``), what was taken is put back, the last
-take first. A take whose value an operation of the step has stored already is left alone: the value would be
-there twice. An error of a node of its own puts nothing back, as in TensorFlow: an element that cannot be
-worked on would come again for ever.
+The partition that continues with the values of a fulfilled ``Take`` records it here. If the step ends early
+for a reason outside of it (see ``ended_from_outside``), everything taken is put back, the last take first. A
+take whose value an operation of the step has already stored is left alone, because the value would exist
+twice. An error of the step's own node puts nothing back, as in TensorFlow: an element that cannot be
+processed would come again for ever.
 
-Owned by one ``Step``. Loops and branches record from their threads; everything else belongs to the step's.
+Owned by one ``Step``. Loops and branches record from their threads; everything else belongs to the step's
+thread.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ _FROM_OUTSIDE = (CancelledError, DeadlineExceededError, UnavailableError, Aborte
 
 
 def ended_from_outside(error: OpError) -> bool:
-    """Return whether a step with this error was ended, and has not failed by itself."""
+    """Return whether a step with this error was ended from outside and has not failed by itself."""
     return isinstance(error, _FROM_OUTSIDE)
 
 
 class Taken(NamedTuple):
-    """A take that was fulfilled.
+    """A fulfilled take.
 
     Attributes:
-        take: it.
-        uses: what the plan knows of its value.
-        is_stored: whether an operation of the partition has stored the value.
+        take: the take.
+        uses: the plan's record of the uses of its value.
+        is_stored: returns whether an operation of the partition has stored the value.
     """
 
     take: Take
@@ -63,17 +64,17 @@ class Takes:
         return len(self._taken)
 
     def add(self, taken: Taken) -> None:
-        """Record a take; one of a step that was rolled back is put back at once."""
+        """Record a take; put it back at once if the step was rolled back already."""
         self._taken.append(taken)
         if self._over:
             self.roll_back()
 
     def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
-        """Put back what was taken and is nobody's.
+        """Put back everything taken that was neither stored nor delivered.
 
         Args:
-            ran: whether all of the step has run, in every process.
-            handed_out: positions of the fetches of a partial run whose values the caller has.
+            ran: whether the whole step has run, in every process.
+            handed_out: positions of a partial run's fetches whose values the caller has received.
         """
         self._over = True
         while self._taken:

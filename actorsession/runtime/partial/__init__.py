@@ -1,1 +1,1 @@
-"""Partial runs: the state of one, which is pure, and what carries out its instructions in this process."""
+"""Partial runs: the state of one, which is pure, and the code that runs its instructions in this process."""

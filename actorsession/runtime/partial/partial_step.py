@@ -1,9 +1,9 @@
-"""A partial run in this process: its state joined to a step, and the actor that holds all of a session.
+"""A partial run in this process: its state joined to a step, and the actor for all runs of a session.
 
-``PartialStep`` carries out the instructions of ``RunState`` in the thread of the step: it sends feeds and
-receives fetches under the rendezvous keys of the plan, and tells the state what has arrived and how the step
-ended. On an event loop the actor ``RunStates`` holds the partial runs of a session; a synchronous session
-calls ``PartialStep`` in its callers' threads, one at a time between ``enter`` and ``leave``.
+``PartialStep`` carries out the instructions of ``RunState`` in the thread of the step. It sends feeds and
+receives fetches under the rendezvous keys of the plan, and reports to the state what has arrived and how the
+step ended. On an event loop the actor ``RunStates`` holds the partial runs of a session. A synchronous
+session calls ``PartialStep`` in its callers' threads, one at a time, between ``enter`` and ``leave``.
 """
 
 from __future__ import annotations
@@ -48,17 +48,18 @@ __all__ = ["BeginRun", "ContinueRun", "GiveUpAll", "GiveUpRun", "PartialStep", "
 
 
 class PartialStep:
-    """A partial run: its state, its step, and what carries out the instructions.
+    """A partial run: its state, its step, and the execution of the state's instructions.
 
-    Everything but ``enter``, ``enter_nowait``, ``leave``, ``end`` and ``end_if_idle`` belongs to the thread
-    of the step: that of its event loop, or whichever has entered it.
+    Everything except ``enter``, ``enter_nowait``, ``leave``, ``end`` and ``end_if_idle`` belongs to the
+    thread
+    of the step: that of its event loop, or the thread that has entered it.
 
     Args:
-        state: the bookkeeping.
-        step: the step; it has not begun.
+        state: the bookkeeping of the run.
+        step: the step; not begun yet.
         plan: the rendezvous keys.
         on_delete: called once when the run is over.
-        loop_driven: whether the step may go on in a kernel pool between two calls.
+        loop_driven: whether the step may continue in a kernel pool between two calls.
     """
 
     __slots__ = (
@@ -81,23 +82,25 @@ class PartialStep:
         self._loop_driven = loop_driven
         self._lock = threading.Lock()
         self._holder: int | None = None  # the thread that has entered
-        self._unwanted: OpError | None = None  # why the thread that is in it is to end it
+        self._unwanted: OpError | None = (
+            None  # the error with which the current thread must end the run
+        )
 
     @property
     def loop_driven(self) -> bool:
-        """Whether it lives on an event loop, and not in the threads of its callers."""
+        """Whether an event loop drives it, and not the threads of its callers."""
         return self._loop_driven
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """Return what a call of these names is in this run."""
+        """Return the shape of a call with these names in this run."""
         return self._plan.shape(feeds, fetches)
 
     def begin(self, start: Callable[[], None], error: OpError | None = None) -> None:
-        """Start all parts with nothing fed.
+        """Start all partitions without any feed.
 
         Args:
             start: starts them.
-            error: why they cannot be started; told to the first call.
+            error: why they cannot be started; raised by the first call.
         """
         if error is not None:
             self._perform(self.state.ended(error))
@@ -108,13 +111,13 @@ class PartialStep:
     def call(
         self, shape: CallShape, values: Sequence[Any], now: float, deadline: Deadline = NEVER
     ) -> Call:
-        """Feeds and fetches; what can run at once has run when it returns.
+        """Send feeds and request fetches; everything that can run at once has run on return.
 
         Args:
-            shape: what, by position.
-            values: of the feeds; arrays that the caller could change later are copied.
+            shape: the feeds and fetches, by position.
+            values: values of the feeds; arrays that the caller could change later are copied.
             now: the time.
-            deadline: for what runs in the calling thread.
+            deadline: the time limit of work in the calling thread.
 
         Raises:
             InvalidArgumentError: for a wrong call, which has changed nothing.
@@ -131,15 +134,15 @@ class PartialStep:
         return call
 
     def give_up(self, error: OpError) -> None:
-        """End the run; a run that is over stays as it is, but what it has taken and nobody has goes back."""
+        """Abort the run; for a run that is over, only put back what it has taken and not delivered."""
         self._perform(self.state.give_up(error))
         self.step.give_back()
 
     def hand_out(self, call: Call) -> list[Any]:
-        """Return the values of an answered call, which the caller has from here on.
+        """Return the values of an answered call, which are delivered to the caller by that.
 
         Raises:
-            OpError: what ended the call in their place.
+            OpError: the error with which the call ended.
         """
         values = call.result()
         self.step.handed_out.update(call.fetches)
@@ -148,7 +151,7 @@ class PartialStep:
     # -- from threads ----------------------------------------------------------------------------
 
     def enter_nowait(self) -> bool:
-        """Enter if no thread is in the run; whether it did."""
+        """Enter the run if no thread is in it; return whether that was possible."""
         if not self._lock.acquire(blocking=False):
             return False
         self._holder = threading.get_ident()
@@ -158,8 +161,8 @@ class PartialStep:
         """Wait until no other thread is in the run.
 
         Raises:
-            FailedPreconditionError: if the calling thread is in it, by a function of its step.
-            DeadlineExceededError: if the others took too long.
+            FailedPreconditionError: if the calling thread is in it, through a function of its step.
+            DeadlineExceededError: if the other threads took too long.
         """
         here = threading.get_ident()
         if self._holder == here:
@@ -176,30 +179,30 @@ class PartialStep:
         self._holder = here
 
     def leave(self) -> None:
-        """Let the next thread in."""
+        """Leave the run, so that the next thread may enter."""
         self._holder = None
         self._lock.release()
         self._end_if_unwanted()
 
     def end(self, error: OpError) -> None:
-        """End the run, from any thread; one that is in it does so between two nodes."""
+        """End the run, from any thread; a thread in it ends it between two nodes."""
         self._unwanted = error
         self.step.give_up(error)
         self._end_if_unwanted()
 
     def end_if_idle(self, now: float, limit: float, error: OpError) -> None:
-        """End the run, from any thread, if it is idle and no other is in it."""
+        """End the run, from any thread, if it is idle and no other thread is in it."""
         if self._lock.acquire(blocking=False):
             try:
-                # Before this came a thread may have called.
+                # A thread may have made a call before this one entered.
                 if self.state.is_idle(now, limit):
                     self.give_up(error)
             finally:
                 self.leave()
 
     def _end_if_unwanted(self) -> None:
-        # One thread leaves and then looks here; the other one asks and then tries to enter. Whichever
-        # comes second sees what the first one did.
+        # One thread leaves and then checks here; the other one sets the error and then tries to enter.
+        # Whichever comes second finds what the first one did.
         while (
             self._unwanted is not None
             and self.state.phase is not Phase.OVER
@@ -214,7 +217,7 @@ class PartialStep:
 
     def _perform(self, instructions: Sequence[Instruction]) -> None:
         for instruction in instructions:
-            # A third of the time of isinstance, and a run has a dozen of them.
+            # ``type`` takes a third of the time of ``isinstance``, and a run has a dozen instructions.
             if type(instruction) is Receive:
                 self._receive(instruction.call)
             elif type(instruction) is Send:
@@ -225,7 +228,7 @@ class PartialStep:
                 instruction.call.end(instruction.error)
             elif isinstance(instruction, Abort):
                 self.step.fail(instruction.error)
-                # A step whose parts have all ended may still hold what nobody fetched.
+                # A step whose partitions have all ended may still hold values that were not fetched.
                 self.step.rendezvous.abort(instruction.error)
             else:
                 self._on_delete(self)
@@ -237,7 +240,7 @@ class PartialStep:
 
     def _arrived(self, call: Call, index: int, owned: bool, outcome: Arrival | OpError) -> None:
         if isinstance(outcome, OpError):
-            return  # the end of the step tells it to every call that waits
+            return  # the end of the step reports it to every waiting call
         if outcome.dead:
             name = self._plan.signature.fetches[call.fetches[index]]
             self.step.fail(
@@ -258,12 +261,12 @@ class PartialStep:
 
 @dataclass(frozen=True, slots=True)
 class BeginRun:
-    """Asks for a partial run to begin; a message within one process, never sent.
+    """The request to begin a partial run; a message within one process, never sent.
 
     Attributes:
         run: the run.
-        start: starts its parts.
-        error: why they cannot be started, if so.
+        start: starts its partitions.
+        error: why they cannot be started, if they cannot.
     """
 
     run: PartialStep
@@ -273,15 +276,15 @@ class BeginRun:
 
 @dataclass(frozen=True, slots=True)
 class ContinueRun:
-    """Feeds and fetches in a partial run; answered with its ``Call``, which may not be done yet.
+    """The request to continue a partial run; answered with its ``Call``, which may not be done yet.
 
     Attributes:
-        handle: of the run.
-        feeds: names of what is fed.
-        values: their values.
-        fetches: names of what is fetched.
+        handle: handle of the run.
+        feeds: names of the feeds.
+        values: values of the feeds.
+        fetches: names of the fetches.
         now: the time.
-        deadline: for what runs before the answer.
+        deadline: the time limit of work before the answer.
     """
 
     handle: str
@@ -294,11 +297,11 @@ class ContinueRun:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpRun:
-    """Ends a partial run, if it still is one.
+    """The request to abort a partial run that is still open.
 
     Attributes:
-        handle: of the run.
-        error: why, for the calls that wait.
+        handle: handle of the run.
+        error: the error for waiting calls.
     """
 
     handle: str
@@ -307,20 +310,20 @@ class GiveUpRun:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpAll:
-    """Ends every partial run of a session that lives on the loop.
+    """The request to abort every partial run of a session that the loop drives.
 
     Attributes:
-        error: why, for the calls that wait.
+        error: the error for waiting calls.
     """
 
     error: OpError
 
 
 class RunStates(Actor):
-    """The partial runs of one session on an event loop; never waits.
+    """The actor of the partial runs of one session on an event loop; never waits.
 
     Args:
-        runs: by handle; those that live in threads are left to them.
+        runs: the session's runs by handle; those driven by threads are left alone.
     """
 
     def __init__(self, runs: dict[str, PartialStep]) -> None:
@@ -329,13 +332,13 @@ class RunStates(Actor):
 
     @handles(BeginRun)
     def on_begin(self, message: BeginRun, call: CallContext) -> None:
-        """Take a run in and start its parts."""
+        """Register a run and start its partitions."""
         self._runs[message.run.state.handle] = message.run
         message.run.begin(message.start, message.error)
 
     @handles(ContinueRun)
     def on_continue(self, message: ContinueRun, call: CallContext) -> Call:
-        """Feeds and fetches."""
+        """Continue a run with feeds and fetches."""
         run = self._runs.get(message.handle)
         if run is None:
             raise no_such_run(message.handle)
@@ -344,14 +347,14 @@ class RunStates(Actor):
 
     @handles(GiveUpRun)
     def on_give_up(self, message: GiveUpRun, call: CallContext) -> None:
-        """End a run."""
+        """Abort a run."""
         run = self._runs.get(message.handle)
         if run is not None:
             run.give_up(message.error)
 
     @handles(GiveUpAll)
     def on_give_up_all(self, message: GiveUpAll, call: CallContext) -> None:
-        """End all runs of the loop."""
+        """Abort all runs that the loop drives."""
         for run in list(self._runs.values()):
             if run.loop_driven:
                 run.give_up(message.error)

@@ -1,12 +1,13 @@
-"""The state of a partial run: what is still to be fed and fetched, and who waits for it.
+"""The state of a partial run: the feeds and fetches that are left, and the calls that wait.
 
-``RunState`` is the bookkeeping: plain synchronous code, events in, instructions out. ``PartialStep``, in the
-next file, joins it to a step and carries the instructions out.
+``RunState`` is the bookkeeping: plain synchronous code, with events as input and instructions as output.
+``PartialStep``, in ``partial_step``, joins it to a step and carries out the instructions.
 
-A call is checked whole before anything is marked: feeds, fetches, then whether the fetches can be computed
-from what has been fed. Its feeds are sent and its fetches received under the rendezvous keys of the plan. It
-is answered when all its fetches are there; the call that completes the run also waits for the end of the
-step. An error of the step is told to every call that waits, or to the next one, and then the run is over.
+A call is checked completely before anything is marked: first feeds, then fetches, then whether the fetches
+can be computed from the feeds given so far. Its feeds are sent and its fetches received under the rendezvous
+keys of the plan. It is answered when all its fetches have arrived; the call that completes the run also waits
+for the end of the step. An error of the step ends every waiting call, or else the next call, and then the run
+is over.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ __all__ = [
 
 
 class Phase(enum.Enum):
-    """Where a partial run stands."""
+    """The phase of a partial run."""
 
     OPEN = "open"
-    COMPLETE = "complete"  # all is fed and asked for; calls may still wait for values and the step
-    FAILED = "failed"  # the step has ended with an error that nobody has been told yet
+    COMPLETE = (
+        "complete"  # everything is fed and requested; calls may still wait for values and the step
+    )
+    FAILED = "failed"  # the step has ended with an error that no call has raised yet
     OVER = "over"
 
 
@@ -37,13 +40,13 @@ class Call:
     """One call of a partial run.
 
     Attributes:
-        feeds: (position, value) of what it feeds.
-        fetches: positions of what it fetches.
-        values: their values, once ``done``.
-        error: what ended it in their place.
+        feeds: pairs of position and value.
+        fetches: positions of the fetches.
+        values: values of the fetches, once ``done``.
+        error: the error that ended the call, if any.
         done: whether it was answered.
-        last: whether it completes the run, and so waits for the end of the step.
-        on_done: called once when it is.
+        last: whether it completes the run and so waits for the end of the step.
+        on_done: called once when the call is done.
     """
 
     __slots__ = ("done", "error", "feeds", "fetches", "last", "left", "on_done", "values")
@@ -56,7 +59,7 @@ class Call:
         self.done = False
         self.last = False
         self.on_done: Callable[[], None] | None = None
-        self.left = len(fetches) + 1  # arrivals that it waits for, and that its feeds are sent
+        self.left = len(fetches) + 1  # arrivals to wait for, plus one for sending the feeds
 
     def end(self, error: OpError | None) -> None:
         """Answer the call, with its values or an error."""
@@ -69,7 +72,7 @@ class Call:
         """Return the values of a call that is done.
 
         Raises:
-            OpError: what ended it.
+            OpError: the error that ended it.
         """
         if self.error is not None:
             raise self.error
@@ -89,7 +92,7 @@ class Send(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Give a call its values."""
+    """Answer a call with its values."""
 
     call: Call
 
@@ -108,7 +111,7 @@ class Abort(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Forget the run; nothing more will happen."""
+    """Drop the run; no further instructions follow."""
 
 
 Instruction: TypeAlias = Receive | Send | Answer | Refuse | Abort | Delete
@@ -118,8 +121,8 @@ class RunState:
     """The bookkeeping of one partial run.
 
     Args:
-        handle: its name.
-        plan: what may be fed and fetched, and what each fetch waits for.
+        handle: handle of the run.
+        plan: the possible feeds and fetches, and the feeds that each fetch needs.
         now: the time, in seconds of any clock.
     """
 
@@ -136,7 +139,7 @@ class RunState:
         self._fed = self._fetched = 0
         self._all_fed = (1 << len(plan.signature.feeds)) - 1
         self._all_fetched = (1 << len(plan.signature.fetches)) - 1
-        self._calls: list[Call] = []  # those that wait
+        self._calls: list[Call] = []  # the waiting calls
         self._ended = False
         self._error: OpError | None = None
         self._mark(0, 0)
@@ -148,16 +151,16 @@ class RunState:
 
     @property
     def pending_outputs(self) -> tuple[str, ...]:
-        """The fetches that were not asked for yet."""
+        """The fetches that were not requested yet."""
         return _unmarked(self._plan.signature.fetches, self._fetched)
 
     @property
     def waiting(self) -> int:
-        """How many calls wait for an answer."""
+        """The number of calls that wait for an answer."""
         return len(self._calls)
 
     def is_idle(self, now: float, limit: float) -> bool:
-        """Return whether nobody has called for ``limit`` seconds and nobody waits."""
+        """Return whether no call waits and none was made for ``limit`` seconds."""
         return self.phase is not Phase.OVER and not self._calls and now - self.last_use >= limit
 
     # -- events --------------------------------------------------------------------------------
@@ -165,16 +168,16 @@ class RunState:
     def call(
         self, shape: CallShape, values: Sequence[Any], now: float
     ) -> tuple[Call, list[Instruction]]:
-        """A caller feeds and fetches.
+        """Handle a call with feeds and fetches.
 
         Args:
-            shape: what, by position.
-            values: of the feeds, in the order of ``shape.feeds``.
+            shape: the feeds and fetches, by position.
+            values: values of the feeds, in the order of ``shape.feeds``.
             now: the time.
 
         Raises:
-            InvalidArgumentError: if the run is over, a feed or fetch was not named at setup or is done
-                already, or a fetch needs feeds that are missing; nothing has changed then.
+            InvalidArgumentError: if the run is over, a feed or fetch was not named at setup or was used
+                before, or a fetch needs missing feeds; nothing has changed then.
         """
         if self.phase is Phase.OVER:
             raise no_such_run(self.handle)
@@ -195,26 +198,26 @@ class RunState:
         self._mark(shape.fed, shape.fetched)
         call.last = self.phase is Phase.COMPLETE
         self._calls.append(call)
-        # Receivers first: a value that meets its receiver need not be kept.
+        # Receivers first: a value with a receiver need not be kept.
         return call, [Receive(call), Send(call)] if call.fetches else [Send(call)]
 
     def sent(self, call: Call) -> list[Instruction]:
-        """Return the feeds of a call have been sent, and what they made ready has run or is in the pool."""
+        """Handle that the feeds of a call were sent; the segments they made ready have run or are pooled."""
         return self._arrivals(call)
 
     def arrived(self, call: Call, index: int, value: Any) -> list[Instruction]:
-        """A fetch of a call has arrived.
+        """Handle the arrival of a fetch of a call.
 
         Args:
             call: the call.
-            index: which of its fetches.
-            value: its value, the caller's own from here on.
+            index: index among its fetches.
+            value: the value, owned by the caller from now on.
         """
         call.values[index] = value
         return self._arrivals(call)
 
     def ended(self, error: OpError | None) -> list[Instruction]:
-        """Return the step has ended; without an error all its segments have run."""
+        """Handle the end of the step; without an error all its segments have run."""
         self._ended = True
         if self.phase is Phase.OVER:
             return []
@@ -228,7 +231,7 @@ class RunState:
         return []
 
     def give_up(self, error: OpError) -> list[Instruction]:
-        """Return the run is wanted no more: by its caller, its time limit, or the end of its session."""
+        """Handle an abort by the caller, the time limit, or the end of the session."""
         if self.phase is Phase.OVER:
             return []
         self.phase = Phase.OVER
@@ -244,7 +247,7 @@ class RunState:
         return self._answer([call])
 
     def _answer(self, ready: list[Call]) -> list[Instruction]:
-        """Answers calls that have all they asked for; the last ones wait for the step too."""
+        """Answer calls that have all their values; the last call also waits for the end of the step."""
         ready = [call for call in ready if self._ended or not call.last]
         for call in ready:
             self._calls.remove(call)

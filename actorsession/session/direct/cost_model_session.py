@@ -1,11 +1,12 @@
-"""A direct session that watches its own steps: for timelines, for a cost model, for a better placement.
+"""A direct session that measures its own steps, for timelines, a cost model and a better placement.
 
-Owns what ``graph_options.timeline_step``, ``build_cost_model`` and ``placement_period`` ask for. A session
-with none of them is a plain ``DirectSession`` and pays nothing: the choice is made once, with the session.
+Implements ``graph_options.timeline_step``, ``build_cost_model`` and ``placement_period``. A session with none
+of them is a plain ``DirectSession`` and has no overhead: the class is chosen once, when the session is made.
 
-Some steps are traced though nobody asked them to be: every ``timeline_step``-th of the session, and of each
-plan, after ``build_cost_model_after`` runs were left out, every ``build_cost_model``-th, as in TensorFlow.
-What such a step records goes to the timelines or the model; the caller's metadata get what they asked for.
+Some steps are traced although their options do not request it: every ``timeline_step``-th of the session,
+and of each plan, after ``build_cost_model_after`` runs, every ``build_cost_model``-th, as in TensorFlow. The
+records of such a step go to the timelines or the model. The caller's metadata get what the caller requested,
+and for a step that fed the cost model its statistics and cost graph too.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ from actorsession.session.value_delivery import ValueDelivery
 __all__ = ["CostModelSession", "needs_cost_model"]
 
 _log = logging.getLogger("actorsession.session")
-# Timelines that a session keeps: a trace of a large step takes megabytes, and one looks at the last.
+# Timelines that a session keeps: the trace of a large step takes megabytes, and the last ones matter.
 _TIMELINES = 8
-# Placement periods between two looks at most, when looks change nothing.
+# Most placement periods between two checks of the placement, when checks change nothing.
 _LONGEST_GAP = 64
-# Of what all plans in use are estimated to take together, a new placement must leave less than this.
+# A new placement must reduce the estimated time of all plans in use to less than this fraction.
 _MARGIN = 0.8
 
 
 def needs_cost_model(config: ConfigProto) -> bool:
-    """Return whether the settings ask for anything that an observed session does.
+    """Return whether the settings need a ``CostModelSession``.
 
     Raises:
         InvalidArgumentError: for settings that need a cost model where none is built.
@@ -69,14 +70,14 @@ def needs_cost_model(config: ConfigProto) -> bool:
 
 @dataclass(slots=True)
 class _Watch:
-    """One run that may be traced for the session.
+    """One run, which may be traced for the session.
 
     Attributes:
-        number: of the run in the session, from 1.
-        timeline: whether the session keeps its statistics.
-        model: whether they feed the cost model.
-        options: of the run, with the trace that is needed.
-        metadata: what the run reports to the session.
+        number: number of the run in the session, from 1.
+        timeline: whether the session keeps its statistics as a timeline.
+        model: whether its statistics feed the cost model.
+        options: the run's options with the trace level that is needed; ``None`` if the run is not traced.
+        metadata: the metadata that the session collects from the run.
     """
 
     number: int
@@ -87,17 +88,17 @@ class _Watch:
 
 
 class CostModelSession(DirectSession):
-    """Runs a graph in this process and learns from it.
+    """A direct session that measures its steps.
 
     Args:
-        graph: it may grow; new nodes are found when a run needs a plan.
+        graph: it may grow; new nodes are registered when a run needs a plan.
         config: settings.
 
     Attributes:
-        cost_model: what was measured so far; stays empty without ``build_cost_model``.
+        cost_model: the measurements so far; stays empty without ``build_cost_model``.
 
     Raises:
-        NotFoundError: if the devices asked for do not exist.
+        NotFoundError: if a requested device does not exist.
     """
 
     def __init__(self, graph: Graph, config: ConfigProto) -> None:
@@ -119,11 +120,11 @@ class CostModelSession(DirectSession):
         self._last_run = 0
 
     def timelines(self) -> list[StepStats]:
-        """Return the last few steps that were traced for ``timeline_step``, the oldest first."""
+        """Return the last few steps that were traced for ``timeline_step``, oldest first."""
         return list(self._timelines)
 
     def statistics(self) -> SessionStatistics:
-        """Counters of the session."""
+        """Return the counters of the session."""
         return replace(
             super().statistics(), placements=self._placements, model_steps=self.cost_model.steps
         )
@@ -132,7 +133,7 @@ class CostModelSession(DirectSession):
 
     @property
     def has_own_pools(self) -> bool:
-        """Whether each run must be asked for its way: a plan that was spread wants the pool."""
+        """Whether ``runs_here`` must decide for each run, because plans spread over devices use the pool."""
         return bool(self._period) or super().has_own_pools
 
     def runs_here(
@@ -142,7 +143,7 @@ class CostModelSession(DirectSession):
         limit: float | None,
         options: RunOptions | None,
     ) -> bool:
-        """As for a ``DirectSession``; a plan that was spread over devices goes to the kernel pool."""
+        """Return the decision of ``DirectSession``, but ``False`` for a plan that was spread over devices."""
         spread = self._placements > 0 and len(plan.graph.parts) > 1
         if spread and self._pools.choose(options) is not None:
             return False
@@ -156,7 +157,7 @@ class CostModelSession(DirectSession):
         metadata: RunMetadata | None = None,
         limit: float | None = None,
     ) -> Sequence[Any]:
-        """As for a ``DirectSession``."""
+        """Run a step as ``DirectSession.run_here`` does, and record it."""
         watch = self._watch(plan, options)
         if watch.options is None:
             values = super().run_here(plan, feeds, options, metadata, limit)
@@ -176,7 +177,7 @@ class CostModelSession(DirectSession):
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
-        """As for a ``DirectSession``."""
+        """Run a step as ``DirectSession.run`` does, and record it."""
         watch = self._watch(plan, options)
         if watch.options is None:
             values = await super().run(plan, feeds, limit, options, metadata, delivery)
@@ -185,7 +186,7 @@ class CostModelSession(DirectSession):
             self._take_in(plan, watch, options, metadata)
         if self._is_due(plan, watch.number):
             if self._planning.must_wait(self.planner.size):
-                _ = self._planning.start(self._look_again)  # no run waits for it
+                _ = self._planning.start(self._look_again)  # no run waits for this
             else:
                 self._look_again()
         return values
@@ -198,7 +199,7 @@ class CostModelSession(DirectSession):
             measured = plan.runs - self._model_after
             model = measured >= 0 and not (measured + 1) % self._model_every
         plan.runs += 1
-        # A debugged run has nodes of its own, and takes as long as whoever looks at it.
+        # A debugged run has additional nodes, and takes as long as the debugger holds it.
         debugged = options is not None and options.debug_options.active
         if debugged or not (timeline or model):
             return _Watch(number, False, False, None)
@@ -213,7 +214,7 @@ class CostModelSession(DirectSession):
         options: RunOptions | None,
         metadata: RunMetadata | None,
     ) -> None:
-        """Learn from a traced run, and give the caller what it asked for."""
+        """Record a traced run, and fill the caller's metadata with what it requested."""
         stats = watch.metadata.step_stats
         assert stats is not None
         if watch.timeline:
@@ -233,7 +234,7 @@ class CostModelSession(DirectSession):
     # -- placement -----------------------------------------------------------------------------
 
     def _is_due(self, plan: DirectPlan, number: int) -> bool:
-        """Count a run, and tell whether a look at the placement is due; no other is until it ends."""
+        """Count a run and return whether a check of the placement is due; no other is due until it ends."""
         if not self._period:
             return False
         _, runs = self._recent.get(id(plan), (plan, 0))
@@ -248,12 +249,12 @@ class CostModelSession(DirectSession):
         return True
 
     def _look_again(self) -> None:
-        """Places nodes anew if that is worth it."""
+        """Change the placement if that pays."""
         moved = False
         try:
             moved = self._place_anew()
         finally:
-            # A look at a large graph takes a while; one that changes nothing is made more and more rarely.
+            # Checking a large graph takes a while, so checks that change nothing become rarer.
             self._gap = self._period if moved else min(2 * self._gap, _LONGEST_GAP * self._period)
             self._next_look = self._last_run + self._gap
 
@@ -265,7 +266,7 @@ class CostModelSession(DirectSession):
             for plan, runs in recent.values()
         ]
         threads = next(iter(self._pools.sizes), 0)
-        # The plan that takes the most is scheduled; the others must not lose by it what it wins.
+        # The plan with the most work is scheduled; the others must not lose more than it gains.
         heaviest, _ = max(steps, key=_weight)
         devices = [d.name for d in self._device_set.devices]
         found = reschedule(heaviest, devices, threads=threads, dear=OFFLOAD_ABOVE)
@@ -298,7 +299,7 @@ def _weight(step: tuple[dict[str, Work], int]) -> float:
 
 
 class _Candidates:
-    """The devices that a node may have: any of its type, if nobody asked and nothing ties it."""
+    """The devices that a node may move to: all of its type, if no user or colocation fixed its device."""
 
     def __init__(self, session: CostModelSession) -> None:
         self._known = session.planner.known
@@ -314,7 +315,7 @@ class _Candidates:
         if known is None or not self._is_free(known):
             return [device]
         here = self._devices.specs[device]
-        # What was measured on a device of one type says nothing about another.
+        # Measurements on a device of one type say nothing about another type.
         alike = [
             name
             for name, spec in self._devices.specs.items()

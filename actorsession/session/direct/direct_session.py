@@ -1,8 +1,8 @@
 """The direct session: plans and runs a graph on devices of this process.
 
-Holds the devices, one executor per device, the graph as planners see it, and the plan cache. A run whose
-signature was seen before does no prune, place, partition or compile. Plans of one segment are a single
-call; others run as a step, on the event loop or, when there is none, in the caller's thread.
+Holds the devices, one executor per device, the graph as planners see it, and the plan cache. A run with a
+cached plan does not prune, place, partition or compile. A plan of one segment is a single call. Other plans
+run as a step, on the event loop or, without one, in the caller's thread.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 
-# Seconds that runs which need no waiting may hold the event loop in a row.
+# Seconds for which runs that never suspend may hold the event loop in a row.
 _TURN = 0.005
 _CLOSED = "Session has been closed."
 
@@ -57,21 +57,21 @@ T = TypeVar("T")
 
 
 class DirectSession:
-    """Runs a graph in this process.
+    """A session that runs a graph in this process.
 
     Args:
-        graph: it may grow; new nodes are found when a run needs a plan.
+        graph: it may grow; new nodes are registered when a run needs a plan.
         config: settings.
 
     Attributes:
-        on_evict: called with a plan that is kept no longer, so that a face can let go of it.
+        on_evict: called with every evicted plan, so that ``BaseSession`` can release it.
         on_close: called once when the session closes, with the session.
         tensors: the values that tensor handles refer to.
-        debugger: runs with debug options, and what they left.
+        debugger: runs with debug options, and their results.
         partial_runs: steps that are fed and fetched in several calls.
 
     Raises:
-        NotFoundError: if the devices asked for do not exist.
+        NotFoundError: if a requested device does not exist.
         InvalidArgumentError: for a device filter that is malformed, or a pool that exists with another
             size.
     """
@@ -117,22 +117,22 @@ class DirectSession:
         return [d.attributes for d in self._devices]
 
     async def connect(self) -> None:
-        """Nothing to reach: the session is in this process."""
+        """Do nothing: the session is in this process."""
 
     async def devices(self) -> list[DeviceAttributes]:
-        """``list_devices`` for the asynchronous face."""
+        """Return ``list_devices()``, for ``AsyncSession``."""
         return self.list_devices()
 
     async def prepare(self, signature: RunSignature) -> DirectPlan:
-        """``plan`` for the asynchronous face: a large graph is planned in a thread.
+        """Return the plan of a signature, for ``AsyncSession``; a large graph is planned in a thread.
 
-        Runs that ask for the same plan share one planning, which goes on for the next if one of them is
-        cancelled. As in TensorFlow, planning is no part of a step, whose limit begins when it is planned.
+        Runs that need the same plan share one planning, which goes on for the others if one run is
+        cancelled. As in TensorFlow, planning is not part of a step: the time limit of a step begins after it.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
             DeadlineExceededError: if the planning takes too long; it goes on for later runs.
-            CancelledError: if the session is closed meanwhile.
+            CancelledError: if the session is closed in the meantime.
         """
         found = self.planner.kept(signature)
         if found is not None:
@@ -141,25 +141,25 @@ class DirectSession:
         return await self._apart(signature.sorted(), make, what)
 
     async def _apart(self, key: Any, work: Callable[[], T], what: str) -> T:
-        """Do planning work; for a large graph in a thread, once for all who ask by the same key."""
+        """Do planning work; for a large graph in a thread, once for all callers with the same key."""
         if not self._planning.must_wait(self.planner.size):
             return work()
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
         return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
 
     async def aside(self, work: Callable[[], T]) -> T:
-        """Do something with large values in a thread, if the session has any."""
+        """Do work on large values in a worker thread, if the session has any."""
         pool = self._pools.choose(None)
         return work() if pool is None else await aside(pool, work)
 
     async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
-        """``prepare`` for partial runs."""
+        """Return the plan of a partial run; see ``prepare``."""
         make = partial(self.partial_runs.plans.plan, signature)
         what = f"the plan of a partial run, {signature}"
         return await self._apart((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
-        """Return the plan of a signature, built if it is not kept.
+        """Return the plan of a signature; build it if it is not cached.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
@@ -167,7 +167,7 @@ class DirectSession:
         return self.planner.plan(signature)
 
     def planner_for(self, graph: Graph) -> Planner:
-        """A planner of another graph on the session's devices, for plans that ``run_here`` takes."""
+        """Return a planner for another graph on the session's devices; ``run_here`` runs its plans."""
         return Planner(
             graph,
             self._config,
@@ -182,7 +182,7 @@ class DirectSession:
         return self.planner.placement()
 
     async def find_placement(self) -> dict[str, Placed]:
-        """``placement`` for the asynchronous face."""
+        """Return ``placement()``, for ``AsyncSession``."""
         return await self._apart("placement", self.planner.placement, "the placement")
 
     def _evicted(self, plan: DirectPlan) -> None:
@@ -193,7 +193,7 @@ class DirectSession:
 
     @property
     def has_own_pools(self) -> bool:
-        """Whether the settings ask for pools of this session's own, for every run."""
+        """Whether the settings request thread pools of the session's own, for every run."""
         return self._pools.explicit
 
     def runs_here(
@@ -203,11 +203,11 @@ class DirectSession:
         limit: float | None,
         options: RunOptions | None,
     ) -> bool:
-        """Return whether a run needs no event loop: it may use the thread of its caller.
+        """Return whether a run needs no event loop and may use the thread of its caller.
 
         Args:
-            plan: what ``plan`` returned.
-            feeds: values of its feeds.
+            plan: a result of ``plan``.
+            feeds: the values of its feeds.
             limit: seconds; ``None`` for the default.
             options: of this run.
 
@@ -232,11 +232,11 @@ class DirectSession:
         """Run a step in the calling thread, without an event loop.
 
         Args:
-            plan: what ``plan`` returned.
+            plan: a result of ``plan``.
             feeds: values in the plan's order; borrowed until the call returns.
             options: of this run.
-            metadata: filled with what ``options`` ask for.
-            limit: seconds; ``None`` for none, because nothing is waited for.
+            metadata: filled with what ``options`` request.
+            limit: seconds; ``None`` for no limit, because the run waits for nothing.
 
         Returns:
             The fetched values in the plan's order; arrays are the caller's own.
@@ -256,7 +256,7 @@ class DirectSession:
             graph_of(plan, step).begin(step, feeds)
             values = result_of(step)
         except BaseException as exc:
-            # Ctrl-C is no error of a node; who hears of the step's end must not take it for a good one.
+            # Ctrl-C is not the error of a node, but listeners must not take the step for a success.
             step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
             step.give_back()
             raise
@@ -275,18 +275,18 @@ class DirectSession:
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
-        """Run a step on the running event loop; wait first while as many as may be are under way.
+        """Run a step on the running event loop; wait first while the limit of steps under way is reached.
 
-        Cancelling it gives the step up between two nodes; the session stays usable.
+        Cancelling it aborts the step between two nodes; the session stays usable.
 
         Args:
-            plan: what ``plan`` returned.
+            plan: a result of ``plan``.
             feeds: values in the plan's order; arrays that the caller could change while the step is
                 suspended are copied.
             limit: seconds; ``None`` for the default.
             options: of this run.
-            metadata: filled with what ``options`` ask for.
-            delivery: told of what the step has taken, where the values go to a caller in another thread.
+            metadata: filled with what ``options`` request.
+            delivery: notified of what the step has taken, if the values go to a caller in another thread.
 
         Returns:
             The fetched values in the plan's order; arrays are the caller's own.
@@ -296,8 +296,8 @@ class DirectSession:
             OpError: the step's first error.
         """
         # Steps that end at once never suspend by themselves: a program that makes one after the other
-        # would keep the loop from everybody else. Before the step, so that a cancellation that comes
-        # here has no step behind it.
+        # would starve the rest of the loop. The pause comes before the step, so that a cancellation during
+        # it has no step to abort.
         now = time.perf_counter()
         if now >= self._turn_ends:
             self._turn_ends = now + _TURN
@@ -321,7 +321,7 @@ class DirectSession:
         return step.outputs
 
     async def _prepare_debug(self, plan: DirectPlan, options: RunOptions) -> None:
-        """Make the plan of a debugged run beforehand, if that would hold the loop."""
+        """Make the plan of a debugged run in a thread, if planning would hold the loop too long."""
         if self._planning.must_wait(self.planner.size):
             asked = plan.signature, options.debug_options
             make = partial(self.debugger.prepare, *asked)
@@ -335,7 +335,7 @@ class DirectSession:
         options: RunOptions | None,
         pool: KernelPool | None,
     ) -> Step:
-        """``run`` of what is no single call; the step has run."""
+        """Run a plan that is no single call as a step, and return the step."""
         nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
@@ -354,7 +354,7 @@ class DirectSession:
         return step
 
     async def _wait_for_turn(self, nbytes: int, limit: float | None) -> float | None:
-        """Wait until a run may be under way, and returns the seconds that it has left."""
+        """Wait until a run may be under way; return the seconds that it has left."""
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
         self._waiting_on = asyncio.get_running_loop()
         await self._inflight.enter(deadline, nbytes)
@@ -389,11 +389,11 @@ class DirectSession:
         return self._steps.new(plan, None, self._pools.choose(None) if on_loop else None, None)
 
     async def why(self, within: float) -> HangReport:
-        """``why_here`` for the asynchronous face; it waits for nothing."""
+        """Return ``why_here()``, for ``AsyncSession``; does not wait."""
         return self.why_here()
 
     def why_here(self) -> HangReport:
-        """Return what the session's steps wait for; callable from any thread, while they run in others."""
+        """Return what the session's steps wait for; callable from any thread while they run in others."""
         runs, total = self.partial_runs.waits(MOST), len(self.partial_runs)
         inflight = self._inflight.statistics()
         master = MasterWaits(
@@ -406,28 +406,28 @@ class DirectSession:
     # -- end -----------------------------------------------------------------------------------
 
     def cancel_steps(self, error: OpError) -> None:
-        """Give up every step that runs; callable from any thread."""
+        """Cancel every step under way; callable from any thread."""
         self._steps.cancel(error)
 
     def reset_containers(self, containers: Sequence[str]) -> None:
-        """Clear containers on every device; the default one if none is named."""
+        """Clear containers on every device; the default container if none is named."""
         for device in self._devices:
             device.resources.clear(containers)
 
     async def close(self) -> None:
-        """Cancel what runs and lets threads and executors go; may be called twice."""
+        """Cancel running steps and release threads and executors; may be called twice."""
         self.close_here()
         await self.partial_runs.close(_CLOSED)
         for executor in self._executors.values():
             await executor.stop(_CLOSED)
 
     def close_here(self) -> None:
-        """``close`` from any thread, without an event loop; may be called twice."""
+        """Close the session from any thread, without an event loop; may be called twice."""
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
         self._planning.close(CancelledError(_CLOSED))
-        if self._waiting_on is not None:  # this may be any thread, and that loop closed already
+        if self._waiting_on is not None:  # of another thread perhaps, and perhaps closed already
             with contextlib.suppress(RuntimeError):
                 self._waiting_on.call_soon_threadsafe(self._inflight.close, CancelledError(_CLOSED))
         self.partial_runs.close_here(CancelledError(_CLOSED))
@@ -439,7 +439,7 @@ class DirectSession:
             self.on_close(self)
 
     def statistics(self) -> SessionStatistics:
-        """Counters of the session."""
+        """Return the counters of the session."""
         resources = [d.resources.statistics() for d in self._devices]
         steps = self._steps.now()
         return SessionStatistics(

@@ -1,8 +1,8 @@
-"""The steps of a direct session: made, waited for and ended, for runs that are no single call.
+"""The steps of a direct session, made, awaited and ended; for runs that are no single call.
 
-``DirectSteps`` knows those that are under way, so that closing the session ends them and ``why`` finds them.
-A step has a limit in two places: a timer of the event loop ends what is in the pool, the step's own deadline
-what holds the loop or has none.
+``DirectSteps`` tracks the steps under way, so that closing the session ends them and ``why`` finds them. A
+time limit acts in two places: a timer of the event loop ends work in the kernel pool, and the step's own
+deadline ends work that holds the loop or has none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from actorsession.session.direct.planner import DirectPlan
 __all__ = ["DirectSteps", "graph_of", "needs_step", "result_of"]
 
 _IDS = itertools.count(1)
-# Whether a step that failed or was given up waits for its kernels that are still in the pool.
+# Whether a step that failed or was cancelled waits for its kernels that are still in the pool.
 _SYNC_VARIABLES = ("ACTORSESSION_SYNC_ON_FINISH", "TF_SYNC_ON_FINISH")
 
 
@@ -34,8 +34,8 @@ class DirectSteps:
     """The steps of one session in this process.
 
     Args:
-        gate: whether the session is open.
-        debugger: of the session.
+        gate: refuses steps once the session is closed.
+        debugger: the debugger of the session.
     """
 
     def __init__(self, gate: Gate, debugger: SessionDebugger) -> None:
@@ -45,7 +45,7 @@ class DirectSteps:
         self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
 
     def now(self) -> list[Step]:
-        """Return those under way; callable from any thread."""
+        """Return the steps under way; callable from any thread."""
         return list(self._steps)
 
     def new(
@@ -55,12 +55,12 @@ class DirectSteps:
         pool: KernelPool | None,
         limit: float | None,
     ) -> Step:
-        """Make a step, which is under way until ``end``.
+        """Make a step, which counts as under way until ``end``.
 
         Args:
-            plan: what it runs.
-            options: of the run.
-            pool: where dear segments run, if anywhere but in the caller's thread.
+            plan: the plan to run.
+            options: options of the run.
+            pool: the pool for expensive segments; ``None`` to run everything in the caller's thread.
             limit: seconds; ``None`` for none.
 
         Raises:
@@ -77,17 +77,17 @@ class DirectSteps:
             len(plan.signature.fetches),
             partitions=len(graph.parts),
             pool=pool,
-            # Whoever runs here without a pool, and so perhaps without a loop, has no node that suspends.
+            # Without a pool there may be no loop, but then the graph has no node that suspends.
             loop=asyncio.get_running_loop() if pool is not None or graph.suspends else None,
             trace=options is not None and options.traced,
-            # A timer of the event loop ends what is in the pool; this, what holds the loop or has none.
+            # See the module docstring for the two time limits.
             deadline=NEVER if limit is None else Deadline.after(limit),
             sync_on_finish=self._sync_on_finish,
             debug=debug,
         )
         self._steps.add(step)
         try:
-            self._gate.check()  # closed meanwhile, it has not seen this step
+            self._gate.check()  # closing in the meantime has missed this step
         except OpError as error:
             step.fail(error)
             self.end(step)
@@ -95,15 +95,15 @@ class DirectSteps:
         return step
 
     def end(self, step: Step) -> None:
-        """Forget a step."""
+        """Stop tracking a step, and end its debugging."""
         self._steps.discard(step)
         if step.debug is not None:
             step.debug.end(step.error)
 
     async def wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
-        """Wait until a step is done; one that is late, or whose caller is cancelled, fails and settles.
+        """Wait until a step has ended and settled; fail it if it is late or its caller is cancelled.
 
-        A step that is done keeps its outcome when the limit comes. When the caller is cancelled, what the
+        A step that is done keeps its result when the limit expires. When the caller is cancelled, what the
         step has taken is put back, whether it is done or not.
         """
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
@@ -119,24 +119,24 @@ class DirectSteps:
         await step.settled()
 
     def cancel(self, error: OpError) -> None:
-        """Give up every step that runs; callable from any thread."""
+        """Cancel every step under way; callable from any thread."""
         for step in self.now():
             step.give_up(error)
 
 
 def needs_step(options: RunOptions) -> bool:
-    """Return whether a run must see its nodes one by one, which a plan called inline does not show."""
+    """Return whether a run must observe single nodes, which an inline plan does not allow."""
     return options.traced or options.debug_options.active
 
 
 def graph_of(plan: DirectPlan, step: Step | None) -> LoadedGraph:
-    """Return what a step runs: the plan's graph, or the decorated one that it is debugged on."""
+    """Return the graph that a step runs: the plan's, or the decorated one of a debugged step."""
     return plan.graph if step is None or step.debug is None else step.debug.graph
 
 
 def result_of(step: Step) -> Sequence[Any]:
-    """Return the fetched values of a step that has ended, or its error."""
-    if step.error is None and not step.done:  # of a failed one kernels may be left to themselves
+    """Return the fetched values of a step that has ended, or raise its error."""
+    if step.error is None and not step.done:  # a failed step may have left kernels running
         raise InternalError(
             f"step {step.step_id} waits for {step.waiting()} with nobody to send it"
         )

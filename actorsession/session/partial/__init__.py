@@ -1,5 +1,5 @@
-"""Partial runs: steps that are fed and fetched in several calls, over both kinds of session.
+"""Partial runs: steps that are fed and fetched in several calls, for both kinds of session.
 
-``api`` has what users call; ``partial_runs`` holds those of a direct session, ``remote_partial_runs`` asks a
-master for its own.
+``api`` has the methods that users call. ``partial_runs`` holds the partial runs of a direct session;
+``remote_partial_runs`` forwards those of a remote session to its master.
 """

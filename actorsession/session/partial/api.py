@@ -1,8 +1,7 @@
-"""Partial runs as users call them, in both faces of a session.
+"""The methods for partial runs that ``AsyncSession`` and ``Session`` inherit.
 
-``AsyncSession`` and ``Session`` inherit these methods. Structures of fetches and feed keys become names here,
-once per setup and once per form of call; the rest is ``PartialRuns`` of the direct session, or
-``RemotePartialRuns`` of one that a master runs.
+Structures of fetches and feed keys are mapped to names here, once per setup and once per form of call. The
+rest is the work of ``PartialRuns`` in a direct session, and of ``RemotePartialRuns`` in a remote one.
 """
 
 from __future__ import annotations
@@ -38,27 +37,27 @@ _Runs: TypeAlias = PartialRuns | RemotePartialRuns
 
 
 class _PartialFace(_Base):
-    """What both faces share."""
+    """The common base of both APIs."""
 
     def _partial_runs(self) -> Any:
-        """Return the partial runs of the session, of whichever kind it is."""
+        """Return the session's partial runs, of a direct or a remote session."""
         self._check_usable()
         runs = getattr(self._session, "partial_runs", None)
-        if runs is None:  # a kind of session from outside
+        if runs is None:  # a kind of session from another distribution
             self._check_local("makes no partial runs")
         return runs
 
     def _partial_plan(
         self, runs: _Runs, fetches: Any, feeds: Any
     ) -> tuple[Any, Any, RunSignature | None]:
-        """Return the plan of a setup, if it is remembered; else by what to remember it, and its signature."""
+        """Return the cached plan of a setup, its cache key, and the signature if no plan is cached."""
         graph = self._graph
         self._runs += 1
         if graph.version != self._growth.version:
             self._look_at_graph()
         keys = () if feeds is None else feeds if isinstance(feeds, (list, tuple)) else (feeds,)
         shape = fetch_key(fetches) if all(type(k) in _PLAIN for k in keys) else None
-        # What may be fed can become less while the graph grows.
+        # The restrictions are in the key, because a growing graph may forbid feeds.
         key = (PartialPlan, graph.restrictions, shape, *keys) if shape is not None else None
         plan: PartialPlan | RemotePartialPlan | None = (
             None if key is None else runs.requests.get(key)
@@ -78,7 +77,7 @@ class _PartialFace(_Base):
     def _partial_request(
         self, runs: _Runs, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
     ) -> Request:
-        """Return one call reduced to names; remembered for fetches of a common form.
+        """Return one call reduced to names, from the cache where ``fetch_key`` has a key for the fetches.
 
         Raises:
             TypeError: if the handle is no string.
@@ -119,14 +118,14 @@ class SyncPartialRuns(_PartialFace):
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Start a step that will be fed and fetched in several calls.
 
-        What needs no feed runs at once, before this returns. The run ends when all its feeds are given and
-        all its fetches taken, or when nobody continues it for
+        Operations that need no feed run before this call returns. The run ends when all its feeds are given
+        and all its fetches are returned, or when it has not been continued for
         ``ConfigProto.partial_run_idle_limit_in_ms``.
 
         Args:
-            fetches: all that will be fetched, as in ``run``; operations among them run as soon as their
-                inputs are there.
-            feeds: a list of all that will be fed: tensors, names, or objects that stand for tensors.
+            fetches: everything that will be fetched, as in ``run``. Operations among the fetches run as soon
+                as their inputs are available.
+            feeds: a list of everything that will be fed: tensors, names, or objects that stand for tensors.
 
         Returns:
             A handle, new each time.
@@ -136,7 +135,7 @@ class SyncPartialRuns(_PartialFace):
             TypeError: for a feed key or fetch of a wrong type.
             ValueError: for an unknown fetch, or a tensor that may not be fed.
             InvalidArgumentError: if nothing is fetched, or a tensor is fed twice, or fed and fetched.
-            OpError: in a session that a master runs, why a task refused its part or cannot be reached.
+            OpError: in a remote session, if a task refuses its partitions or cannot be reached.
         """
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(IN_LOOP)
@@ -155,16 +154,16 @@ class SyncPartialRuns(_PartialFace):
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Continue a partial run: gives it feeds and takes fetches.
+        """Continue a partial run with feeds, and return fetches.
 
         Each value is computed once per handle, so all calls agree, on random numbers too. A wrong call
-        changes nothing, and the handle still works. After an error inside the step the handle is gone;
-        the session stays usable.
+        changes nothing, and the handle stays valid. After an error inside the step the handle is invalid,
+        but the session stays usable.
 
         Args:
-            handle: what ``partial_run_setup`` returned.
-            fetches: of those named there, tensors only; ``[]`` to feed alone.
-            feed_dict: values for feeds named there.
+            handle: a result of ``partial_run_setup``.
+            fetches: tensors among the fetches of the setup; ``[]`` to feed only.
+            feed_dict: values for feeds of the setup.
 
         Returns:
             The structure of ``fetches`` with values; arrays are the caller's own.
@@ -173,11 +172,11 @@ class SyncPartialRuns(_PartialFace):
             RuntimeError: if the session is closed, or an operation is fetched.
             TypeError: for a bad feed key.
             ValueError: for an unknown fetch, or a value whose shape does not fit.
-            InvalidArgumentError: for a handle that is unknown or finished; a feed or fetch that was not
-                named at setup or is done already; a fetch that needs feeds which are missing.
+            InvalidArgumentError: for a handle that is unknown or finished, a feed or fetch that was not
+                named at setup or was used before, or a fetch that needs missing feeds.
             FailedPreconditionError: inside a function (``py_func``) of the same run.
-            DeadlineExceededError: if ``operation_timeout_in_ms`` is over; the handle is gone then, unless
-                the time went by waiting for another thread's call of it.
+            DeadlineExceededError: if ``operation_timeout_in_ms`` has passed. The handle is then invalid,
+                unless the time was spent waiting for another thread's call on it.
             OpError: the step's first error.
         """
         if asyncio._get_running_loop() is not None:
@@ -193,13 +192,14 @@ class SyncPartialRuns(_PartialFace):
         return request.result(feeds, runs.call_here(*asked))
 
     def partial(self, fetches: Any, feeds: Any = None) -> PartialRun:
-        """A partial run as a context: ``with session.partial(fetches, feeds) as p: p.run(...)``.
+        """Return a partial run as a context manager.
 
-        Leaving the block gives an incomplete run up, and so does dropping the object.
+        It is used as ``with session.partial(fetches, feeds) as p: p.run(...)``. Leaving the block aborts an
+        incomplete run, and so does dropping the object.
 
         Args:
             fetches: as in ``partial_run_setup``.
-            feeds: likewise.
+            feeds: as in ``partial_run_setup``.
         """
         return PartialRun(self, fetches, feeds)
 
@@ -225,10 +225,10 @@ class AsyncPartialRuns(_PartialFace):
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Continue a partial run: gives it feeds and takes fetches; see ``Session.partial_run``.
+        """Continue a partial run with feeds, and return fetches; see ``Session.partial_run``.
 
-        Cancelling the call gives this run up between two nodes; the session stays usable. Several calls
-        of one run may wait at the same time.
+        Cancelling the call aborts this run between two nodes; the session stays usable. Several calls of one
+        run may wait at the same time.
         """
         runs = self._partial_runs()
         feed_dict = self._flat_feeds(feed_dict)
@@ -241,13 +241,15 @@ class AsyncPartialRuns(_PartialFace):
         return request.result(feeds, values)
 
     def partial(self, fetches: Any, feeds: Any = None) -> AsyncPartialRun:
-        """A partial run as a context: ``async with session.partial(fetches, feeds) as p: await
-        p.run(...)``; see ``Session.partial``."""
+        """Return a partial run as an asynchronous context manager; see ``Session.partial``.
+
+        It is used as ``async with session.partial(fetches, feeds) as p: await p.run(...)``.
+        """
         return AsyncPartialRun(self, fetches, feeds)
 
 
 class _PartialRun:
-    """A partial run that is given up with its block."""
+    """A partial run that is aborted when its ``with`` block is left."""
 
     def __init__(self, session: Any, fetches: Any, feeds: Any) -> None:
         self._session = session
@@ -257,7 +259,7 @@ class _PartialRun:
 
     @property
     def handle(self) -> str:
-        """The handle, for ``partial_run``; there is one inside the block.
+        """The handle for ``partial_run``; available once the block is entered.
 
         Raises:
             RuntimeError: before the block was entered.
@@ -301,7 +303,7 @@ class PartialRun(_PartialRun):
         return self
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """Feeds and fetches; see ``Session.partial_run``."""
+        """Continue the run with feeds, and return fetches; see ``Session.partial_run``."""
         return self._session.partial_run(self.handle, fetches, feed_dict)
 
     def __exit__(
@@ -312,7 +314,9 @@ class PartialRun(_PartialRun):
         if isinstance(runs, PartialRuns) and not runs.is_on_loop(self.handle):
             runs.give_up_here(self.handle, error)
         elif not self._session.closed:
-            with contextlib.suppress(OpError):  # closed by another thread, which has ended it
+            with contextlib.suppress(
+                OpError
+            ):  # another thread has closed the session and so ended the run
                 self._session._wait(runs.give_up(self.handle, error))
 
 
@@ -325,7 +329,7 @@ class AsyncPartialRun(_PartialRun):
         return self
 
     async def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """Feeds and fetches; see ``Session.partial_run``."""
+        """Continue the run with feeds, and return fetches; see ``Session.partial_run``."""
         return await self._session.partial_run(self.handle, fetches, feed_dict)
 
     async def __aexit__(

@@ -1,9 +1,9 @@
-"""Partial runs: a step that is fed and fetched in several calls.
+"""Partial runs of a direct session: steps that are fed and fetched in several calls.
 
-Owns the partial runs of one direct session: their handles, the way in which they are driven, and the
-collection of those that nobody continues. On an event loop they live in the actor ``RunStates``; without
-one each is driven in the thread that calls, under a lock of its own. A ``Session`` has a loop for those
-whose nodes wait without a thread. The methods that users call stand in ``partial_faces``.
+Holds their handles, drives them, and collects those that are not continued. On an event loop the runs belong
+to the actor ``RunStates``. Without one, each run is driven in the calling thread, under a lock of its own. A
+``Session`` uses an event loop for runs with nodes that wait without a thread. The methods that users call are
+in ``partial.api``.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from actorsession.session.partial.plans import PartialPlan, PartialPlans
 __all__ = ["PartialRuns"]
 
 _log = logging.getLogger("actorsession.session")
-# Seconds that calls which need no waiting may hold the event loop in a row.
+# Seconds for which calls that never suspend may hold the event loop in a row.
 _TURN = 0.005
-# Seconds between two looks of a synchronous session for idle runs, at most; the thread that looks also ends
-# within this time once no run is open, so it is not started and ended for each run.
+# Most seconds between two checks of a synchronous session for idle runs. The checking thread also ends within
+# this time once no run is open, so it is not started and ended for each run.
 _LOOK = 1.0
-# Requests that are remembered, as in ``base``.
+# Cached requests, as in ``base``.
 _REMEMBERED = 1024
 
 T = TypeVar("T")
@@ -57,18 +57,18 @@ class PartialRuns:
     """The partial runs of one direct session.
 
     Args:
-        planner: of the session.
-        devices: of the session.
-        config: its settings.
-        gate: whether it is open.
-        new_step: makes a step of a plan; the second argument tells whether an event loop drives it.
-        end_step: forgets a step.
-        keep: fed values that nobody changes while a step is suspended; see ``kept_feeds``.
-        clock: tells how long a run has been idle.
+        planner: the session's planner.
+        devices: the session's devices.
+        config: the session's settings.
+        gate: refuses work once the session is closed.
+        new_step: makes a step of a plan; the second argument is whether an event loop drives it.
+        end_step: stops tracking a step.
+        keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
+        clock: measures how long a run has been idle.
 
     Attributes:
-        plans: what runs are made of.
-        requests: what faces remember of setups and calls; emptied when a plan goes.
+        plans: the plans of the runs.
+        requests: cache of setups and calls for the session API; emptied when a plan is evicted.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class PartialRuns:
         return len(self._runs)
 
     def waits(self, most: int) -> list[PartialWaits]:
-        """Return the open runs, the oldest first, at most so many; callable from any thread."""
+        """Return the open runs, oldest first, at most ``most``; callable from any thread."""
         now = self.clock.now()
         return [
             PartialWaits(
@@ -114,7 +114,7 @@ class PartialRuns:
         ]  # fmt: skip
 
     def remember(self, key: Any, value: T) -> T:
-        """Keep what a face made of a setup or a call, unless there is no key for it."""
+        """Cache the result of a setup or a call, unless its key is ``None``."""
         if key is not None:
             if len(self.requests) >= _REMEMBERED:
                 self.requests.clear()
@@ -122,12 +122,11 @@ class PartialRuns:
         return value
 
     def needs_loop(self, plan: PartialPlan) -> bool:
-        """Return whether runs of a plan have nodes that wait without a thread, those of queues for
-        instance."""
+        """Return whether a plan has nodes that wait without a thread, for example queue operations."""
         return plan.graph.suspends
 
     def is_on_loop(self, handle: str) -> bool:
-        """Return whether a run lives on an event loop, so that ``call`` continues it."""
+        """Return whether a run is driven by an event loop, so that ``call`` continues it."""
         run = self._runs.get(handle)
         return run is not None and run.loop_driven
 
@@ -137,11 +136,11 @@ class PartialRuns:
         """Start a run in the calling thread.
 
         Args:
-            plan: what it does; not one that ``needs_loop``.
-            limit: seconds for what can run with nothing fed; ``None`` for none.
+            plan: the plan; not one that ``needs_loop``.
+            limit: seconds for what can run without any feed; ``None`` for no limit.
 
         Returns:
-            Its handle.
+            The handle of the run.
         """
         run = self._new_run(plan, on_loop=False)
         if limit is not None:
@@ -150,7 +149,7 @@ class PartialRuns:
         try:
             self._runs[run.state.handle] = run
             run.begin(lambda: plan.graph.begin(run.step, ()), plan.new_failure())
-            self._gate.check()  # closed meanwhile, it has not seen this run
+            self._gate.check()  # closing in the meantime has missed this run
         except BaseException as exc:  # Ctrl-C too
             run.give_up(CancelledError(f"the setup was interrupted: {exc!r}"))
             raise
@@ -168,32 +167,32 @@ class PartialRuns:
         fetches: tuple[str, ...],
         limit: float | None,
     ) -> Sequence[Any]:
-        """Feeds and fetches in the calling thread.
+        """Continue a run in the calling thread: give it feeds, and return fetches.
 
         Args:
-            handle: what ``open_here`` returned.
-            feeds: names.
-            values: of the feeds, converted.
-            fetches: names.
+            handle: a result of ``open_here``.
+            feeds: names of the feeds.
+            values: converted values of the feeds.
+            fetches: names of the fetches.
             limit: seconds; ``None`` for none.
 
         Returns:
-            The values of the fetches, the caller's own.
+            The values of the fetches, owned by the caller.
 
         Raises:
             InvalidArgumentError: for a wrong call, which has changed nothing.
-            FailedPreconditionError: for a call by a function inside a step of the same run.
+            FailedPreconditionError: for a call from a function inside a step of the same run.
             OpError: the step's first error.
         """
         run = self._find(handle)
         deadline = NEVER if limit is None else Deadline.after(limit)
         if not run.enter_nowait():
-            # Other threads may wait for this one, by functions in their steps: not even that is for ever.
+            # Functions in steps of other threads may wait for this thread, so even this wait has a limit.
             run.enter(Deadline.after(DEFAULT_STEP_TIMEOUT) if limit is None else deadline)
         try:
             call = run.call(run.shape(feeds, fetches), values, self.clock.now(), deadline)
         except OpError:  # a wrong call
-            self._gate.check()  # or a right one that came too late
+            self._gate.check()  # or a correct call after the session was closed
             raise
         except BaseException as exc:  # Ctrl-C
             run.give_up(CancelledError(f"the call was interrupted: {exc!r}"))
@@ -203,7 +202,7 @@ class PartialRuns:
         return run.hand_out(call)
 
     def give_up_here(self, handle: str, error: OpError) -> None:
-        """End a run, if it still is one; from any thread."""
+        """Abort a run that is still open; callable from any thread."""
         run = self._runs.get(handle)
         if run is None:
             return
@@ -239,9 +238,9 @@ class PartialRuns:
         fetches: tuple[str, ...],
         limit: float | None,
     ) -> Sequence[Any]:
-        """Feeds and fetches on the running event loop; see ``call_here``.
+        """Continue a run on the running event loop; see ``call_here``.
 
-        Cancelling it gives the run up between two nodes.
+        Cancelling the call aborts the run between two nodes.
         """
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
         run: PartialStep | None = None
@@ -260,12 +259,12 @@ class PartialRuns:
             if not call.done:
                 await deadline.wait(_answered(call), what=f"a call of partial run {handle!r}")
         except DeadlineExceededError as error:
-            if call is None or not call.done:  # what is done wins
+            if call is None or not call.done:  # the result of a finished call wins
                 await self.give_up(handle, error)
                 raise
         except asyncio.CancelledError:
             cancelled = CancelledError(f"partial run {handle!r} was cancelled by its caller")
-            if run is not None:  # it may be over, and the values on their way to nobody
+            if run is not None:  # it may have ended, and its values have no receiver
                 run.give_up(cancelled)
             await self.give_up(handle, cancelled)
             raise
@@ -273,7 +272,7 @@ class PartialRuns:
         return run.hand_out(call)
 
     async def give_up(self, handle: str, error: OpError) -> None:
-        """End a run, if it still is one, and waits for its kernels, which end between two nodes."""
+        """Abort a run that is still open, and wait for its kernels, which end between two nodes."""
         run = self._runs.get(handle)
         if run is not None and self._actor is not None:
             with contextlib.suppress(OpError):  # the session is closed, which has ended it
@@ -287,7 +286,7 @@ class PartialRuns:
             self._turn_ends = now + _TURN
             await asyncio.sleep(0)
 
-    # -- life ----------------------------------------------------------------------------------
+    # -- lifecycle -----------------------------------------------------------------------------
 
     def _new_run(self, plan: PartialPlan, *, on_loop: bool) -> PartialStep:
         step = self._new_step(plan, on_loop)
@@ -305,18 +304,18 @@ class PartialRuns:
     def _delete(self, run: PartialStep) -> None:
         self._runs.pop(run.state.handle, None)
         self._end_step(run.step)
-        # From another thread it is left to ring, and finds nothing then.
+        # From another thread the alarm is left to ring, and then finds no run.
         if self._alarm is not None and not self._runs and run.loop_driven:
             self._alarm.cancel()
             self._alarm = None
 
     def _tell(self, message: GiveUpRun | GiveUpAll) -> None:
-        """Have the actor end runs, from any thread."""
+        """Send the actor a message that ends runs, from any thread."""
         assert self._actor is not None
         try:
             self._actor.ref.tell(message)
         except AbortedError:
-            # Its loop is closed: nobody waits for these runs, or can ever continue them.
+            # Its loop is closed, so these runs have no waiters and can never be continued.
             for run in list(self._runs.values()):
                 if run.loop_driven:
                     run.give_up(message.error)
@@ -324,7 +323,7 @@ class PartialRuns:
             _log.warning("partial runs are not ended: %s", exc)
 
     def collect(self) -> None:
-        """Give up the runs that nobody has continued for as long as the idle limit."""
+        """Abort the runs that have not been continued for the idle limit."""
         now = self.clock.now()
         for run in list(self._runs.values()):
             if run.state.is_idle(now, self._limit):
@@ -343,7 +342,7 @@ class PartialRuns:
         self._alarm = None
         self.collect()
         if self._runs:
-            # A list: a finaliser may end a run in the middle of this line.
+            # A copy, because a finaliser may end a run in the middle of this line.
             oldest = min(run.state.last_use for run in list(self._runs.values()))
             self._arm(max(oldest + self._limit - self.clock.now(), 0.001))
 
@@ -359,13 +358,13 @@ class PartialRuns:
             return self._watch is watch
 
     def keeps(self, watch: _IdleWatch) -> bool:
-        """Return whether a watch is still needed; it asks after each look."""
-        # Given back first and looked at then: a run that begins in between finds no watch and starts one.
+        """Return whether a watch thread is still needed; the thread calls it after each check."""
+        # First uninstalled, then checked: a run that begins in between finds no watch and starts one.
         self._watch = None
         return bool(self._runs) and self._install(watch)
 
     def close_here(self, error: OpError) -> None:
-        """End every run; from any thread."""
+        """End every run; callable from any thread."""
         if self._actor is not None:
             self._tell(GiveUpAll(error))
         for run in list(self._runs.values()):
@@ -388,7 +387,7 @@ class PartialRuns:
 
 
 class _IdleWatch:
-    """A thread that looks for idle runs of a synchronous session while any are open.
+    """A thread that checks a synchronous session for idle runs while any are open.
 
     It does not keep the session alive.
     """
@@ -402,7 +401,7 @@ class _IdleWatch:
         )
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def _main(self) -> None:

@@ -1,6 +1,7 @@
-"""The plans of partial runs: kept apart from those of ordinary runs, whose feeds and fetches go other ways.
+"""The plans of partial runs, kept apart from the plans of ordinary runs.
 
-Called by the faces at setup, through ``PartialRuns``. Thread-safe.
+They route feeds and fetches differently. Used at setup by the session API, through ``PartialRuns``.
+Thread-safe.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ __all__ = ["PartialPlan", "PartialPlans"]
 
 
 class PartialPlan:
-    """A plan of partial runs, loaded.
+    """A loaded plan of partial runs.
 
     Args:
-        signature: all that such a run feeds, fetches and targets.
-        parts: what the plan is made of.
-        graph: the loaded parts.
-        failure: why no such run can succeed, told by its first call.
+        signature: everything that such a run feeds, fetches and targets.
+        parts: the partial-run data of the plan.
+        graph: the loaded partitions.
+        failure: why no such run can succeed; the first call of a run raises it.
     """
 
     __slots__ = ("_failure", "graph", "label", "parts", "signature")
@@ -46,18 +47,18 @@ class PartialPlan:
         self.label = str(signature)
 
     def new_failure(self) -> OpError | None:
-        """Return the failure, for one run: an error that is raised holds on to what raised it."""
+        """Return a copy of the failure for one run, because a raised error refers to its traceback."""
         return copy.copy(self._failure)
 
 
 class PartialPlans:
-    """Makes and keeps the plans of partial runs of one session.
+    """The factory and cache of the plans of a session's partial runs.
 
     Args:
-        planner: of the session.
-        devices: of the session.
-        config: its settings.
-        on_evict: called when a plan is kept no longer.
+        planner: the session's planner.
+        devices: the session's devices.
+        config: the session's settings.
+        on_evict: called when a plan is evicted.
     """
 
     def __init__(
@@ -74,10 +75,10 @@ class PartialPlans:
         )
 
     def plan(self, signature: RunSignature) -> PartialPlan:
-        """Return the plan of a signature, built if it is not kept.
+        """Return the plan of a signature; build it if it is not cached.
 
         Raises:
-            InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this
+            InvalidArgumentError: if the signature is not valid for a partial run, or cannot be run on this
                 graph and these devices.
         """
         check_signature(signature)
@@ -94,5 +95,5 @@ class PartialPlans:
         return PartialPlan(signature, made, self._planner.load(made.parts), failure)
 
     def clear(self) -> None:
-        """Forget every plan."""
+        """Drop every plan."""
         self._cache.clear()

@@ -1,7 +1,7 @@
-"""The partial runs of a remote session: asked of the master, which keeps them.
+"""The partial runs of a remote session, which its master keeps.
 
-What may be fed and fetched, and in which order, is the master's to check: it knows what each fetch waits for.
-Here a setup is checked as far as its names go. Called by ``partial_faces``; owned by a remote session.
+The master checks which feeds and fetches a call may name and in which order, because it has the dependencies
+of each fetch. Only the names of a setup are checked here. Used by ``partial.api``; owned by a remote session.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RemotePartialPlan", "RemotePartialPlans", "RemotePartialRuns"]
 
-# Seconds for the master to drop a run; it waits for nobody.
+# Seconds for the master to drop a run; it does so without waiting.
 _DROP = 2.0
-# Requests that are remembered, as in ``base``.
+# Cached requests, as in ``base``.
 _REMEMBERED = 1024
 
 T = TypeVar("T")
@@ -41,23 +41,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RemotePartialPlan:
-    """What a client keeps of a setup.
+    """The client's record of a setup.
 
     Attributes:
-        signature: all that such a run feeds, fetches and targets.
+        signature: everything that such a run feeds, fetches and targets.
     """
 
     signature: RunSignature
 
 
 class RemotePartialPlans:
-    """Makes what a client keeps of setups."""
+    """The factory of the client's records of setups."""
 
     def plan(self, signature: RunSignature) -> RemotePartialPlan:
         """Return the plan of a signature.
 
         Raises:
-            InvalidArgumentError: if the signature is none of a partial run.
+            InvalidArgumentError: if the signature is not valid for a partial run.
         """
         check_signature(signature)
         return RemotePartialPlan(signature)
@@ -70,8 +70,8 @@ class RemotePartialRuns:
         session: the session.
 
     Attributes:
-        plans: what setups are remembered by.
-        requests: what faces remember of setups and calls.
+        plans: makes the records of setups.
+        requests: cache of setups and calls for the session API.
     """
 
     def __init__(self, session: RemoteSession) -> None:
@@ -81,7 +81,7 @@ class RemotePartialRuns:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def remember(self, key: Any, value: T) -> T:
-        """Keep what a face made of a setup or a call, unless there is no key for it."""
+        """Cache the result of a setup or a call, unless its key is ``None``."""
         if key is not None:
             if len(self.requests) >= _REMEMBERED:
                 self.requests.clear()
@@ -89,14 +89,14 @@ class RemotePartialRuns:
         return value
 
     async def open(self, plan: RemotePartialPlan) -> str:
-        """Start a run at the master; what needs no feed is under way when this returns.
+        """Start a run at the master; operations that need no feed are under way when this returns.
 
         Returns:
-            Its handle.
+            The handle of the run.
 
         Raises:
-            InvalidArgumentError: if it cannot be run on this graph and these devices.
-            OpError: why a task refused its part, or cannot be reached.
+            InvalidArgumentError: if the run is not possible on this graph and these devices.
+            OpError: if a task refuses its partitions or cannot be reached.
         """
         self._loop = asyncio.get_running_loop()
         session, signature = self._session, plan.signature
@@ -119,21 +119,21 @@ class RemotePartialRuns:
         fetches: tuple[str, ...],
         limit: float | None,
     ) -> Sequence[Any]:
-        """Feeds and fetches; cancelling it gives the run up.
+        """Continue a run with feeds, and return fetches; cancelling the call aborts the run.
 
         Args:
-            handle: what ``open`` returned.
-            feeds: names.
-            values: of the feeds, converted.
-            fetches: names.
+            handle: a result of ``open``.
+            feeds: names of the feeds.
+            values: converted values of the feeds.
+            fetches: names of the fetches.
             limit: seconds; ``None`` for the default.
 
         Returns:
-            The values of the fetches, the caller's own.
+            The values of the fetches, owned by the caller.
 
         Raises:
             InvalidArgumentError: for a wrong call, which has changed nothing.
-            DeadlineExceededError: if it took too long; the run is given up then.
+            DeadlineExceededError: if the call took too long; the run is then aborted.
             OpError: the step's first error.
         """
         session = self._session
@@ -164,19 +164,19 @@ class RemotePartialRuns:
         return own_values(done.values, over_link=over_link)
 
     async def give_up(self, handle: str, error: OpError) -> None:
-        """End a run, if it still is one; its kernels end between two nodes, and are not waited for."""
+        """Abort a run that is still open, without waiting for its kernels to end between two nodes."""
         session = self._session
         message = PartialRunDrop(
             session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error)
         )
-        # A master that is gone, or knows the session no more, has given the run up.
+        # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
             await session.ask(message, Deadline.after(_DROP), Done)
 
     def give_up_here(self, handle: str, error: OpError) -> None:
-        """``give_up`` from any thread, without waiting for it."""
+        """Abort a run from any thread, without waiting."""
         if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and the session with it
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and with it the session
                 self._loop.call_soon_threadsafe(self._drop_soon, handle, error)
 
     def _drop_soon(self, handle: str, error: OpError) -> None:

@@ -1,8 +1,8 @@
-"""The way from a client to a master: found in this process, or dialled.
+"""The connection from a client to a master, which is found in this process or dialled.
 
-Owns one connection and what travels over it. A master in the same process is called directly, without
-encoding anything, unless ``rpc_options.use_rpc_for_inprocess_master`` asks for the wire. Used by remote
-sessions and by ``reset``; it imports actors, messages and transports.
+Holds one connection and its messages. A master in the same process is called directly, without encoding,
+unless ``rpc_options.use_rpc_for_inprocess_master`` requests the wire. Used by remote sessions and by
+``reset``.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ from transports import (
 __all__ = ["RETRY", "MasterConnection", "reset_master"]
 
 RETRY = 0.1
-"""Seconds between attempts to reach a master that is not there yet."""
+"""Seconds between attempts to reach a master that does not answer yet."""
 
-# Seconds for a connection to end.
+# Seconds for closing a connection.
 _GRACE = 2.0
 
 
 class MasterConnection:
-    """A connection to the master at a target; it may be made again after it was lost.
+    """A connection to the master at a target; it can be made again after a loss.
 
     Args:
         target: address of the master.
-        over_wire: whether a master in this process is dialled like any other.
-        children: own the connection's work.
+        over_wire: whether a master in this process is dialled like a remote one.
+        children: owns the connection's asyncio tasks.
         security: TLS files, for a target of ``tls://``.
     """
 
@@ -81,22 +81,22 @@ class MasterConnection:
 
     @property
     def reached(self) -> bool:
-        """Whether there is somebody to ask."""
+        """Whether the master was reached, so that messages can be sent."""
         return self._ref is not None
 
     @property
     def lost(self) -> bool:
-        """Whether there was a link, and it is over."""
+        """Whether there was a link that has closed."""
         return self.link is not None and self.link.closed
 
     async def reach(self, deadline: Deadline) -> None:
-        """Find the master, or dials it until it answers.
+        """Find the master in this process, or dial it until it answers.
 
         Raises:
-            UnavailableError: if nobody answers at the target in time.
-            UnauthenticatedError: if the master asks for another token than ours, or one side does not
+            UnavailableError: if no master answers at the target in time.
+            UnauthenticatedError: if the master requires another token than ours, or one side does not
                 accept the other's certificate.
-            InvalidArgumentError: if our own TLS files do not do.
+            InvalidArgumentError: if our own TLS files are unusable.
         """
         here = None if self._over_wire else registry.lookup(self._target)
         self._ref = here if here is not None else await self._dial(deadline)
@@ -145,15 +145,15 @@ class MasterConnection:
             await asyncio.sleep(RETRY)
 
     async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
-        """Ask the master.
+        """Send the master a message and return its answer.
 
         Args:
-            message: what.
-            deadline: until when to wait.
+            message: the message.
+            deadline: the time until which to wait.
             reply: the class of the answer.
 
         Raises:
-            OpError: what the master says, or why it cannot be asked.
+            OpError: the master's error, or the reason why it cannot be reached.
         """
         if self._ref is None:
             raise InternalError("the session is not connected")
@@ -169,13 +169,13 @@ class MasterConnection:
         return answer
 
     def tell(self, message: Any) -> None:
-        """Tell the master something; a master that is gone, or not reached yet, does not hear of it."""
+        """Send the master a message without an answer; drop it if the master is gone or not reached yet."""
         with contextlib.suppress(OpError):
             if self._ref is not None:
                 self._ref.tell(message)
 
     async def hang_up(self, grace: float) -> None:
-        """End the connection, if there is one."""
+        """Close the connection, if there is one."""
         link, self.link, self._ref = self.link, None, None
         if link is not None:
             await link.aclose(grace)
@@ -188,16 +188,16 @@ def _hello(pulse: str) -> Hello:
 
 
 async def reset_master(target: str, config: ConfigProto, containers: Sequence[str]) -> None:
-    """Have a master close all its sessions and clear containers on all tasks.
+    """Make a master close all its sessions and clear containers on all tasks.
 
     Args:
         target: address of the master.
-        config: whose limit in time counts, by default 30 s.
-        containers: names; none for the default container.
+        config: gives the time limit, by default 30 s, and the RPC options.
+        containers: names of the containers; the default container if empty.
 
     Raises:
-        UnavailableError: if the master cannot be reached; or naming the tasks whose containers were not
-            cleared, when everything else is done.
+        UnavailableError: if the master cannot be reached; or, once everything else is done, if containers on
+            some tasks could not be cleared; it names these tasks.
         DeadlineExceededError: if the master does not answer in time.
     """
     deadline = Deadline.after(config.operation_timeout or CONNECT_TIMEOUT)

@@ -1,10 +1,10 @@
 """The remote session: the client's side of a session that a master runs.
 
-Connects to the master that the target names, gives it the graph, and asks it to run steps. A master in the
-same process and loop is called directly, without encoding anything. The graph may grow: what was added is
-sent before the next run that needs a plan.
+Connects to the master that the target names, sends it the graph, and requests steps. A master in the same
+process and loop is called directly, without encoding. The graph may grow: new nodes are sent before the next
+run that needs a plan.
 
-Made by the session factory, called by the faces; it imports actors, messages and transports.
+Made by the session factory, used by the session API.
 """
 
 from __future__ import annotations
@@ -85,15 +85,15 @@ from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
 
-# Times that a session is asked for, when the connection is lost before the answer comes.
+# Attempts to create a session when the connection is lost before the answer arrives.
 _TRIES = 3
-# Seconds for the master to close a session; it gives its workers two.
+# Seconds for the master to close a session; it gives its workers two of them.
 _CLOSE = 5.0
-# Seconds for the connection to end.
+# Seconds for closing the connection.
 _GRACE = 2.0
-# Seconds that the client waits longer than the limit of a run, for the master's word on what was late.
+# Seconds that the client waits beyond the limit of a run, for the master's report on what was late.
 _ANSWER_MARGIN = 0.25
-# Seconds that are left at least of a limit, so that the answer is an error of the step and not of its form.
+# Seconds that are left of a limit at least, so that the answer is an error of the step, not of the request.
 _LEAST = 1e-3
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 _CLOSED = "Session has been closed."
@@ -102,7 +102,7 @@ T = TypeVar("T")
 
 
 class RemoteSession:
-    """Asks a master to run a graph.
+    """The client of a session that a master runs.
 
     Args:
         graph: it may grow.
@@ -114,13 +114,15 @@ class RemoteSession:
         partial_runs: steps that are fed and fetched in several calls.
 
     Raises:
-        InvalidArgumentError: for settings that only local sessions have, a malformed device filter, or an
-            environment that names some of the three TLS files.
+        InvalidArgumentError: for settings that only local sessions support, a malformed device filter, or an
+            environment that sets only some of the three TLS variables.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
         refuse_local_settings(config)
-        DeviceFilters(config.device_filters)  # the master reads them; a malformed one is told here
+        DeviceFilters(
+            config.device_filters
+        )  # the master reads them; this finds malformed ones here
         self._graph = graph
         self._target = target
         self._config = config
@@ -131,10 +133,10 @@ class RemoteSession:
         )  # fmt: skip
         self.handle = ""
         self._version = 0
-        self._sent = 0  # how many operations the master knows
-        self._extensions = 0  # and how many extensions of them
+        self._sent = 0  # number of operations that were sent to the master
+        self._extensions = 0  # and number of extensions of them
         self._planning = Planning()
-        self._pool: KernelPool | None = None  # for large values; most sessions have none
+        self._pool: KernelPool | None = None  # for work on large values; most sessions need none
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
         self._steps = 0
@@ -150,14 +152,14 @@ class RemoteSession:
     # -- connecting ----------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Reach the master and creates the session there; do nothing if that was done.
+        """Reach the master and create the session there; do nothing if that is done.
 
-        If it fails or is cancelled nothing is left open, and the next call tries anew.
+        If the call fails or is cancelled, nothing stays open, and the next call tries again.
 
         Raises:
-            UnavailableError: if nobody answers at the target in time.
-            UnauthenticatedError: if the master asks for another token than ours.
-            DeadlineExceededError: if the master's cluster does not come together in time.
+            UnavailableError: if no master answers at the target in time.
+            UnauthenticatedError: if the master requires another token than ours.
+            DeadlineExceededError: if the master's cluster is not complete in time.
             CancelledError: if the session is closed.
         """
         async with self._connecting:
@@ -194,8 +196,8 @@ class RemoteSession:
             except UnavailableError:
                 if not (self._master.lost and left):
                     raise
-                # The answer may have been on its way. The master knows the request by its id, so asking
-                # again makes no second session.
+                # The answer may have been lost. The master recognises the request by its id, so a repeat
+                # makes no second session.
                 await self._master.hang_up(0.0)
                 await asyncio.sleep(RETRY)
         self._version = created.graph_version
@@ -205,12 +207,12 @@ class RemoteSession:
     async def _described(
         self, operations: Callable[[], Sequence[Any]], number: int, deadline: Deadline
     ) -> list[Any]:
-        """Operations in wire form; many are described in a thread, and encoded there for a link.
+        """Return operations in wire form; many are described, and encoded for a link, in a thread.
 
         Args:
-            operations: gives them; called under the lock of the graph.
-            number: about how many they are.
-            deadline: until when to wait.
+            operations: returns them; called under the lock of the graph.
+            number: their approximate number.
+            deadline: the time until which to wait.
         """
         many, seed = number > LARGE, self._graph.seed
 
@@ -238,14 +240,14 @@ class RemoteSession:
         return self._master.link is not None
 
     async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
-        """Ask the master; see ``MasterConnection.ask``."""
+        """Send the master a message and return its answer; see ``MasterConnection.ask``."""
         return await self._master.ask(message, deadline, reply)
 
     async def ask_step(self, message: Any, limit: float | None, reply: type[Any]) -> Any:
-        """Ask the master for what may take as long as a step.
+        """Send the master a request that may take as long as a step, and return its answer.
 
         Args:
-            message: what.
+            message: the request.
             limit: seconds that the master may take; ``None`` for the session's limit, or the default.
             reply: the class of the answer.
         """
@@ -263,20 +265,20 @@ class RemoteSession:
             self._steps -= 1
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Start a child of the session; nothing once it is closed."""
+        """Start a child of the session; do nothing once the session is closed."""
         with contextlib.suppress(AbortedError):
             _ = self._children.start(work, name=name)
 
     def request_id(self) -> str:
-        """A new name for a request, by which the master knows a repeat."""
+        """Return a new id for a request, by which the master recognises a repeat."""
         return f"{self._request_prefix}-{next(self._requests)}"
 
     async def reattach(self) -> Reattached:
-        """Go on with the tasks that there are now; connects anew if the master was lost.
+        """Continue with the tasks that are present now; connect again if the master was lost.
 
         Raises:
             UnavailableError: if the master cannot be reached.
-            DeadlineExceededError: naming every task that the graph uses and that does not answer.
+            DeadlineExceededError: if tasks that the graph uses do not answer; it names all of them.
         """
         self._check_open()
         deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
@@ -284,7 +286,7 @@ class RemoteSession:
             try:
                 return await self._ask_to_reattach(deadline, anew=False)
             except (UnavailableError, AbortedError):
-                pass  # the master is gone, or knows the session no more
+                pass  # the master is gone, or has dropped the session
         return await self._create_anew(deadline)
 
     async def _ask_to_reattach(self, deadline: Deadline, *, anew: bool) -> Reattached:
@@ -298,7 +300,7 @@ class RemoteSession:
         )  # fmt: skip
 
     async def _create_anew(self, deadline: Deadline) -> Reattached:
-        """A new session at the master, for the same graph."""
+        """Create a new session at the master for the same graph."""
         async with self._connecting:
             before = self._master.link.peer if self._master.link is not None else None
             await self._master.hang_up(0.0)
@@ -313,24 +315,24 @@ class RemoteSession:
     # -- running -------------------------------------------------------------------------------
 
     async def prepare(self, signature: RunSignature) -> RemotePlan:
-        """Make sure that the master knows everything a signature names."""
+        """Return the plan of a signature once everything that it names was sent to the master."""
         await self.connect()
         if self._graph.operations_since(self._sent):
-            # A child does it, because cancelling a run must not lose count of what the master knows.
+            # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
         ordered = signature.sorted()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
-        """Have the master plan a step and register its graphs.
+        """Make the master plan a step and register its partitions.
 
         Args:
-            signature: what the step feeds, fetches and targets.
-            partial: whether it is one of partial runs.
+            signature: feeds, fetches and targets of the step.
+            partial: whether it is the step of partial runs.
 
         Raises:
-            OpError: why it cannot be planned, or a task refused its part or cannot be reached.
+            OpError: if it cannot be planned, or a task refuses its partitions or cannot be reached.
         """
         await self.prepare(signature)
         message = PrepareStep(
@@ -380,17 +382,17 @@ class RemoteSession:
         metadata: RunMetadata | None = None,
         delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
-        """Run a step; wait first while as many as may be are under way.
+        """Run a step; wait first while the limit of runs under way is reached.
 
-        Cancelling it gives the step up on every worker.
+        Cancelling the call aborts the step on every worker.
 
         Args:
-            plan: what ``prepare`` returned.
+            plan: a result of ``prepare``.
             feeds: values in the plan's order.
             limit: seconds; ``None`` for the default.
             options: of this run.
-            metadata: filled with what ``options`` ask for.
-            delivery: told of what the step has taken, where the values go to a caller in another thread.
+            metadata: filled with what ``options`` request.
+            delivery: notified of what the step has taken, if the values go to a caller in another thread.
 
         Returns:
             The fetched values in the plan's order; arrays are the caller's own.
@@ -439,19 +441,19 @@ class RemoteSession:
     async def ask_values(
         self, message: RunStep | PartialRun, limit: float | None, delivery: ValueDelivery | None
     ) -> StepDone:
-        """Ask the master for values, and tell it whether they have arrived where it waits for that.
+        """Request values from the master, and confirm their arrival where it waits for that.
 
-        Nothing may be awaited between this and the caller of the run.
+        Nothing may be awaited between the end of this call and the caller of the run.
 
         Args:
-            message: what.
+            message: the request.
             limit: see ``ask_step``.
             delivery: see ``run``.
         """
         try:
             done: StepDone = await self.ask_step(message, limit, StepDone)
         except (asyncio.CancelledError, DeadlineExceededError):
-            # The answer may be on its way, or even here.
+            # The answer may be on its way or may even have arrived.
             self._tell_received(message, received=False)
             raise
         if done.unconfirmed:
@@ -471,14 +473,14 @@ class RemoteSession:
         )  # fmt: skip
 
     async def sent_feeds(self, feeds: Sequence[Any]) -> Sequence[Any]:
-        """Fed values that nobody changes while the step is under way; large ones are copied in a thread."""
+        """Return feeds that cannot change while the step is under way; copy large ones in a thread."""
         over_link = self.over_link
         if not copies_much(feeds, over_link=over_link):
             return sent_feeds(feeds, over_link=over_link)
         return await self.aside(lambda: sent_feeds(feeds, over_link=over_link))
 
     async def aside(self, work: Callable[[], T]) -> T:
-        """Do something with large values in a thread of the session."""
+        """Do work on large values in a thread of the session."""
         self._check_open()
         if self._pool is None:
             self._pool = KernelPool(1)
@@ -493,7 +495,7 @@ class RemoteSession:
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
 
     async def why(self, within: float) -> HangReport:
-        """Return what the session's steps wait for, on all tasks; one that does not answer is named.
+        """Return what the session's steps wait for on all tasks, with the tasks that do not answer.
 
         Args:
             within: seconds to wait for answers.
@@ -515,10 +517,9 @@ class RemoteSession:
     # -- end -----------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Close the session at the master, if it still answers, and the connection.
+        """Close the session at the master, if the master still answers, and the connection.
 
-        Takes at most a few seconds, and may be called again. Runs that are under way end with
-        CancelledError.
+        Takes at most a few seconds and may be called again. Runs under way end with ``CancelledError``.
         """
         self._closed = True
         self._planning.close(CancelledError(_CLOSED))
@@ -527,14 +528,14 @@ class RemoteSession:
         self._inflight.close(CancelledError(_CLOSED))
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:
-            # The master may be gone or have dropped the session: nothing is left to close there then.
+            # The master may be gone or have dropped the session; then there is nothing to close there.
             with contextlib.suppress(*_GONE):
                 await self.ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
         await self._master.hang_up(_GRACE)
         await self._children.stop(_GRACE)
 
     def statistics(self) -> RemoteStatistics:
-        """Counters of the session."""
+        """Return the counters of the session."""
         link = self._master.link
         traffic = link.statistics() if link is not None else None
         return RemoteStatistics(self._steps, traffic, self._inflight.statistics().waiting)

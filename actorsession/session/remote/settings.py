@@ -1,6 +1,6 @@
-"""Settings that act in local sessions only, and why no remote session has them.
+"""Settings that act in local sessions only, and the reasons why a remote session refuses them.
 
-Called by the remote session before anything is sent, by masters, which cannot know who asks them, and by
+Used by remote sessions before anything is sent, by masters, which must check clients of any kind, and by
 servers for their own settings.
 """
 
@@ -36,11 +36,11 @@ _GRAPH_OPTIONS = {
 
 
 def refuse_local_settings(config: ConfigProto) -> None:
-    """Refuse what masters and servers cannot do; warns of what they leave out, as TensorFlow does.
+    """Refuse settings that masters and servers do not support; warn of those they ignore, as TensorFlow does.
 
     Raises:
-        InvalidArgumentError: for thread pools of the session's own (TensorFlow's class), or a setting that
-            would have no effect.
+        InvalidArgumentError: for thread pools of the session's own (TensorFlow's error class), or a setting
+            that would have no effect.
     """
     asked = {name: why for name, why in _SESSION.items() if getattr(config, name)}
     options = config.graph_options

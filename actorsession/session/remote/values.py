@@ -1,7 +1,7 @@
-"""Values around remote runs: plans and counters, whose memory arrays are, the forms of options and metadata.
+"""Values of remote runs: plans and counters, the ownership of arrays, the wire form of options and metadata.
 
-A master in this process gets the caller's arrays themselves, and hands out its own; over a link everything
-is copied by the way. Plain data and functions, used by remote sessions and their partial runs.
+A master in this process gets the caller's arrays themselves and returns its own; over a link all arrays are
+copied anyway. Plain data and functions, used by remote sessions and their partial runs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RemotePlan:
-    """What a remote session keeps of a plan: the names in the order in which values travel.
+    """A remote session's record of a plan: the names in the order in which values are sent.
 
     Attributes:
         signature: the names.
-        fetches: its fetches, as messages have them.
-        targets: its targets, likewise.
+        fetches: its fetches, as a list for messages.
+        targets: its targets, as a list for messages.
     """
 
     signature: RunSignature
@@ -44,7 +44,7 @@ class RemoteStatistics:
     """Counters of a remote session.
 
     Attributes:
-        steps: steps that the master was asked for and has not answered.
+        steps: steps that the master has not answered yet.
         waiting: runs that wait until fewer are under way; see ``ConfigProto.max_inflight_steps``.
         link: traffic with the master; ``None`` if it is in this process or not connected.
     """
@@ -55,15 +55,15 @@ class RemoteStatistics:
 
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
-    """Fed values that nobody changes while the step is under way."""
-    # Over a link they are borrowed until the answer is there, in one piece each.
+    """Return feeds that cannot change while the step is under way."""
+    # Over a link the arrays are borrowed until the answer arrives, and must be contiguous.
     if not over_link:
         return [kept_feed(feed) for feed in feeds]
     return [f if _is_whole(f) else np.ascontiguousarray(f) for f in feeds]
 
 
 def copies_much(feeds: Sequence[Any], *, over_link: bool) -> bool:
-    """Return whether ``sent_feeds`` has to copy so much that it is no work for an event loop."""
+    """Return whether ``sent_feeds`` copies so much that it would hold the event loop."""
     return large_arrays(feeds) and not (over_link and all(_is_whole(feed) for feed in feeds))
 
 
@@ -72,25 +72,25 @@ def _is_whole(value: Any) -> bool:
 
 
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
-    """Fetched values, the caller's own; rank 0 becomes a scalar, as TensorFlow gives."""
+    """Return fetched values owned by the caller; rank 0 becomes a scalar, as in TensorFlow."""
     make_own = _scalar if over_link else _own
     return [make_own(value) for value in values]
 
 
 def wire_limit(limit: float | None) -> int:
-    """A limit in milliseconds, as the master gets it; it knows what the step waits for."""
+    """Return a limit in milliseconds for the master, which can name what the step waits for."""
     return 0 if limit is None else max(1, round(limit * 1000))
 
 
 def wire_options(options: RunOptions | None, limit: float | None) -> dict[str, Any]:
-    """Return the options of a run with its limit, as the master gets them."""
+    """Return the wire form of a run's options with its limit."""
     if limit is None:
         return options.to_wire() if options is not None else {}
     return {**(options or RunOptions()).to_wire(), "timeout_in_ms": wire_limit(limit)}
 
 
 def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
-    """Take in what the master tells of a run."""
+    """Fill metadata with the master's report on a run."""
     metadata.clear()
     if not wire:
         return
