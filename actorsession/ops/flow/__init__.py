@@ -1,1 +1,3 @@
-"""What runs, when and how often: control edges, branches, loops, functions, checks, and Python itself."""
+"""Ops that control execution: control edges, branches, loops, functions, checks, and calls of Python
+functions.
+"""
