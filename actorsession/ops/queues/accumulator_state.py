@@ -32,7 +32,7 @@ class Sum(Protocol):
         """Add a gradient."""
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """Return the sum or mean of ``count`` gradients with a function that undoes this, and reset the sum."""
+        """Return the sum or mean of ``count`` gradients and a function that undoes this; reset the sum."""
 
     def clear(self) -> None:
         """Reset the sum."""
@@ -57,7 +57,7 @@ class DenseSum:
         self._total += gradient
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """Return the sum or mean of ``count`` gradients with a function that undoes this, and reset the sum."""
+        """Return the sum or mean of ``count`` gradients and a function that undoes this; reset the sum."""
         total, self._total = self._total, None
         taken = total
         if mean:

@@ -105,7 +105,7 @@ class QueueBase(Components):
         return self._put("QueueEnqueueV2", vals, name or f"{self._last_name}_enqueue")
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Build an operation that puts in one element per row of the values, and waits while the queue is full.
+        """Build an operation that puts in an element per row of the values, and waits while the queue is full.
 
         Arguments and errors as ``enqueue``.
         """
@@ -174,7 +174,7 @@ class QueueBase(Components):
         return self._take("QueueDequeueManyV2", n, name or f"{self._last_name}_DequeueMany")
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Build a ``dequeue_many`` that accepts fewer elements, but at least one, once the queue is closed."""
+        """Build a ``dequeue_many`` for which one element or more suffices once the queue is closed."""
         return self._take("QueueDequeueUpToV2", n, name or f"{self._last_name}_DequeueUpTo")
 
     def _take(self, op_type: str, n: Any, name: str) -> Any:
