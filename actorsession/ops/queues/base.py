@@ -105,7 +105,7 @@ class QueueBase(Components):
         return self._put("QueueEnqueueV2", vals, name or f"{self._last_name}_enqueue")
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Build an operation that puts in an element per row of the values, and waits while the queue is full.
+        """Build an operation that puts in an element for each row, and waits while the queue is full.
 
         Arguments and errors as ``enqueue``.
         """
