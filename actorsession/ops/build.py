@@ -79,8 +79,7 @@ def make_of(
     attrs: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Add a node with one output; plain operands become constants that are named after the node and the
-    input.
+    """Add a node with one output; plain operands become constants named after the node and the input.
 
     Args:
         op_type: operation type.
