@@ -1,3 +1,1 @@
-"""Ops that control execution: control edges, branches, loops, functions, checks, and calls of Python
-functions.
-"""
+"""Ops that control execution: control edges, branches, loops, functions, checks, Python functions."""

@@ -118,7 +118,7 @@ def verify_tensor_all_finite(
         return check_numerics(tensor, said)
 
 
-# -- values in a line --------------------------------------------------------------------------------
+# -- text form of values -----------------------------------------------------------------------------
 
 
 def summary(value: Any, few: int) -> str:

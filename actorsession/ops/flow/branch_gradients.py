@@ -108,9 +108,7 @@ def _both(
     tensor: Tensor,
     found: Sequence[SparseGradient | None],
 ) -> tuple[int, ...]:
-    """Append the gradient of a captured tensor to the results of both branches, and return its positions
-    there.
-    """
+    """Append the gradient of a captured tensor to the results of both branches; return its positions."""
     if all(each is None for each in found):
         return ()
     start = len(results[0])

@@ -75,9 +75,7 @@ class Construct:
     # -- further outputs -----------------------------------------------------------------------
 
     def inside(self, body: FunctionBody) -> contextlib.AbstractContextManager[object]:
-        """Return a context in which operations are built into a function of the construct, after it was
-        built.
-        """
+        """Return a context that builds operations into a function of the construct after it was built."""
         changes = {
             "body": body,
             "devices": (),

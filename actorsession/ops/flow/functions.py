@@ -141,7 +141,7 @@ class DefinedFunction:
             weakref.WeakKeyDictionary()
         )
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -375,7 +375,7 @@ class OverloadedFunction:
 Function: TypeAlias = DefinedFunction | OverloadedFunction
 
 
-# -- parts ---------------------------------------------------------------------------------------
+# -- helpers -------------------------------------------------------------------------------------
 
 
 def _parameter_names(func: Callable[..., Any], count: int) -> list[str]:

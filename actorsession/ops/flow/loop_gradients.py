@@ -94,7 +94,7 @@ class _Loop:
         self.first: list[Tensor] = []
         self.results: list[Tensor] = []
 
-    # -- which variables matter ----------------------------------------------------------------
+    # -- active variables ----------------------------------------------------------------------
 
     def _active(self, grads: Sequence[Tensor | None]) -> list[int]:
         """Return the loop variables between inputs that need a gradient and results that have one."""
@@ -130,7 +130,7 @@ class _Loop:
         ends = set(self.parameters) | set(self.captures)
         return found & ends
 
-    # -- the loop back -------------------------------------------------------------------------
+    # -- the backward loop ---------------------------------------------------------------------
 
     def build(self) -> Grads:
         """Build the loop, and return the gradients of the inputs."""
@@ -174,9 +174,7 @@ class _Loop:
         return self.turn.parameters[-1]
 
     def _back(self) -> tuple[dict[Tensor, tuple[int, ...]], dict[Tensor, _Finish]]:
-        """Build the body, and return where the gradient of each captured tensor accumulates and how to read
-        it.
-        """
+        """Build the body; return where the gradient of each captured tensor accumulates and how to read it."""
         starts = []
         for k in self.active:
             grad = self.grads[k] if k < len(self.grads) else None
@@ -225,7 +223,7 @@ class _Loop:
 
         return finish
 
-    # -- what it needs of the loop -------------------------------------------------------------
+    # -- values of the forward loop ------------------------------------------------------------
 
     def _bring(self, tensor: Tensor) -> Tensor:
         """Return the tensor in the backward body for a tensor of the forward body."""

@@ -196,7 +196,7 @@ def _fold(
         return pack(start, found)
 
 
-# -- parts ---------------------------------------------------------------------------------------
+# -- helpers -------------------------------------------------------------------------------------
 
 
 class _Items:
@@ -236,9 +236,7 @@ class _Items:
         return pack(self._structure, [array.read(index) for array in self._arrays])
 
     def start(self, initializer: Any, first: Any) -> tuple[Any, int, list[Tensor]]:
-        """Return the structure of the results, the number of items used for the first result, and that
-        result.
-        """
+        """Return the structure of the results, the number of items used for the first one, and that one."""
         if initializer is None:
             return self._structure, 1, [array.read(first) for array in self._arrays]
         graph = self.all[0].graph
