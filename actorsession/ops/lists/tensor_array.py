@@ -92,7 +92,7 @@ class TensorArray(Composite):
                 flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted)
         self._flow = flow
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def dtype(self) -> DType:
@@ -146,7 +146,7 @@ class TensorArray(Composite):
     def __repr__(self) -> str:
         return f"<TensorArray of {self._dtype.name} {self.element_shape} {self._flow.name!r}>"
 
-    # -- one element ---------------------------------------------------------------------------
+    # -- single elements -----------------------------------------------------------------------
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """Return the element at an index; zeros if it was never written.
@@ -179,7 +179,7 @@ class TensorArray(Composite):
             )
         )
 
-    # -- many ----------------------------------------------------------------------------------
+    # -- several elements ----------------------------------------------------------------------
 
     def stack(self, name: str | None = None) -> Tensor:
         """Return all elements along a new first axis."""
@@ -262,7 +262,7 @@ class TensorArray(Composite):
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims])
         return self._with(tensor_list_split(items, shape, sizes, name or "TensorArraySplit"))
 
-    # -- the rest ------------------------------------------------------------------------------
+    # -- other methods -------------------------------------------------------------------------
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of elements."""

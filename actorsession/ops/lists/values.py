@@ -166,7 +166,7 @@ class TensorList:
             items = [nothing if item is None else item for item in items]
         return items, dims
 
-    # -- travelling ----------------------------------------------------------------------------
+    # -- wire form -----------------------------------------------------------------------------
 
     def to_wire(self) -> list[Any]:
         """Return the list as plain values."""
