@@ -44,7 +44,7 @@ def beside(graph: Graph, op: Operation | None) -> contextlib.AbstractContextMana
     return graph.colocate_with(op)
 
 
-# -- which operations matter ---------------------------------------------------------------------
+# -- connected operations ------------------------------------------------------------------------
 
 
 def carries_gradient(dtype: DType) -> bool:
@@ -113,7 +113,7 @@ def _in_order(order: Sequence[Operation], found: Collection[Operation]) -> list[
     return made
 
 
-# -- the way back --------------------------------------------------------------------------------
+# -- traversal -----------------------------------------------------------------------------------
 
 
 class Backward:
