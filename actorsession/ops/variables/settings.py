@@ -66,7 +66,7 @@ class VariableScope:
         self._use_resource = use_resource
         self._constraint = constraint
 
-    # -- what it says --------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ class VariableScope:
     def __repr__(self) -> str:
         return f"<VariableScope {self._name!r} reuse={self._reuse!r}>"
 
-    # -- what can be changed -------------------------------------------------------------------
+    # -- setters -------------------------------------------------------------------------------
 
     def reuse_variables(self) -> None:
         """Share variables from now on."""
@@ -160,7 +160,7 @@ class VariableScope:
         """Store the setting, which is accepted for compatibility and has no effect."""
         self._use_resource = use_resource
 
-    # -- what was made in it -------------------------------------------------------------------
+    # -- variables of the scope ----------------------------------------------------------------
 
     def get_collection(self, name: str) -> list[Any]:
         """Return the values of a collection of the default graph whose names are in the scope."""
@@ -179,7 +179,7 @@ class VariableScope:
         """Return the trainable variables of the scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
-    # -- making and finding --------------------------------------------------------------------
+    # -- lookup and creation -------------------------------------------------------------------
 
     def get_variable(self, var_store: Any, name: str, **asked: Any) -> Any:
         """Return the variable ``name`` of the scope in a store; see the function ``get_variable``.

@@ -44,7 +44,7 @@ __all__ = [
 VARIABLE_ATTRS: Mapping[str, Any] = {"dtype": REQUIRED, "shape": unknown_shape}
 
 
-# -- what the static types of such ops must be ---------------------------------------------------
+# -- checks of static types ----------------------------------------------------------------------
 
 
 def variable_spec(attrs: Mapping[str, Any]) -> TensorSpec:

@@ -115,7 +115,7 @@ class VariableStore:
                 )
             return self._get_single(asked, None)
 
-    # -- one variable --------------------------------------------------------------------------
+    # -- single variables ----------------------------------------------------------------------
 
     def _get_single(self, asked: VariableRequest, part: PartitionInfo | None) -> Any:
         found = self._variables.get(asked.name)
@@ -155,7 +155,7 @@ class VariableStore:
         if loss is not None:
             self._graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
-    # -- variables in parts --------------------------------------------------------------------
+    # -- partitioned variables -----------------------------------------------------------------
 
     def _get_partitioned(self, asked: VariableRequest) -> PartitionedVariable:
         name = asked.name
@@ -227,7 +227,7 @@ def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
         )
 
 
-# -- first values ----------------------------------------------------------------------------------
+# -- initial values --------------------------------------------------------------------------------
 
 
 def _initial(

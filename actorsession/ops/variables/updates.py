@@ -183,7 +183,7 @@ class VariableUpdates:
         places = batch_places(sparse_delta.indices)
         return self.scatter_nd_update(places, sparse_delta.values, name)
 
-    # -- places --------------------------------------------------------------------------------
+    # -- elements and blocks -------------------------------------------------------------------
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
         """Replace elements or blocks of the value; the last one counts where an index occurs twice.
@@ -238,7 +238,7 @@ class VariableUpdates:
             update = self.add_update("ResourceStridedSliceAssign", operands, wanted, **masks)
         return self.read_after(update)
 
-    # -- how updates are built -----------------------------------------------------------------
+    # -- construction of updates ---------------------------------------------------------------
 
     def add_update(
         self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any

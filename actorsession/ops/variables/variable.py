@@ -152,7 +152,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         ):
             return make_one("Identity", [self._element])
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
