@@ -83,7 +83,7 @@ class BarrierState:
         self._takers: deque[_Taker] = deque()
         self._closed = self._cancelled = False
 
-    # -- what the nodes ask for --------------------------------------------------------------------
+    # -- methods for kernels -----------------------------------------------------------------------
 
     def insert(self, component: int, keys: Array, values: Array) -> None:
         """Insert one component of each of some elements.

@@ -86,7 +86,7 @@ class QueueBase(Components):
         """The queue's name without scopes, since the operations on it are built in those scopes as well."""
         return self.name.rpartition("/")[2]
 
-    # -- putting in ----------------------------------------------------------------------------
+    # -- enqueue -------------------------------------------------------------------------------
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
         """Build an operation that puts an element in, and waits while the queue is full.
@@ -141,7 +141,7 @@ class QueueBase(Components):
             )
         return given
 
-    # -- taking out ----------------------------------------------------------------------------
+    # -- dequeue -------------------------------------------------------------------------------
 
     def dequeue(self, name: str | None = None) -> Any:
         """Build an operation that takes an element out, and waits while there is none.
@@ -190,7 +190,7 @@ class QueueBase(Components):
             return dict(zip(self._names, outputs, strict=True))
         return outputs[0] if len(outputs) == 1 else outputs
 
-    # -- the rest ------------------------------------------------------------------------------
+    # -- other operations ----------------------------------------------------------------------
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Build an operation that closes the queue to new elements; those in it may still be taken out.

@@ -192,7 +192,7 @@ class QueueState:
         self._enqueues: deque[_Enqueue] = deque()
         self._dequeues: deque[_Dequeue] = deque()
 
-    # -- what the nodes ask for ----------------------------------------------------------------
+    # -- methods for kernels -------------------------------------------------------------------
 
     def enqueue(self, elements: Sequence[Element]) -> Future[Any]:
         """Put elements in, in their order, as the capacity allows.
@@ -338,7 +338,7 @@ class QueueState:
     def _available(self) -> int:
         return self._elements.available(closed=self._closed)
 
-    # -- telling ---------------------------------------------------------------------------------
+    # -- delivery of outcomes --------------------------------------------------------------------
 
     def _tell(self, outcomes: Sequence[_Outcome]) -> None:
         for attempt, error in outcomes:
