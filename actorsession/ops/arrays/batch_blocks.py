@@ -258,7 +258,7 @@ _register_blocks("SpaceToBatchND", _space_to_batch)
 _register_blocks("BatchToSpaceND", _batch_to_space)
 
 
-# -- how much margin is needed ---------------------------------------------------------------------
+# -- required paddings -----------------------------------------------------------------------------
 
 
 def required_space_to_batch_paddings(
