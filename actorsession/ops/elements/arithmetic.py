@@ -231,7 +231,7 @@ register(
 )
 
 
-# -- the larger and the smaller ------------------------------------------------------------------
+# -- maximum and minimum -------------------------------------------------------------------------
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -279,7 +279,7 @@ register_binary(
 )
 
 
-# -- sums of many --------------------------------------------------------------------------------
+# -- sums of many tensors ------------------------------------------------------------------------
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
