@@ -174,7 +174,7 @@ class _Loop:
         return self.turn.parameters[-1]
 
     def _back(self) -> tuple[dict[Tensor, tuple[int, ...]], dict[Tensor, _Finish]]:
-        """Build the body; return where the gradient of each captured tensor accumulates and how to read it."""
+        """Build the body; return where the gradient of each captured tensor accumulates and its reader."""
         starts = []
         for k in self.active:
             grad = self.grads[k] if k < len(self.grads) else None
