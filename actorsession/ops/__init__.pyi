@@ -1,9 +1,9 @@
 # Written by scripts/generated.py.
-"""The words that graphs are written with, under TensorFlow's names: one folder per domain.
+"""Graph-building functions under TensorFlow's names: one folder per domain.
 
-Owns all operation types: importing the package registers them and defines Python's operators on
-tensors. Each op's signature, shape function, gradient and numpy kernel stand together in its file.
-Imports the graph room only. What all folders share (operands, conversion, static shapes) stands beside
+This package owns all operation types. Importing it registers them and defines Python's operators on tensors.
+The signature, shape function, gradient and numpy kernel of an op stand together in its file. The package
+imports only the ``graph`` package. What all folders share (operands, conversion, static shapes) stands beside
 this file, and so do the namespaces (``math``, ``nn``, ``linalg``, ...), which own nothing but names.
 """
 

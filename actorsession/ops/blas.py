@@ -1,13 +1,13 @@
-"""The BLAS library that numpy has loaded, and the threads that a kernel takes instead of the library's.
+"""The BLAS library that numpy has loaded, and threads that a kernel uses instead of the library's threads.
 
 OpenBLAS has one number of threads for the whole process. Its threads spin while they wait for each other, at
-every product: a kernel that makes hundreds of small ones, as a convolution does, gains little by them on
-cores that are free, and stands still on cores that are not. (32 images of 28x28x64, a 3x3 filter, two cores
-with another program on one: 12 ms with one thread of BLAS, 96 with two.) So such a kernel keeps the
-library to one thread for its time, and shares its own blocks out among threads that meet once, at its end.
+every product. A kernel that makes hundreds of small products, as a convolution does, gains little from them
+on idle cores and stalls on busy cores. (32 images of 28x28x64, a 3x3 filter, two cores with another program
+on one: 12 ms with one thread of BLAS, 96 with two.) Such a kernel therefore limits the library to one thread
+while it runs, and distributes its own blocks over threads that synchronise once, at the end.
 
-numpy has no call for this, so the library is asked through ctypes, under any of the names that its builds
-give to its functions. ``runtime.blas_threads`` sets the number that sessions ask for.
+numpy has no function for this, so the library is called through ctypes, under any of the names that its
+builds give to its functions. ``runtime.blas_threads`` sets the number that sessions request.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 _MAPS = Path("/proc/self/maps")
-# Builds add "scipy_" in front and "64_" behind, so that several fit into one process.
+# Builds add the prefix "scipy_" and the suffix "64_", so that several libraries fit into one process.
 _PREFIXES, _SUFFIXES = ("scipy_", ""), ("64_", "", "_64", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class BlasLibrary:
-    """An OpenBLAS that this process has loaded.
+    """An OpenBLAS library that this process has loaded.
 
     Attributes:
-        path: of its file.
-        asked: its own function for the number of threads that it uses.
-        changed: its own function that makes it use a number of threads.
+        path: path of the library's file.
+        asked: the library's function that returns its number of threads.
+        changed: the library's function that sets its number of threads.
     """
 
     path: str
@@ -53,12 +53,12 @@ class BlasLibrary:
     changed: Callable[[int], None]
 
     def get(self) -> int:
-        """Return the number of threads that products take which nobody keeps to one."""
+        """Return the number of threads that products use outside ``single_threaded``."""
         with _aside.lock:
             return _aside.numbers.get(self.path) or self.asked()
 
     def set(self, number: int) -> None:
-        """Make products take a number of threads, once nobody keeps them to one."""
+        """Set the number of threads of products; inside ``single_threaded`` it takes effect at its end."""
         with _aside.lock:
             if self.path in _aside.numbers:
                 _aside.numbers[self.path] = number
@@ -67,12 +67,12 @@ class BlasLibrary:
 
 
 class _Aside:
-    """The numbers of threads that were put aside.
+    """The numbers of threads that ``single_threaded`` has saved.
 
     Attributes:
-        lock: taken again by the same thread when a garbage collection sets a number meanwhile.
-        users: how many kernels keep the libraries to one thread now.
-        numbers: by path, while there are any.
+        lock: reentrant, because a garbage collection may set a number in the thread that holds it.
+        users: how many kernels limit the libraries to one thread now.
+        numbers: the saved number for each library path, while ``users`` is not 0.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ _aside = _Aside()
 
 
 def lock() -> threading.RLock:
-    """Held by whoever changes a number of threads; one for all, so that none is awaited under another."""
+    """Return the lock held by every change of a number of threads; one for all, so that locks never nest."""
     return _aside.lock
 
 
@@ -100,7 +100,7 @@ def loaded_libraries(paths: Sequence[str] | None = None) -> list[BlasLibrary]:
 
 
 def _loaded_files() -> list[str]:
-    """File with OpenBLAS in their name, as the process has loaded them or numpy brings them along."""
+    """Return files with OpenBLAS in their name that the process has loaded or that come with numpy."""
     try:
         lines = _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:  # no Linux: a wheel of numpy has its libraries in one of these folders
@@ -129,21 +129,21 @@ def _open(path: str) -> BlasLibrary | None:
 
 @cache
 def _of_numpy() -> tuple[BlasLibrary, ...]:
-    """Those that numpy's products go to: looking for them takes a millisecond, so it is done once."""
+    """Return the libraries that compute numpy's products; cached, since the search takes a millisecond."""
     return tuple(loaded_libraries())
 
 
 def usual_threads() -> int:
-    """Return how many threads a product takes that nobody keeps to one; 1 where the library is not known."""
+    """Return how many threads a product uses outside ``single_threaded``; 1 if the library is not found."""
     return max((library.get() for library in _of_numpy()), default=1)
 
 
 @contextmanager
 def single_threaded() -> Iterator[int]:
-    """Keep products to one thread within the block, those of other threads of the process too.
+    """Limit products to one thread within the block, in all threads of the process.
 
     Yields:
-        How many threads a product takes otherwise; 1 where the library is not known.
+        How many threads a product uses otherwise; 1 if the library is not found.
     """
     libraries = _of_numpy()
     state = _aside
@@ -165,7 +165,7 @@ def single_threaded() -> Iterator[int]:
 
 
 def _start_anew() -> None:
-    """In a forked child: the kernels that kept the library to one thread are not there."""
+    """Reset the state in a forked child, in which the kernels that limited the library do not exist."""
     global _aside
     numbers, _aside = _aside.numbers, _Aside()
     for library in _of_numpy() if numbers else ():
@@ -177,18 +177,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def in_shares(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], threads: int) -> list[_R]:
-    """Shares items out among threads that are started for it, and waits for all.
+    """Distribute items over threads that are started for this call, and wait for all of them.
 
     Args:
-        work: called with each share, in a thread of its own but for the first, which the caller's takes.
-        items: what is shared out, in order; neighbours stay together.
-        threads: how many threads work, the caller's among them, as long as there are items.
+        work: called with each share; the first share runs in the caller's thread, every other in its own.
+        items: the items to distribute, in order; neighbours stay together.
+        threads: how many threads work at most, including the caller's; never more than there are items.
 
     Returns:
-        What each share gave, in order.
+        The result of each share, in order.
 
     Raises:
-        Exception: what the first share raised that failed; all have ended then.
+        Exception: the exception of the first share that failed, after all shares have ended.
     """
     count = max(1, min(threads, len(items)))
     if count == 1:

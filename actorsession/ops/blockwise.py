@@ -1,13 +1,13 @@
-"""Runs of elementwise ops over large arrays, block by block instead of array by array.
+"""Runs of elementwise ops over large arrays, computed block by block instead of array by array.
 
-Each op of a run by itself reads whole arrays from memory and writes one back. A block is worked through all
-of them while it is in the cache, in a few buffers of its size, and the blocks are shared out among threads:
-numpy lets go of the interpreter while it computes. Generated code makes one ``Blockwise`` per run of nodes;
-which nodes those are, and in which buffers they work, is decided in ``plan.fusion``.
+An op that runs alone reads whole arrays from memory and writes one back. Here one block passes through all
+ops of the run while it is in the cache, in a few buffers of the block's size. The blocks are distributed over
+threads, since numpy releases the interpreter lock while it computes. Generated code makes one ``Blockwise``
+per run of nodes; ``plan.codegen.fusion`` decides which nodes those are and in which buffers they work.
 
-Invariant: the values are bit for bit those of the ops one by one. Numpy's loops take what is left at the end
-of an array by another way than the rest, which may show in the sign of a zero; so all blocks but the last
-are a multiple of what any of its loops takes at a time.
+Invariant: the values are bit for bit those of the ops one by one. Numpy's loops process the remainder at the
+end of an array differently from the rest, which may show in the sign of a zero. So the length of all blocks
+but the last is a multiple of what any of numpy's loops processes at a time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from actorsession.plan.codegen.fusion import LEAST
 
 __all__ = ["Blockwise"]
 
-# Bytes of all buffers together, half of that cache: 30 ops on 4M float32 took 12.1 ms of processor time with
+# Bytes of all buffers together, half of the cache: 30 ops on 4M float32 took 12.1 ms of processor time with
 # 128 KiB, 11.1 with 256, 10.8 with 512 and 11.2 with 1024.
 _BUFFERS = 1 << 19
-_WIDEST = 4  # bytes of an element without any buffer
-# Blocks are multiples of this many elements: no loop of numpy takes more at a time.
+_WIDEST = 4  # bytes of an element if there is no buffer
+# Blocks are multiples of this many elements: no loop of numpy processes more at a time.
 _GRAIN = 1 << 10
-# Elements times ops above which threads share the work: about 1 ms of it, where a thread takes 0.1 ms to come
-# and go.
+# Elements times ops above which threads share the work: about 1 ms of work, where starting and joining a
+# thread takes 0.1 ms.
 _SHARED = 1 << 23
 
 
@@ -38,11 +38,11 @@ class Blockwise:
     """One run of ops.
 
     Args:
-        part: works through one block: takes the operands, then the results, then the buffers, each of the
-            same length, but for operands that are scalars.
-        arrays: how many of the operands are no scalars; those come first.
-        results: for each result the name of its dtype, or which operand it is written over, an array that
-            nobody else holds.
+        part: processes one block. Its arguments are the operands, then the results, then the buffers, all of
+            the same length except operands that are scalars.
+        arrays: how many of the operands are not scalars; those come first.
+        results: for each result the name of its dtype, or the index of the operand whose array it overwrites;
+            nothing else refers to that array.
         buffers: names of the dtypes of the buffers.
         nodes: how many ops there are.
     """
@@ -66,9 +66,9 @@ class Blockwise:
         self._length = max(1, room // _GRAIN) * _GRAIN
 
     def takes(self, *arrays: Any) -> bool:
-        """Return whether these operands can be worked through in blocks: large, of one shape, without gaps.
+        """Return whether operands can be processed in blocks: large, of one shape, contiguous.
 
-        If not, the ops one by one do what is to be done, which may be to fail.
+        If not, the ops are run one by one, which may fail.
         """
         first = arrays[0]
         if first.size <= LEAST:
@@ -80,8 +80,8 @@ class Blockwise:
         """Compute the results.
 
         Args:
-            check: called before each block, in any thread; what it raises ends the run.
-            operands: arrays that ``takes`` said yes to, then scalars.
+            check: called before each block, in any thread; an exception that it raises ends the run.
+            operands: arrays that ``takes`` accepts, then scalars.
 
         Returns:
             An array, or a tuple of them if there are several results.
@@ -94,7 +94,7 @@ class Blockwise:
         threads = usual_threads() if size * self._nodes >= _SHARED else 1
         share = -(-size // (threads * _GRAIN)) * _GRAIN
         length = min(self._length, share)
-        starts = iter(range(0, size, length))  # whoever is free takes the next
+        starts = iter(range(0, size, length))  # each thread takes the next block when it is idle
 
         def work(_: Sequence[int]) -> None:
             with np.errstate(all="ignore"):  # of this thread

@@ -1,8 +1,7 @@
-"""The way back from a broadcast: what is summed when the gradient of a broadcast operand is taken.
+"""Gradients of broadcasting: which axes are summed when the gradient of a broadcast operand is computed.
 
-Owns ``BroadcastGradientArgs`` and ``sum_to_operands``, which every op that broadcasts its inputs
-calls in its gradient. Where static shapes decide, the axes are constants; else they are computed in
-each step.
+Owns ``BroadcastGradientArgs`` and ``sum_to_operands``, which every op that broadcasts its inputs calls in its
+gradient. The axes are constants where the static shapes determine them; otherwise each step computes them.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["broadcast_gradient_args", "sum_to_operands", "summed"]
 
 
 def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return the axes to sum a result over to come back to each of two shapes that were broadcast.
+    """Return the axes over which a broadcast result is summed to get each of two shapes back.
 
     Args:
         s0: one shape, an integer vector.
@@ -46,7 +45,7 @@ def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[
         name: wanted name.
 
     Returns:
-        Two integer vectors: the axes of the result that are to be summed for either shape.
+        Two integer vectors: the axes of the result to sum over for each shape.
     """
     first = convert_to_tensor(s0)
     second = convert_to_tensor(s1, first.dtype, graph=first.graph)
@@ -69,8 +68,8 @@ def _args_kernel(ctx: KernelContext) -> Kernel:
         if mine == theirs:
             return np.empty(0, dtype), np.empty(0, dtype)
         rank = max(len(mine), len(theirs))
-        # -1 stands for a missing dimension. A sum over length 1 changes nothing: as in TensorFlow, those
-        # are named too.
+        # -1 stands for a missing dimension. A sum over length 1 changes nothing; as in TensorFlow, those axes
+        # are included.
         left = [-1] * (rank - len(mine)) + mine
         right = [-1] * (rank - len(theirs)) + theirs
         for a, b in zip(left, right, strict=True):
@@ -100,7 +99,7 @@ register(
 def sum_to_operands(
     x: Tensor, y: Tensor, grad_x: Tensor | None, grad_y: Tensor | None, trailing: int = 0
 ) -> list[Tensor | None]:
-    """Sums gradients that have the shape of a broadcast result to the shapes of its two operands.
+    """Sum gradients that have the shape of a broadcast result to the shapes of its two operands.
 
     Args:
         x: one operand.
@@ -128,11 +127,11 @@ def _dynamic_shape(x: Tensor, trailing: int) -> Tensor:
 def summed(
     partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> Gradient:
-    """Return the gradient of an op of two inputs that broadcast, summed to their shapes.
+    """Return the gradient function of an op with two broadcast inputs, summed to their shapes.
 
     Args:
-        partial: from the two operands, the result and the incoming gradient to the gradients by
-            the operands, in the shape of the result.
+        partial: a function of the two operands, the result and the incoming gradient that returns the
+            gradients with respect to the operands, in the shape of the result.
     """
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -143,11 +142,11 @@ def summed(
 
 
 class _Way(NamedTuple):
-    """What static shapes say about the way back to an operand.
+    """The axes to sum over for one operand, derived from static shapes.
 
     Attributes:
-        missing: leading axes, which go.
-        repeated: later axes, which stay with length 1.
+        missing: leading axes, which are removed.
+        repeated: later axes, which keep length 1.
     """
 
     missing: list[int]
@@ -155,7 +154,7 @@ class _Way(NamedTuple):
 
     @classmethod
     def between(cls, mine: TensorShape, theirs: TensorShape) -> _Way | None:
-        """Return the way to ``mine`` from its broadcast with ``theirs``; ``None`` if a step decides."""
+        """Return the axes for ``mine`` broadcast with ``theirs``; ``None`` if only a step can decide."""
         if mine.sizes is None or theirs.sizes is None:
             return None
         missing = max(0, len(theirs) - len(mine))

@@ -1,7 +1,7 @@
-"""How ops are put into a graph: conversion of Python values to tensors, and the constant op.
+"""Functions that add ops to a graph: conversion of Python values to tensors, and the constant op.
 
-Every op file calls ``make`` to add nodes and ``convert_to_tensor`` for its operands. The graph of an op
-is that of its first tensor operand, else the default graph.
+Every op file calls ``make`` to add nodes and ``convert_to_tensor`` for its operands. An op is added to the
+graph of its first tensor operand, else to the default graph.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def make_of(
     attrs: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Add a node with one output; of plain operands it makes constants that are named after both.
+    """Add a node with one output; plain operands become constants named after the node and the input.
 
     Args:
         op_type: operation type.
-        operands: by TensorFlow's names of the inputs, in order.
+        operands: operands by TensorFlow's names of the inputs, in order.
         attrs: attribute values.
         name: wanted name.
     """
@@ -97,13 +97,11 @@ def make_of(
 
 
 def to_array(value: Any, dtype: DType | None = None) -> Array:
-    """Return the numpy form of a Python value, with TensorFlow's default types.
+    """Return a Python value as a numpy array, with TensorFlow's default types.
 
-    Python floats become float32, ints int32 (int64 or uint64 if they need it) and strings object
-    arrays of bytes; numpy values keep their type. With ``dtype`` the value must fit it: nothing is
-    truncated.
-
-    Bools fit every type of numbers.
+    Python floats become float32, ints int32 (int64 or uint64 if they need it) and strings object arrays of
+    bytes; numpy values keep their type. With ``dtype`` the value must fit it: nothing is truncated. Bools fit
+    every numeric type.
 
     Raises:
         TypeError: for a value of another kind than ``dtype``, or of no kind that tensors have.
@@ -131,7 +129,7 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
 
 
 def _numbers(value: Any) -> Any:
-    """A shape or dimension as numbers of int32; any other value as it is."""
+    """Return a shape or dimension as int32 numbers, and any other value unchanged."""
     if isinstance(value, TensorShape):
         return np.array(value.as_tuple(), np.int32)
     if not isinstance(value, Dimension):
@@ -142,7 +140,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _default_dtype(array: Array, found: DType) -> DType:
-    """Return the type that Python numbers take."""
+    """Return the dtype that Python numbers get by default."""
     if array.dtype.kind in "iu":
         narrow = np.array_equal(array.astype(np.int32), array)
         return as_dtype(int) if narrow else found
@@ -163,7 +161,7 @@ def _check_kind(value: Any, found: DType, wanted: DType) -> None:
 
 
 def _large_numbers(array: Array) -> Array:
-    """Python integers beyond 64 bits as floats; anything else as it was."""
+    """Return Python integers beyond 64 bits as floats, and any other array unchanged."""
     whole = all(isinstance(x, int) for x in array.flat)
     return array.astype(np.float64) if whole else array
 
@@ -172,7 +170,7 @@ def _string_array(value: Any, array: Array, dtype: DType | None) -> Array:
     if dtype is not None and dtype.kind != "s":
         raise TypeError(f"expected a value of {dtype.name}, got {value!r:.100}")
     if not isinstance(value, np.ndarray):
-        # As objects: numpy's own texts lose zero bytes at their end and take in numbers.
+        # As objects: numpy's string arrays drop trailing zero bytes and accept numbers.
         array = np.asarray(value, object)
     flat = [x.encode() if isinstance(x, str) else x for x in array.astype(object).flat]
     if not all(isinstance(x, bytes) for x in flat):
@@ -191,25 +189,25 @@ def constant(
     *,
     graph: Graph | None = None,
 ) -> Tensor:
-    """A tensor with a fixed value.
+    """Return a tensor with a fixed value.
 
     Args:
         value: a number, string, nested list or array; copied.
-        dtype: element type; by default float32, int32 (int64 or uint64 for what does not fit), bool
-            or string by kind, or the array's own.
+        dtype: element type; by default float32, int32 (int64 or uint64 if the value does not fit), bool or
+            string by kind, or the array's own.
         shape: wanted shape; the last element is repeated until it is full.
         name: wanted name.
-        verify_shape: whether the value must have ``shape`` as it is.
+        verify_shape: whether the value itself must have exactly ``shape``.
         graph: where to build it; the default graph if left out.
 
     Raises:
-        TypeError: if the value does not fit ``dtype``, has another shape although that is verified, or is
-            a tensor.
+        TypeError: if the value does not fit ``dtype``, has another shape while ``verify_shape`` is true, or
+            is a tensor.
         ValueError: if it has more elements than ``shape``.
     """
     try:
         array = to_array(value, as_dtype(dtype) if dtype is not None else None)
-    except NotImplementedError as exc:  # a tensor's own words
+    except NotImplementedError as exc:  # the tensor's own error message
         raise TypeError(
             f"constant takes values, got a tensor, or a list with one in it ({exc}); identity and stack "
             "take tensors"
@@ -223,7 +221,7 @@ def constant(
 
 
 def _filled_up(array: Array, shape: tuple[int, ...]) -> Array:
-    """An array of a shape, the rest of it filled with the last element, or zeros if there is none."""
+    """Return an array of a shape, filled up with its last element, or with zeros if it has no element."""
     room = math.prod(shape)
     if array.size > room and array.size != 1:
         raise ValueError(
@@ -247,11 +245,11 @@ def convert_to_tensor(
     *,
     graph: Graph | None = None,
 ) -> Tensor:
-    """Return the tensor that a value stands for: itself, a variable's reading, or a new constant.
+    """Return a value as a tensor: the tensor itself, a read of a variable, or a new constant.
 
     Args:
-        value: a tensor, variable, or anything that ``constant`` takes; lists may hold tensors, which
-            are then stacked.
+        value: a tensor, variable, or anything that ``constant`` accepts; lists may hold tensors, which are
+            then stacked.
         dtype: element type that the result must have.
         name: name of a constant that is made.
         preferred_dtype: the older name of ``dtype_hint``.
@@ -259,12 +257,12 @@ def convert_to_tensor(
         graph: graph for a constant that is made.
 
     Raises:
-        TypeError: if a tensor has another dtype (which is a ValueError as well), or the value does not
+        TypeError: if a tensor has another dtype (the error is a ValueError as well), or the value does not
             fit.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
     if hasattr(value, "_operand") or hasattr(value, "_as_graph_element"):
-        # A variable gives each reader a reading of its own, placed under the reader's control inputs.
+        # A variable makes a separate read for each reader, placed under the reader's control inputs.
         tensor = value._operand() if hasattr(value, "_operand") else value._as_graph_element()
         if not isinstance(tensor, Tensor):
             raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
@@ -288,7 +286,7 @@ def convert_to_tensor(
 
 
 def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
-    """Convert operands that must share a dtype: plain values take that of the tensors among them.
+    """Convert operands that must share a dtype: plain values get the dtype of the tensors among them.
 
     Raises:
         TypeError: if two tensors differ in dtype, or a plain value does not fit.
@@ -329,7 +327,7 @@ def _const_kernel(ctx: KernelContext) -> Kernel:
         value = value[()]
     else:
         value = value.view()
-        value.flags.writeable = False  # a kernel that writes to a constant is a bug that must show
+        value.flags.writeable = False  # a kernel that writes to a constant must fail
     return lambda: value
 
 

@@ -1,6 +1,6 @@
-"""Names of the collections in which graphs remember what was built.
+"""Names of the standard collections of a graph.
 
-TensorFlow's names, so that programs and files that spell them out find the same things.
+The names are TensorFlow's, so that programs and files that spell them out find the same collections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Images, under TensorFlow's names: the namespace ``image``.
-
-Owns no op of its own; the files of the folder ``images`` do.
-"""
+"""TensorFlow's ``tf.image`` namespace; the ops are defined in the folder ``images``."""
 
 from __future__ import annotations
 

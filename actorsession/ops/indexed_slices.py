@@ -1,8 +1,8 @@
-"""Sparse gradients: rows of a tensor and where they belong.
+"""Sparse gradients: rows of a tensor and their positions.
 
-Owns ``IndexedSlices``, what the gradient of a gather is: the rows that were looked up, without the
-zeros for all other rows. Gradient functions make them, ``gradients`` sums them, optimisers scatter
-them into variables. Imports next to nothing of ``ops``, because gather needs it.
+Owns ``IndexedSlices``, the gradient of a gather: the rows that were looked up, without the zeros of all other
+rows. Gradient functions make them, ``gradients`` sums them, and optimisers scatter them into variables. This
+module imports very little of ``ops``, because gather needs it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["IndexedSlices", "IndexedSlicesValue", "SparseGradient", "add_slices"
 
 
 class IndexedSlicesValue(NamedTuple):
-    """What fetching ``IndexedSlices`` gives.
+    """The fetched value of ``IndexedSlices``.
 
     Attributes:
         values: the rows.
-        indices: which row of the whole each one is.
-        dense_shape: shape of the whole, ``None`` when it is not known.
+        indices: the position of each row in the whole tensor.
+        dense_shape: shape of the whole tensor, ``None`` if it is not available.
     """
 
     values: np.ndarray[Any, Any]
@@ -38,15 +38,15 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class IndexedSlices:
-    """Some rows of a larger tensor; the others are zero, and rows with one index add up.
+    """Some rows of a larger tensor; the others are zero, and rows with equal indices add up.
 
     Args:
         values: the rows, shape ``[n, ...]``.
-        indices: which row of the whole each one is: int32 or int64, shape ``[n]``.
-        dense_shape: shape of the whole as an integer vector; needed only to make it dense.
+        indices: the position of each row in the whole tensor: int32 or int64, shape ``[n]``.
+        dense_shape: shape of the whole tensor as an integer vector; needed only to convert to a dense tensor.
 
     Raises:
-        ValueError: if the parts belong to different graphs.
+        ValueError: if the components belong to different graphs.
     """
 
     __slots__ = ("__weakref__", "_dense_shape", "_indices", "_values")
@@ -66,17 +66,17 @@ class IndexedSlices:
 
     @property
     def indices(self) -> Tensor:
-        """Which row of the whole each one is, shape ``[n]``."""
+        """The position of each row in the whole tensor, shape ``[n]``."""
         return self._indices
 
     @property
     def dense_shape(self) -> Tensor | None:
-        """Shape of the whole, if it was given."""
+        """Shape of the whole tensor, if it was given."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole tensor."""
         found = TensorShape([None]).concatenate(self._values.shape[1:])
         if self._dense_shape is not None:
             found = found.merge_with(shape_from(self._dense_shape))
@@ -99,12 +99,12 @@ class IndexedSlices:
 
     @property
     def device(self) -> str:
-        """The device that was asked for the rows, possibly empty."""
+        """The requested device of the rows, possibly empty."""
         return self._values.device
 
     @property
     def graph(self) -> Graph:
-        """The graph that the parts belong to."""
+        """The graph that the components belong to."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
@@ -125,14 +125,14 @@ SparseGradient: TypeAlias = Tensor | IndexedSlices
 
 
 def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
-    """Return the whole tensor that a value stands for.
+    """Return a value as a dense tensor.
 
     Args:
-        value: a tensor, which is returned as it is, or slices.
+        value: a tensor, which is returned unchanged, or slices.
         name: wanted name of the new node.
 
     Returns:
-        For slices a tensor of shape ``dense_shape`` in which rows with one index were added up.
+        For slices a tensor of shape ``dense_shape`` in which rows with equal indices are added up.
 
     Raises:
         ValueError: for slices without ``dense_shape``.
@@ -160,10 +160,10 @@ def _first_element(vector: Tensor) -> Tensor:
 
 
 def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """Return the sum of slices of one whole: all rows in a row, nothing added up yet.
+    """Return the sum of slices of one tensor: their rows are concatenated, and not yet added up.
 
     Args:
-        parts: at least one; those with indices of different integer types are brought to int64.
+        parts: at least one; indices of different integer types are cast to int64.
     """
     if len(parts) == 1:
         return parts[0]

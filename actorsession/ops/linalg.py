@@ -1,4 +1,4 @@
-"""The namespace ``linalg``: what TensorFlow has as ``tf.linalg``, from the files that own it."""
+"""TensorFlow's ``tf.linalg`` namespace; other op files define its functions."""
 
 from __future__ import annotations
 

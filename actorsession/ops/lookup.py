@@ -1,7 +1,4 @@
-"""Lookup tables, under TensorFlow's names: the namespace ``lookup``.
-
-Owns nothing; ``tables`` and ``vocabularies`` do.
-"""
+"""TensorFlow's ``tf.lookup`` namespace; the folder ``tables`` defines its classes and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorFlow's ``manip`` namespace: names of other op files under one roof, nothing of its own."""
+"""TensorFlow's ``tf.manip`` namespace; other op files define its functions."""
 
 from __future__ import annotations
 

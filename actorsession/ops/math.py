@@ -1,6 +1,6 @@
-"""The namespace ``math``: what TensorFlow has as ``tf.math``, from the files that own it.
+"""TensorFlow's ``tf.math`` namespace; other op files define its functions.
 
-Inside this room Python's own module of that name is imported absolutely, as ever.
+Inside this package, ``import math`` still imports Python's own module, since imports are absolute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The namespace ``nn``: what TensorFlow has as ``tf.nn``, from the files that own it."""
+"""TensorFlow's ``tf.nn`` namespace; other op files define its functions."""
 
 from __future__ import annotations
 

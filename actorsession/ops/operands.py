@@ -1,8 +1,8 @@
-"""What elementwise ops share: operands as users give them, and the static type of a result.
+"""Code that elementwise ops share: conversion of operands, and the static type of a result.
 
-The math files build their nodes with ``unary`` and ``binary`` and take their shape functions from
-here, so that conversion, node names, dtype errors and broadcasting are the same for all of them.
-Imports nothing of ``ops/`` but ``build``.
+The math files build their nodes with ``unary`` and ``binary`` and use the shape functions of this module, so
+that conversion, node names, dtype errors and broadcasting are the same for all of them. Imports nothing of
+``ops/`` but ``build``.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _KIND_WORDS = {
 # -- nodes ---------------------------------------------------------------------------------------
 
 
-# TensorFlow calls the operand of these so.
+# TensorFlow names the operand of these ops "features".
 _RECTIFIERS = frozenset({"Elu", "Relu", "Relu6", "Selu", "Softplus", "Softsign"})
 
 
 def unary(op_type: str, x: Any, name: str | None = None) -> Tensor:
-    """Add a node with one operand, which may be anything that stands for a tensor."""
+    """Add a node with one operand, which may be any value that converts to a tensor."""
     return make_of(op_type, {"features" if op_type in _RECTIFIERS else "x": x}, None, name)
 
 
 def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Add a node with two operands of one dtype; a plain value takes that of the tensor beside it.
+    """Add a node with two operands of one dtype; a plain value gets the dtype of the other operand.
 
     Raises:
         TypeError: if the dtypes differ, or a plain value does not fit.
@@ -73,15 +73,15 @@ def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @contextlib.contextmanager
 def converted(x: Any, y: Any, name: str) -> Iterator[tuple[Tensor, Tensor, str]]:
-    """Enter the name scope of a node with two operands, and converts them there.
+    """Enter the name scope of a node with two operands, and convert the operands there.
 
     As in TensorFlow, constants made of plain values are named after the node: ``add/y``.
 
     Yields:
-        The two tensors, and the name that the node itself takes.
+        The two tensors, and the name for the node itself.
 
     Raises:
-        TypeError: if a plain value does not fit the dtype of the tensor beside it.
+        TypeError: if a plain value does not fit the dtype of the other operand.
     """
     wanted = next((v._as_graph_element().dtype for v in (x, y) if _is_graph_element(v)), None)
     graph = graph_of(x, y)
@@ -98,7 +98,7 @@ def _is_graph_element(value: Any) -> bool:
 
 
 def scalar_like(value: complex, x: Tensor) -> Tensor:
-    """A scalar constant of the dtype and in the graph of ``x``, for gradients."""
+    """Return a scalar constant of the dtype and in the graph of ``x``, for gradients."""
     return convert_to_tensor(value, x.dtype, graph=x.graph)
 
 
@@ -106,15 +106,15 @@ def scalar_like(value: complex, x: Tensor) -> Tensor:
 
 
 def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = None) -> DType:
-    """Return the one dtype that the inputs share.
+    """Return the dtype that the inputs share.
 
     Args:
-        ctx: what the shape function got.
-        kinds: kinds of dtype (see ``DType.kind``) that the op takes.
+        ctx: context of the shape function.
+        kinds: kinds of dtype (see ``DType.kind``) that the op accepts.
         indices: which inputs must share it; all if left out.
 
     Raises:
-        TypeError: for another kind, or two dtypes.
+        TypeError: for another kind, or inputs of two dtypes.
     """
     dtypes = [ctx.inputs[i].dtype for i in (range(len(ctx.inputs)) if indices is None else indices)]
     for dtype in dtypes:
@@ -128,7 +128,7 @@ def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = N
 
 
 def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
-    """Return the shape that inputs have together, broadcast as in numpy.
+    """Return the shape of inputs broadcast together as in numpy.
 
     Raises:
         ValueError: if the shapes can never be broadcast.
@@ -147,7 +147,7 @@ def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
 
 
 def merged_shape(ctx: InferContext) -> TensorShape:
-    """Return the shape of inputs that must all have the same.
+    """Return the common shape of inputs that must all have the same shape.
 
     Raises:
         ValueError: if two shapes contradict each other.
@@ -161,7 +161,7 @@ def merged_shape(ctx: InferContext) -> TensorShape:
 
 
 def infer_same(kinds: str) -> Infer:
-    """Return the shape function of an elementwise op: inputs broadcast, the result has their dtype."""
+    """Return the shape function of an elementwise op with broadcast inputs and a result of their dtype."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         return [TensorSpec(check_dtype(ctx, kinds), broadcast(ctx))]
@@ -179,7 +179,7 @@ def infer_like(kinds: str) -> Infer:
 
 
 def compare(kinds: str) -> Infer:
-    """Return the shape function of an elementwise predicate: inputs broadcast, the result is bool."""
+    """Return the shape function of an elementwise predicate with broadcast inputs and a bool result."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         check_dtype(ctx, kinds)
@@ -192,13 +192,13 @@ def compare(kinds: str) -> Infer:
 
 
 def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -> Kernel:
-    """Choose the form of a kernel: for scalars by operators, for arrays with temporaries in place.
+    """Return the form of a kernel that fits the rank: operators for scalars, in-place temporaries for arrays.
 
     Args:
-        ctx: what the kernel factory got.
-        scalar: takes numpy scalars, which ``out=`` does not allow.
-        array: takes arrays of rank 1 and more.
-        index: the input whose rank decides, at run time if it is not known before.
+        ctx: context of the kernel factory.
+        scalar: accepts numpy scalars, which ``out=`` does not allow.
+        array: accepts arrays of rank 1 and more.
+        index: the input whose rank decides; at run time if it is not known statically.
     """
     rank = ctx.inputs[index].shape.rank
     if rank is not None:
@@ -207,10 +207,10 @@ def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -
 
 
 def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
-    """Return the ``into`` of an op, see ``OpDef``: ``function`` for the types that numpy itself knows.
+    """Return the ``into`` of an op (see ``OpDef``): ``function`` for the dtypes that are built into numpy.
 
-    Not for complex numbers: numpy multiplies those at the end of an array with other roundings than those
-    in the middle, and so the parts of an array otherwise than the whole.
+    Complex numbers are excluded: numpy multiplies those at the end of an array with other roundings than
+    those in the middle, so blocks of an array would differ from the whole.
     """
 
     def into(ctx: KernelContext) -> Kernel | None:
@@ -236,11 +236,11 @@ def register_binary(
 
     Args:
         name: operation type.
-        kinds: kinds of dtype that it takes.
-        kernel: makes the function that computes it.
-        gradient: its gradient.
+        kinds: kinds of dtype that the op accepts.
+        kernel: kernel factory.
+        gradient: gradient function of the op.
         emit: format of an inline expression.
-        into: computes it into an array.
+        into: form of the function that writes the result to an array.
     """
     register(
         OpDef(

@@ -1,8 +1,8 @@
-"""What is known early of integer vectors that are partly constant: ``[shape(x)[0], 2 * shape(x)[1]]``.
+"""Static values of integer vectors that are partly constant: ``[shape(x)[0], 2 * shape(x)[1]]``.
 
-A shape function sees an operand as a constant or not at all. The public functions that build
-shape-like operands know more: they follow the few ops that programs make shapes with, entry by
-entry, and refine the static shape of what they built. Graphs that are imported go without.
+A shape function sees an operand either as a constant or not at all. The public functions that build
+shape-like operands have more information: they trace the few ops that programs build shapes with, entry by
+entry, and refine the static shape of their result. Imported graphs are not refined in this way.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ _Entries = Sequence[float | None]
 _Follow = Callable[[Tensor, int], _Entries | None]
 
 _DEPTH = 10
-"""So many ops deep an entry is followed: sizes are made by few, and a sum of sums would take for ever."""
+"""The number of ops through which an entry is traced at most: sizes are computed by few ops, and a sum of
+sums would take exponential time.
+"""
 
 
 def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
-    """Return the entries of an integer vector, or the one of a scalar, ``None`` where unknown.
+    """Return the entries of an integer vector or scalar, ``None`` where an entry is unknown.
 
     Returns:
-        ``None`` if not even the number of entries is known.
+        ``None`` if the number of entries is unknown as well.
     """
     if not tensor.dtype.is_integer:
         return None
@@ -45,7 +47,7 @@ def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
 
 
 def _entries(tensor: Tensor, depth: int) -> _Entries | None:
-    """As ``partial_ints``, of floating dtypes too: sizes are made of them by casts."""
+    """Return entries like ``partial_ints``, of floating dtypes as well, since casts make sizes of them."""
     if tensor.shape.rank not in (0, 1):
         return None
     known = constant_value(tensor)
@@ -101,7 +103,7 @@ def _of_unpacked(tensor: Tensor, depth: int) -> _Entries | None:
 
 
 def _by(function: Callable[..., float]) -> _Follow:
-    """Follow an op that works entry by entry, on vectors of one length or with a scalar."""
+    """Return the tracing function of an elementwise op, on vectors of one length or with a scalar."""
 
     def follow(tensor: Tensor, depth: int) -> _Entries | None:
         given = [_entries(t, depth) for t in tensor.op.inputs]
@@ -116,7 +118,7 @@ def _by(function: Callable[..., float]) -> _Follow:
 
 
 def _computed(function: Callable[..., float], row: _Entries, tensor: Tensor) -> float | None:
-    """One entry, or nothing where the step has to say what comes of it."""
+    """Return one entry, or ``None`` if only a step can compute it."""
     try:
         value = function(*row)
     except (ArithmeticError, ValueError):
@@ -145,7 +147,7 @@ _FOLLOWED: dict[str, _Follow] = {
 
 
 def refine_by(tensor: Tensor, dims: Sequence[int | None] | None) -> Tensor:
-    """Add to a tensor's static shape the dimensions that are known."""
+    """Merge dimensions into a tensor's static shape."""
     if dims is not None and not tensor.shape.is_fully_defined():
         tensor.set_shape(TensorShape(dims))
     return tensor
@@ -162,14 +164,14 @@ def shape_from(vector: Tensor) -> TensorShape:
 
 
 def refine(tensor: Tensor, shape_operand: Tensor) -> Tensor:
-    """Add to a tensor's static shape what is known of the operand that describes it."""
+    """Merge into a tensor's static shape what is known of the operand that describes it."""
     if not tensor.shape.is_fully_defined() and constant_value(shape_operand) is None:
         tensor.set_shape(shape_from(shape_operand))
     return tensor
 
 
 def refine_tiled(tiled: Tensor) -> Tensor:
-    """Add to the shape of a ``Tile`` what follows from the multiples that are known."""
+    """Refine the shape of a ``Tile`` by the multiples that are known."""
     value, multiples = tiled.op.inputs
     dims, times = value.shape.sizes, partial_ints(multiples)
     if dims is None or times is None or len(dims) != len(times):
@@ -179,14 +181,14 @@ def refine_tiled(tiled: Tensor) -> Tensor:
 
 
 def refine_padded(padded: Tensor, paddings: Any) -> Tensor:
-    """Add to the shape of a padding what follows from the margins that are known.
+    """Refine the shape of a padded tensor by the margins that are known.
 
-    Tensors among ``paddings``, as the program gave them, can no longer be fed then, as in TensorFlow, which
-    gives the result its shape in the same way.
+    Tensors that the program passed in ``paddings`` can then no longer be fed. This is as in TensorFlow, which
+    infers the shape of the result in the same way.
     """
     value, margins = padded.op.inputs[:2]
     if margins.op.type == "Const" and not isinstance(paddings, Tensor):
-        return padded  # plain numbers, of which the shape function knew all
+        return padded  # plain numbers: the shape function has used all of them
     known, dims = get_static_value(margins, partial=True), value.shape.sizes
     if known is None or dims is None or len(known) != len(dims):
         return padded

@@ -1,6 +1,6 @@
-"""The namespace ``random``: what TensorFlow has as ``tf.random``, from the files that own it.
+"""TensorFlow's ``tf.random`` namespace; other op files define its functions.
 
-The longer names of TensorFlow's top level are here too, for op files that draw numbers.
+It also has the longer names of TensorFlow's top level, for op files that draw random numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Kernels that scipy computes: what neither numpy nor Python's ``math`` can give.
+"""Kernels that scipy computes: functions that neither numpy nor Python's ``math`` has.
 
-scipy is an extra. It is imported when a plan is linked that needs it, never with the package; an op
-that cannot do without says so when its node is built, through ``require_scipy`` in its shape
-function.
+scipy is an optional extra. It is imported when a plan is bound that needs it, never with the package. An op
+that cannot run without scipy fails when its node is built: its shape function calls ``require_scipy``.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ def _installed() -> bool:
 
 
 def require_scipy(op: str) -> None:
-    """Check that scipy is there.
+    """Check that scipy is installed.
 
     Raises:
-        ImportError: if it is not, naming the extra.
+        ImportError: if it is not; the error names the extra.
     """
     if not _installed():
         raise ImportError(f"{op} is computed by scipy: pip install 'actorsession[scipy]'")
 
 
 def scipy_function(name: str) -> Kernel | None:
-    """A function of ``scipy.special``, or ``None`` without scipy."""
+    """Return a function of ``scipy.special``, or ``None`` without scipy."""
     if not _installed():
         return None
     import scipy.special
@@ -53,8 +52,8 @@ def scipy_kernel(ctx: KernelContext, name: str) -> Kernel:
     """Return the kernel of an op that is a function of ``scipy.special``, element by element.
 
     Args:
-        ctx: what the kernel factory got.
-        name: what scipy calls it.
+        ctx: context of the kernel factory.
+        name: scipy's name of the function.
 
     Raises:
         ImportError: without scipy.
@@ -67,7 +66,7 @@ def scipy_kernel(ctx: KernelContext, name: str) -> Kernel:
 
 
 def cost_of_each(microseconds: float) -> Callable[..., float]:
-    """Return an estimate of cost by the number of elements, for functions far dearer than a sum."""
+    """Return a cost estimate by the number of elements, for functions far more expensive than a sum."""
 
     def cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
         return microseconds * elements(outputs[0])
@@ -76,7 +75,7 @@ def cost_of_each(microseconds: float) -> Callable[..., float]:
 
 
 def in_own_dtype(ctx: KernelContext, function: Kernel) -> Kernel:
-    """``function`` of float32 or float64, for the floating dtype of the node.
+    """Return a function of float32 or float64 as a kernel for the floating dtype of the node.
 
     16-bit floats are computed in float32 and rounded once.
     """

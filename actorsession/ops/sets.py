@@ -1,4 +1,4 @@
-"""Sets, under TensorFlow's names: the namespace ``sets``; owns no op of its own."""
+"""TensorFlow's ``tf.sets`` namespace; other op files define its functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Shape-like operands of ops: sizes, axes and paddings as Python ints, known early or late.
+"""Shape-like operands of ops: sizes, axes and paddings as Python ints, read statically or at run time.
 
-Owns how op files read such operands: from a constant while the graph is built or a plan is linked,
-from the array while a step runs. Bad values are a ValueError early and an InvalidArgumentError
-late; callers choose by passing the error class. Imports the graph room and ``build`` only.
+Owns how op files read such operands: from a constant while the graph is built or a plan is bound, from the
+array while a step runs. Bad values are a ValueError in the first case and an InvalidArgumentError in the
+second; callers choose by passing the error class. Imports only the ``graph`` package and ``build``.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Ints: TypeAlias = "tuple[int, ...]"
 
 
 class Constants(Protocol):
-    """What shape functions and kernel factories have in common: operands known early."""
+    """The common interface of shape functions and kernel factories: statically known operands."""
 
     def constant(self, index: int) -> Array | None:
-        """Return the value of an operand if it is known."""
+        """Return the value of an operand if it is statically known."""
 
 
 def ints(value: Any) -> Ints:
@@ -54,7 +54,7 @@ def _entries(value: Any) -> Ints:
 
 
 def constant_ints(ctx: Constants, index: int) -> Ints | None:
-    """Return the entries of a shape-like operand if it is known early, else ``None``."""
+    """Return the entries of a shape-like operand if it is statically known, else ``None``."""
     value = ctx.constant(index)
     return None if value is None else _entries(value)
 
@@ -71,10 +71,10 @@ def normal_axis(
     """Return the axis counted from the front.
 
     Args:
-        axis: may be negative.
-        rank: number of axes there are.
-        op: who asks, for the message.
-        error: what to raise; InvalidArgumentError in kernels.
+        axis: the axis, possibly negative.
+        rank: the number of axes.
+        op: operation type, for the message.
+        error: class of the error; InvalidArgumentError in kernels.
     """
     if not -rank <= axis < rank:
         raise error(f"{op}: axis {axis} is not in [{-rank}, {rank})")
@@ -137,7 +137,7 @@ def vector_length(spec: TensorSpec) -> int | None:
 
 
 def shape_of_rank(rank: int | None) -> TensorShape:
-    """A shape of which only the rank is known, or not even that."""
+    """Return a shape of a known rank, or of an unknown one, without known dimensions."""
     return unknown_shape if rank is None else TensorShape([None] * rank)
 
 
@@ -147,27 +147,27 @@ def elements(spec: TensorSpec) -> int:
 
 
 def shape_operand(dims: Any, graph: Graph | None = None, name: str = "shape") -> Tensor:
-    """A shape as an integer vector tensor.
+    """Return a shape as an integer vector tensor.
 
     Args:
-        dims: a tensor, a static shape, an int, or a sequence of ints and scalar tensors (which
-            decide whether the vector is int32 or int64).
+        dims: a tensor, a static shape, an int, or a sequence of ints and scalar tensors (which decide whether
+            the vector is int32 or int64).
         graph: where constants are made.
-        name: of a constant that is made.
+        name: name of a constant that is made.
     """
     wanted = None
     if isinstance(dims, (int, np.integer)):
         dims = [int(dims)]
     if isinstance(dims, (list, tuple)):
         if not len(dims):
-            dims = np.zeros(0, np.int32)  # an empty list alone would be floats
+            dims = np.zeros(0, np.int32)  # an empty list alone would become floats
         tensors = [d for d in dims if hasattr(d, "_as_graph_element")]
         wanted = tensors[0]._as_graph_element().dtype if tensors else None
     return convert_to_tensor(dims, wanted, name, graph=graph)
 
 
 def boxed(value: Any) -> Any:
-    """A string of rank 0 as an array: such values arrive as plain ``bytes``."""
+    """Return a string of rank 0, which arrives as plain ``bytes``, as an array; other values unchanged."""
     if isinstance(value, (bytes, str)):
         array = np.empty((), dtype=object)
         array[()] = value
@@ -176,7 +176,7 @@ def boxed(value: Any) -> Any:
 
 
 def with_boxed(function: Kernel, *specs: TensorSpec) -> Kernel:
-    """``function``, with its operands boxed if one of ``specs`` may be a string of rank 0."""
+    """Return ``function``, with its operands boxed if one of ``specs`` may be a string of rank 0."""
     if any(spec.dtype.kind == "s" and spec.shape.rank in (None, 0) for spec in specs):
         return lambda *values: function(*map(boxed, values))
     return function

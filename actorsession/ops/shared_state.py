@@ -1,8 +1,8 @@
-"""How nodes make the state that a handle stands for: queues, barriers, staging areas, accumulators.
+"""Nodes that make the state behind a handle: queues, barriers, staging areas, accumulators.
 
-State without a shared name belongs to the session whose node made it; with one, to the device, under its
-container, and whoever asks for it again must ask for the same. It outlives all plans; clearing its container
-only empties it. Variables are older and have their own way (``state``).
+State without a shared name belongs to the session whose node made it. State with a shared name belongs to the
+device, under its container, and every node that refers to it must have the same attributes. It outlives all
+plans; clearing its container only empties it. Variables have a separate mechanism (``variables.state``).
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ def register_state(
     make: Callable[[str, Mapping[str, Any]], Any],
     attrs: Mapping[str, Any],
 ) -> None:
-    """Register the op type of a node that stands for some state.
+    """Register the op type of a node that makes some state.
 
     Args:
         op_type: operation type.
-        kind: as what the state is used; a shared name may be taken once in each kind.
-        label: what the state is called in messages, before its name.
-        make: from what it is called in messages and the node's attributes to the state.
-        attrs: attributes beside ``container`` and ``shared_name``; all that share it must agree on them.
+        kind: the kind of state; a shared name may be used once for each kind.
+        label: description of the state in messages, before its name.
+        make: a function of the name in messages and the node's attributes that returns the state.
+        attrs: attributes beside ``container`` and ``shared_name``; all nodes that share the state must agree
+            on them.
     """
 
     def kernel(ctx: KernelContext) -> Kernel:
@@ -95,10 +96,10 @@ def register_op(
 
 
 def check_handle_of(ctx: InferContext, what: str) -> None:
-    """Refuse a node whose first input is no handle.
+    """Check that the first input of a node is a handle.
 
     Raises:
-        TypeError: naming what it should be the handle of.
+        TypeError: if it is not; the error names the expected state.
     """
     found = ctx.inputs[0].dtype
     if found is not resource:
@@ -110,12 +111,12 @@ def check_handle_of(ctx: InferContext, what: str) -> None:
 def make_handle(
     op_type: str, name: str, shared_name: str | None, attrs: Mapping[str, Any]
 ) -> Tensor:
-    """Add the node of some state to the default graph."""
+    """Add the node that makes some state to the default graph."""
     graph = get_default_graph()
     common = {"container": scope_of(graph).container, "shared_name": shared_name or ""}
     return make_one(op_type, (), {**common, **attrs}, name, graph)
 
 
 def dtypes_of(types: Any) -> list[DType]:
-    """Dtypes of a list of them, or of one alone."""
+    """Return the dtypes of a list, or of a single dtype."""
     return [as_dtype(t) for t in (types if isinstance(types, (list, tuple)) else [types])]

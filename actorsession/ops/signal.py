@@ -1,4 +1,4 @@
-"""Signals, under TensorFlow's names: the namespace ``signal``; owns no op of its own."""
+"""TensorFlow's ``tf.signal`` namespace; other op files define its functions."""
 
 from __future__ import annotations
 

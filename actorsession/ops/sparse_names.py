@@ -1,7 +1,6 @@
-"""Sparse tensors, under TensorFlow's shorter names: the namespace ``sparse``.
+"""TensorFlow's ``tf.sparse`` namespace: the shorter names of the sparse functions.
 
-Owns nothing. The file ``sparse`` has the class and the first functions; as an attribute of the package that
-name is this namespace.
+Other op files define the functions; the folder ``sparse_tensors`` has the class and its functions.
 """
 
 from __future__ import annotations
@@ -45,5 +44,5 @@ __all__ = [
     "sparse_dense_matmul", "split", "to_dense", "to_indicator", "transpose",
 ]  # fmt: skip
 
-# TensorFlow has two names of it.
+# TensorFlow has two names for it.
 matmul = sparse_dense_matmul

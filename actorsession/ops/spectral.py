@@ -1,4 +1,4 @@
-"""Spectra of signals, under the names of TensorFlow 1: the namespace ``spectral``."""
+"""TensorFlow 1's ``tf.spectral`` namespace; other op files define its functions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Strings, under TensorFlow's names: the namespace ``strings``.
+"""TensorFlow's ``tf.strings`` namespace; the files of the folder ``text`` define its functions.
 
-Owns no op of its own; the files whose names begin with ``string_`` do. Strings compare with ``equal`` and
-``not_equal``. What TensorFlow returns as ragged tensors is not here.
+Strings are compared with ``equal`` and ``not_equal``. Functions that return ragged tensors in TensorFlow are
+missing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Nested structures of values, as loops and branches take and return them.
+"""Nested structures of values, as loops and branches accept and return them.
 
-Lists, tuples, named tuples and dicts nest at will; everything else is a leaf. Dicts are gone through in
-the order of their sorted keys, as TensorFlow does, and keep their own order and type. ``IndexedSlices``
-are taken apart into their tensors, and so is every ``Composite``. Called by ``control_flow`` and what is made
-of it; imports nothing of ``ops/`` but ``indexed_slices``.
+Lists, tuples, named tuples and dicts nest without limit; everything else is a leaf. Dicts are traversed in
+the order of their sorted keys, as in TensorFlow, and keep their own order and type. ``IndexedSlices`` and
+every ``Composite`` are decomposed into their tensors. Used by ``control_flow`` and the modules built on it;
+imports nothing of ``ops/`` but ``indexed_slices``.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ __all__ = [
 
 
 class Composite(abc.ABC):
-    """A value that is made of tensors."""
+    """A value that consists of tensors."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def _parts(self) -> list[Any]:
-        """Return what it is made of."""
+        """Return the components of the value."""
 
     @abc.abstractmethod
     def _like(self, parts: list[Any]) -> Any:
-        """A value like this one, made of others; whatever may be in their place is given alone."""
+        """Return the form of this value with other components, which need not be tensors."""
 
     def _varying_shapes(self) -> list[Any]:
-        """Return the shape that each part may have while a loop goes on; ``None`` for the one that it has."""
+        """Return the shape of each component in all iterations of a loop; ``None`` for its current shape."""
         return [None] * len(self._parts())
 
 
 def is_nested(value: Any) -> bool:
-    """Return whether a value is a structure and no leaf."""
+    """Return whether a value is a structure rather than a leaf."""
     return isinstance(value, (list, tuple, Mapping, IndexedSlices, Composite))
 
 
@@ -50,12 +50,12 @@ def flatten(structure: Any) -> list[Any]:
 
 
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:
-    """A structure like another one, with other leaves."""
+    """Return a structure like another one, with other leaves."""
     return _pack(structure, iter(leaves))
 
 
 def varying_shapes(structure: Any) -> list[Any]:
-    """Return what is known of the shape of each leaf in all iterations of a loop; ``None`` for its own."""
+    """Return the shape of each leaf in all iterations of a loop; ``None`` for its current shape."""
     if isinstance(structure, Composite):
         return structure._varying_shapes()
     if not is_nested(structure):
@@ -64,11 +64,11 @@ def varying_shapes(structure: Any) -> list[Any]:
 
 
 def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:
-    """Return what is said of each leaf of a structure by another one, in which a ``Composite`` counts as one.
+    """Return the item of another structure for each leaf of a structure; a ``Composite`` counts as one leaf.
 
     Args:
         structure: the structure.
-        given: one like it; what it says of a composite is left out.
+        given: a structure of the same form; its item for a composite is ignored.
         what: words for the two, for messages.
 
     Raises:
@@ -84,7 +84,7 @@ def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:
 
 
 class _Whole:
-    """Stands for a composite that is not taken apart."""
+    """A composite that is not decomposed."""
 
     def __init__(self, composite: Composite) -> None:
         self.parts = composite._parts()
@@ -104,13 +104,13 @@ def _with_wholes(structure: Any) -> Any:
 
 
 def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool = True) -> None:
-    """Refuse a structure that is not like another one.
+    """Check that two structures have the same form.
 
     Args:
-        wanted: the one that it must be like.
-        given: the one that was given.
+        wanted: the structure to compare with.
+        given: the structure to check.
         what: words for the two, for the message.
-        same_types: whether no list may stand for a tuple or named tuple or the other way round.
+        same_types: whether a list, tuple and named tuple must not stand for one another.
 
     Raises:
         ValueError: for another nesting, other numbers of elements or other keys.

@@ -1,1 +1,1 @@
-"""Tensors made, laid out, cut, joined, gathered and scattered, whatever their elements mean."""
+"""Ops that make, reshape, slice, join, gather and scatter tensors, independent of the meaning of elements."""

@@ -1,6 +1,7 @@
-"""Arrays as they are: ``identity`` and ``stop_gradient``, and the front of the array files.
+"""``identity`` and ``stop_gradient``, and the public names of other array files.
 
-What ``fills``, ``joining``, ``layout``, ``placeholder`` and ``splitting`` own can be had from here.
+The functions of ``fills``, ``joining``, ``layout``, ``placeholder`` and ``splitting`` can be imported from
+here.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ __all__ = [
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """Return the same value as another tensor; what was built around it applies to it alone."""
+    """Return the same value as another tensor; scopes around the new operation apply to it alone."""
     return make_of("Identity", {"input": input}, None, name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """Return the same value, as a constant for ``gradients``."""
+    """Return the same value, which ``gradients`` treats as a constant."""
     return make_of("StopGradient", {"input": input}, None, name)
 
 

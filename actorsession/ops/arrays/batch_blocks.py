@@ -1,8 +1,8 @@
 """Blocks of a tensor moved into its batch, and back.
 
-Owns ``SpaceToBatchND`` and ``BatchToSpaceND``, each one reshape, one transposition and one more reshape;
-the kernels copy once. How much margin a tensor needs to be cut into blocks is worked out by
-``required_space_to_batch_paddings``.
+Owns ``SpaceToBatchND`` and ``BatchToSpaceND``, each of which is a reshape, a transposition and another
+reshape; the kernels copy once. ``required_space_to_batch_paddings`` computes the padding with which a tensor
+divides into blocks.
 """
 
 from __future__ import annotations
@@ -45,38 +45,40 @@ _ErrorClass = Callable[[str], Exception]
 def space_to_batch_nd(
     input: Any, block_shape: Any, paddings: Any, name: str | None = None
 ) -> Tensor:
-    """Blocks of a tensor taken apart: each position within a block gets a batch of its own.
+    """Split a tensor into blocks; each position within a block becomes a separate batch.
 
     Args:
-        input: ``[batch, ...]``; the axes behind the batch are the spatial ones, as many as ``block_shape``
-            has entries.
+        input: ``[batch, ...]``; the axes after the batch are the spatial ones, as many as ``block_shape`` has
+            entries.
         block_shape: extents of a block, int32 or int64 of shape ``[m]``, at least 1 each.
-        paddings: zeros before and after along each spatial axis, int32 or int64 of shape ``[m, 2]``.
+        paddings: number of zeros before and after along each spatial axis, int32 or int64 of shape ``[m,
+            2]``.
         name: wanted name.
 
     Returns:
         A tensor of ``[batch * product of block_shape, padded extent / block extent, ...]``.
 
     Raises:
-        ValueError: if the blocks do not divide the padded tensor.
+        ValueError: if the padded tensor is not divisible into blocks.
     """
     return _moved("SpaceToBatchND", input, block_shape, paddings, "paddings", name)
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """Blocks of a tensor put together again: what undoes ``space_to_batch_nd``.
+    """Reassemble blocks of a tensor: the inverse of ``space_to_batch_nd``.
 
     Args:
         input: ``[batch, ...]``.
         block_shape: extents of a block, int32 or int64 of shape ``[m]``; their product divides the batch.
-        crops: what is cut off before and after along each spatial axis, int32 or int64 of shape ``[m, 2]``.
+        crops: number of positions to remove before and after along each spatial axis, int32 or int64 of shape
+            ``[m, 2]``.
         name: wanted name.
 
     Returns:
         A tensor of ``[batch / product of block_shape, extent * block extent - crops, ...]``.
 
     Raises:
-        ValueError: if the batch does not make whole blocks, or more is cut off than there is.
+        ValueError: if the batch is not divisible into blocks, or more is removed than there is.
     """
     return _moved("BatchToSpaceND", input, block_shape, crops, "crops", name)
 
@@ -98,7 +100,7 @@ def space_to_batch(
     name: str | None = None,
     block_shape: int | None = None,
 ) -> Tensor:
-    """As ``space_to_batch_nd`` for images and square blocks; arguments as there.
+    """Apply ``space_to_batch_nd`` to images and square blocks; arguments as there.
 
     Raises:
         ValueError: with both ``block_size`` and its other name ``block_shape``, or without either.
@@ -114,7 +116,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: int | None = None,
 ) -> Tensor:
-    """As ``batch_to_space_nd`` for images and square blocks; arguments as there.
+    """Apply ``batch_to_space_nd`` to images and square blocks; arguments as there.
 
     Raises:
         ValueError: with both ``block_size`` and its other name ``block_shape``, or without either.
@@ -207,7 +209,7 @@ def _space_to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
     block, margins = ints(block_shape), _pairs(paddings)
     out = _blocks_shape("SpaceToBatchND", list(x.shape), block, margins, InvalidArgumentError)
     rest = [(0, 0)] * (x.ndim - len(block) - 1)
-    # np.pad would put numbers among strings.
+    # np.pad would insert numbers into strings.
     zero: Any = b"" if x.dtype.kind == "O" else 0
     padded: Any = x
     if any(map(any, margins)):
@@ -256,18 +258,18 @@ _register_blocks("SpaceToBatchND", _space_to_batch)
 _register_blocks("BatchToSpaceND", _batch_to_space)
 
 
-# -- how much margin is needed ---------------------------------------------------------------------
+# -- required paddings -----------------------------------------------------------------------------
 
 
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the margins with which blocks divide a tensor, and the crops that take them off again.
+    """Return the paddings with which a tensor divides into blocks, and the crops that remove them again.
 
     Args:
         input_shape: extents of the spatial axes, int32 of shape ``[m]``.
         block_shape: extents of a block, int32 of shape ``[m]``.
-        base_paddings: the least margins, int32 of shape ``[m, 2]``; zeros if left out.
+        base_paddings: minimum paddings, int32 of shape ``[m, 2]``; zeros if left out.
         name: wanted name.
 
     Returns:

@@ -1,6 +1,6 @@
-"""``ConcatOffset``: where each of several joined tensors begins; gradients in TensorFlow's graphs ask for it.
+"""``ConcatOffset``: the offsets of joined tensors, which gradients in TensorFlow's graphs use.
 
-Nothing here builds it. The gradient of ``concat`` splits instead.
+No function here builds it: the gradient of this library's ``concat`` uses ``split`` instead.
 """
 
 from __future__ import annotations

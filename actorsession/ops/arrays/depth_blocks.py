@@ -1,7 +1,7 @@
 """Squares of an image moved into its depth, and back: ``space_to_depth`` and ``depth_to_space``.
 
-Each op is one reshape, one transposition and one more reshape; the kernels copy once. Both layouts of
-images are computed, also the one that TensorFlow knows on other devices only.
+Each op is a reshape, a transposition and another reshape; the kernels copy once. Both image layouts are
+supported, including the one that TensorFlow supports on other devices only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["depth_to_space", "space_to_depth"]
 def space_to_depth(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Squares of pixels laid behind each other in the depth of an image.
+    """Move squares of pixels into the depth of an image.
 
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
@@ -52,7 +52,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Return the depth of an image laid out as squares of pixels: what undoes ``space_to_depth``.
+    """Move the depth of an image into squares of pixels: the inverse of ``space_to_depth``.
 
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
@@ -64,7 +64,7 @@ def depth_to_space(
         Images of ``[batch, height * b, width * b, depth / (b * b)]``.
 
     Raises:
-        ValueError: if the depth does not make whole squares.
+        ValueError: if the depth is not divisible into squares.
     """
     attrs = {"block_size": int(block_size), "data_format": data_format}
     return make_of("DepthToSpace", {"input": input}, attrs, name)
@@ -104,8 +104,8 @@ def _infer_depth(ctx: InferContext) -> list[TensorSpec]:
     ]
 
 
-# How an image stands between the two reshapes: b is the batch, y and x count blocks, i and j pixels
-# within one, c channels. The depth of a block counts rows first, then columns, then channels.
+# The axes of an image between the two reshapes: b is the batch, y and x count blocks, i and j pixels within
+# one, c channels. The depth of a block counts rows first, then columns, then channels.
 _AXES = {
     ("SpaceToDepth", "NHWC"): ("byixjc", "byxijc"),
     ("SpaceToDepth", "NCHW"): ("bcyixj", "bijcyx"),

@@ -1,7 +1,7 @@
-"""Asking a tensor for its shape: ``Shape``, ``Size`` and ``Rank``.
+"""The shape of a tensor as a value: ``Shape``, ``Size`` and ``Rank``.
 
-An answer that the static shape gives is made once, while the graph is built or the plan is linked.
-Gradients of other op files use ``shape_tensor``, which builds no op where the answer is known.
+A result that the static shape determines is computed once, while the graph is built or the plan is bound.
+Gradients of other op files use ``shape_tensor``, which builds no op if the result is known.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 
 def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
-    """Return the shape of a tensor: a constant if it is known, else a ``Shape`` op; for gradients."""
+    """Return the shape of a tensor for gradients: a constant if it is known, else a ``Shape`` op."""
     dtype = as_dtype(out_type)
     if value.shape.is_fully_defined():
         dims = np.array(value.shape.as_tuple(), dtype.np_dtype)
@@ -57,7 +57,7 @@ def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
 
 
 def _infer_about(shape_of: Callable[[TensorShape], TensorShape]) -> Any:
-    """Return the shape function of an op that answers a question about its input's shape."""
+    """Return the shape function of an op whose result depends on its input's shape only."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         dtype = as_dtype(ctx.attrs.get("out_type", int32))
@@ -71,11 +71,11 @@ def _infer_about(shape_of: Callable[[TensorShape], TensorShape]) -> Any:
 def _about(
     known: Callable[[TensorShape], Any], measured: Callable[[Any], Any]
 ) -> tuple[Callable[[InferContext], Array | None], Callable[[KernelContext], Kernel]]:
-    """Early evaluation and kernel of such an op.
+    """Return the static value function and kernel factory of such an op.
 
     Args:
-        known: the answer from the static shape, ``None`` if that does not say.
-        measured: the answer from the value.
+        known: a function of the static shape that returns the result, or ``None`` if it is undetermined.
+        measured: a function of the value that returns the result.
     """
 
     def static(ctx: InferContext) -> Array | None:
@@ -111,7 +111,7 @@ def _register_about(
             gradient=NOT_DIFFERENTIABLE,
             static_value=static,
             attrs=attrs,
-            aliases=True,  # an answer that is known early is made once
+            aliases=True,  # a statically known result is made once
         )
     )
 

@@ -1,6 +1,6 @@
-"""Tensors out of numbers alone: zeros, ones, fills and ranges.
+"""Tensors made of scalars: zeros, ones, fills and ranges.
 
-What is small and known early becomes a constant of the graph; the rest is made afresh in each step.
+A small tensor of static shape becomes a constant of the graph; any other is made in each step.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _CONSTANT_FILL = 1000
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """A tensor of zeros with the shape of another.
+    """Return a tensor of zeros with the shape of another.
 
     Args:
-        tensor: gives the shape, and the dtype unless another is asked for.
+        tensor: the tensor that defines the shape, and the default dtype.
         dtype: element type.
         name: wanted name.
-        optimize: accepted for TensorFlow's sake; what is small and known becomes a constant.
+        optimize: accepted for compatibility; a small result of static shape becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
 
@@ -67,7 +67,7 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """A tensor of ones with the shape of another; see ``zeros_like``."""
+    """Return a tensor of ones with the shape of another; see ``zeros_like``."""
     return _like(1, "OnesLike", tensor, dtype, name or "ones_like")
 
 
@@ -82,7 +82,7 @@ def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tens
 
 
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-    """A tensor of zeros (``False`` or empty strings for those types).
+    """Return a tensor of zeros (``False`` or empty strings for those types).
 
     Args:
         shape: wanted shape: ints, a shape, or an integer vector tensor.
@@ -93,12 +93,12 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
 
 
 def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-    """A tensor of ones; see ``zeros``."""
+    """Return a tensor of ones; see ``zeros``."""
     return _filled(shape, 1, as_dtype(dtype), name or "ones")
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of one value.
+    """Return a tensor filled with one value.
 
     Args:
         dims: wanted shape, int32 or int64.
@@ -121,7 +121,7 @@ def _number(number: int, dtype: DType) -> Any:
 
 
 def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -> Tensor:
-    """A constant if it is small and of known shape, else a ``Fill``."""
+    """Return a constant if the tensor is small and of static shape, else a ``Fill``."""
     graph = graph_of(near, *(dims if isinstance(dims, (list, tuple)) else [dims]))
     known = _early(dims)
     if known is not None and prod(known) <= _CONSTANT_FILL:
@@ -131,7 +131,7 @@ def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -
 
 
 def _early(dims: Any) -> Ints | None:
-    """Dimension that are known while the graph is built."""
+    """Return dimensions that are statically known, else ``None``."""
     if isinstance(dims, (TensorShape, Dimension)):
         return TensorShape(dims).as_tuple()
     if hasattr(dims, "_as_graph_element"):
@@ -236,11 +236,11 @@ register(
 def range_(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
-    """Numbers from ``start`` up to, but not including, ``limit``; exported as ``range``.
+    """Return numbers from ``start`` up to, but not including, ``limit`` (exported as ``range``).
 
     Args:
-        start: first number; with ``limit`` left out this is the limit, and 0 the first.
-        limit: where to stop.
+        start: first number; if ``limit`` is left out, this is the limit, and 0 the first number.
+        limit: exclusive end.
         delta: step, not 0.
         dtype: element type; by default the widest of the operands'.
         name: wanted name.
@@ -281,7 +281,7 @@ def _number_operand(value: Any, dtype: DType, name: str, graph: Any) -> Tensor:
 def _range_length(start: Any, limit: Any, delta: Any, error: type[Exception]) -> int:
     if delta == 0:
         raise error("Range: delta must not be 0")
-    # So written that NaN, which is neither, is refused as well.
+    # Written so that NaN, for which neither holds, is refused as well.
     if not (start <= limit if delta > 0 else start >= limit):
         raise error(
             f"Range: start {start} lies behind limit {limit} on the way of delta {delta}: "
@@ -313,7 +313,7 @@ def _range_values(start: Any, limit: Any, delta: Any, dtype: np.dtype[Any]) -> A
     if isinstance(start, np.integer):
         end = int(start) + length * int(delta)
         return np.arange(int(start), end, int(delta), dtype=dtype)
-    # Not np.arange, which counts in float64 and may give one element more or less.
+    # Not np.arange, which counts in float64 and may return one element more or less.
     return (start + np.arange(length) * float(delta)).astype(dtype)
 
 

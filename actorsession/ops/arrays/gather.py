@@ -1,7 +1,8 @@
-"""Parts of tensors by index: gather and gather_nd; the front of ``scatter``, the way back.
+"""Gathering by index: ``gather`` and ``gather_nd``; ``scatter`` can be imported from here too.
 
-An index outside its axis is an error, as on TensorFlow's CPU; nothing wraps round. The gradient of
-a gather along axis 0 is ``IndexedSlices``: the rows looked up, without the zeros for the others.
+An index outside of its axis is an error, as on TensorFlow's CPU; negative indices do not wrap round. The
+gradient of a gather along axis 0 is ``IndexedSlices``: the rows that were looked up, without the zeros for
+the others.
 """
 
 from __future__ import annotations
@@ -47,22 +48,22 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Slices of ``params`` along an axis, by index.
+    """Return slices of ``params`` along an axis, by index.
 
     Args:
         params: tensor or variable of rank at least ``axis + 1``.
         indices: int32 or int64 of any shape, each in [0, extent of the axis).
-        validate_indices: accepted for TensorFlow's sake; indices are always checked.
+        validate_indices: accepted for compatibility; indices are always checked.
         name: wanted name.
-        axis: which axis, ``batch_dims`` if left out; a tensor of known value can no longer be fed.
+        axis: the axis, ``batch_dims`` if left out; a tensor of statically known value can no longer be fed.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
     Returns:
-        ``params`` with the axis replaced by those of ``indices`` behind the batch.
+        ``params`` with the axis replaced by the axes of ``indices`` after the batch.
     """
     value = convert_to_tensor(params)
     graph, place = value.graph, batch_dims if axis is None else axis
-    get_static_value(axis)  # as in TensorFlow, which chooses the operation by it
+    get_static_value(axis)  # as in TensorFlow, where the static value selects the operation
     with graph.name_scope(name or "GatherV2") as scope:
         index = convert_to_tensor(indices, name="indices", graph=graph)
         where = convert_to_tensor(place, name="axis", graph=graph)
@@ -91,7 +92,7 @@ def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _leading(batch: int, index_rank: int | None) -> int:
-    """Return the number of batch axes; a negative one counts from the rank of the indices."""
+    """Return the number of batch axes; a negative one is relative to the rank of the indices."""
     if batch >= 0:
         return batch
     if index_rank is None:
@@ -109,9 +110,9 @@ def _out_of_range(indices: Any, limit: int) -> InvalidArgumentError:
 
 
 def _gathered(params: Any, indices: Any, axis: int) -> Any:
-    """Numpy's take, but with negative indices refused."""
+    """Gather by numpy's ``take``, except that negative indices are errors."""
     if indices.dtype == np.int32:
-        # Negative ones become huge, and take's own check finds them: no second look at the indices.
+        # Negative indices become huge, and take's own check finds them without another pass over the indices.
         positions = indices.view(np.uint32)
     else:
         positions = indices
@@ -120,14 +121,14 @@ def _gathered(params: Any, indices: Any, axis: int) -> Any:
     try:
         if params.flags.c_contiguous:
             return params.take(positions, axis)
-        # take would copy all of it first.
+        # take would copy the whole array first.
         return params[(slice(None),) * axis + (positions,)]
     except IndexError as exc:
         raise _out_of_range(indices, params.shape[axis]) from exc
 
 
 def _gathered_in_batch(params: Any, indices: Any, axis: int, batch: int) -> Any:
-    """Return each entry of the batch gathers from its own part of ``params``."""
+    """Gather for each batch entry from its own part of ``params``."""
     extent = params.shape[axis]
     if not 0 <= batch <= min(axis, indices.ndim) or params.shape[:batch] != indices.shape[:batch]:
         raise InvalidArgumentError(
@@ -137,10 +138,10 @@ def _gathered_in_batch(params: Any, indices: Any, axis: int, batch: int) -> Any:
     if ((indices < 0) | (indices >= extent)).any():
         raise _out_of_range(indices, extent)
     count, between = prod(params.shape[:batch]), params.shape[batch:axis]
-    # Not -1, which says nothing where there are no elements.
+    # Not -1, which is undetermined for arrays without elements.
     rows = params.reshape(count, prod(between), extent, prod(params.shape[axis + 1 :]))
     wanted = indices.reshape(count, prod(indices.shape[batch:]))
-    # Batch and index come first in the result, because a slice stands between them.
+    # Batch and index come first in the result, because a slice is between them.
     found = rows[np.arange(count)[:, None], :, wanted].swapaxes(1, 2)
     dims = (*params.shape[:axis], *indices.shape[batch:], *params.shape[axis + 1 :])
     return found.reshape(dims)
@@ -167,7 +168,7 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _early_indices(ctx: KernelContext, axis: int) -> Any:
-    """Constant indices that were checked once and for all."""
+    """Return constant indices that were checked once; ``None`` if they cannot be."""
     indices, extent = ctx.constant(1), ctx.inputs[0].shape[axis]
     if indices is None or extent is None or ((indices < 0) | (indices >= extent)).any():
         return None
@@ -182,7 +183,7 @@ def _gather_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if constant_ints_of(axis) == (0,) and not op.attrs["batch_dims"]:
         rows = concat([constant([-1], int32, graph=grad.graph), dims[1:]], 0)
         slices = IndexedSlices(reshape(grad, rows), reshape(indices, [-1]), dims)
-        # Gradient functions are typed for tensors; ``gradients`` knows slices.
+        # Gradient functions are typed for tensors; ``gradients`` accepts slices.
         return [cast(Tensor, slices), None, None]
     return [_summed_back(op, grad, dims), None, None]
 
@@ -190,8 +191,8 @@ def _gather_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
     """Return the dense gradient of a gather along any axis, with or without a batch.
 
-    ``params`` is seen as [batch, between, extent, behind] and ``grad`` as [batch, between, found,
-    behind]; rows of all batches are summed at once into batch * extent places.
+    ``params`` is viewed as [batch, between, extent, behind] and ``grad`` as [batch, between, found, behind];
+    rows of all batches are summed at once into batch * extent rows.
     """
     params, indices, axis = op.inputs
     where = (axis + rank(params)) % rank(params)
@@ -230,12 +231,11 @@ register(
 
 
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
-    """Elements or slices of ``params`` by several coordinates each.
+    """Return elements or slices of ``params`` by several coordinates each.
 
     Args:
         params: tensor of rank at least ``batch_dims + k``.
-        indices: int32 or int64 of shape [..., k]; each row is a position in the k axes behind the
-            batch.
+        indices: int32 or int64 of shape [..., k]; each row is a position in the k axes after the batch.
         name: wanted name.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
@@ -243,8 +243,8 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
         A tensor of shape ``indices.shape[:-1] + params.shape[batch_dims + k:]``.
 
     Raises:
-        ValueError: for more batch axes than ``indices`` or ``params`` have, or indices of unknown
-            rank beside a batch.
+        ValueError: for more batch axes than ``indices`` or ``params`` have, or indices of unknown rank with a
+            batch.
     """
     if not batch_dims:
         return make_of("GatherNd", {"params": params, "indices": indices}, None, name)
@@ -266,7 +266,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
 
 
 def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tensor]:
-    """For each batch axis, where each row of the indices stands along it."""
+    """Return for each batch axis the coordinate of each row of the indices."""
     from actorsession.ops.arrays.fills import range_
     from actorsession.ops.arrays.shape import broadcast_to
 

@@ -1,4 +1,4 @@
-"""Tensors repeated into larger ones, and the shapes that broadcasting gives.
+"""Tensors repeated into larger ones, and the shapes that result from broadcasting.
 
 ``meshgrid`` and ``repeat`` are composed of other ops. Owns ``BroadcastArgs`` and ``ParallelConcat``.
 """
@@ -54,10 +54,10 @@ __all__ = [
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """Coordinate of the points of a grid, given those on its axes.
+    """Return the coordinates of the points of a grid, given those on its axes.
 
     Args:
-        *args: a tensor of one dtype per axis of the grid; its shape does not count.
+        *args: a tensor of one dtype per axis of the grid; its shape is ignored.
         indexing: ``xy`` to swap the first two axes of the grid, as for pictures, or ``ij``.
         name: wanted name.
 
@@ -92,12 +92,12 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Return each element repeated some times, right behind itself.
+    """Return the tensor with each element repeated in place.
 
     Args:
         input: any tensor.
-        repeats: how often: one integer for all, or a vector with one per position of the axis.
-        axis: along which axis; without it the tensor is flattened first.
+        repeats: the number of copies: one integer for all, or a vector with one per position of the axis.
+        axis: the axis; if left out, the tensor is flattened first.
         name: wanted name.
 
     Raises:
@@ -144,7 +144,7 @@ def _repeated_alike(value: Tensor, times: Tensor, axis: int) -> Tensor:
 
 
 def _repeated(value: Tensor, times: Tensor, axis: int) -> Tensor:
-    """As often as the greatest of ``times``, of which a mask takes what is wanted."""
+    """Repeat each element by the maximum of ``times``, and select the wanted copies by a mask."""
     dims = shape_tensor(value)
     each = broadcast_to(times, reshape(dims[axis], [1]))
     zero = convert_to_tensor(0, int32, graph=value.graph)
@@ -175,7 +175,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
     Args:
         shape_x: int32 or int64 vector.
-        shape_y: of the same dtype.
+        shape_y: vector of the same dtype.
     """
     graph = graph_of(shape_x, shape_y)
     left, right = (shape_operand(s, graph, n) for s, n in ((shape_x, "s0"), (shape_y, "s1")))
@@ -209,7 +209,7 @@ def _broadcast_static(ctx: InferContext) -> Array | None:
     try:
         return _broadcast_dims(left, right)
     except InvalidArgumentError:
-        return None  # the step says so, as in TensorFlow
+        return None  # the step raises the error, as in TensorFlow
 
 
 register(
@@ -226,7 +226,7 @@ register(
 
 
 def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tensor:
-    """Tensors of one known shape side by side along a new first axis; nothing flows back through it.
+    """Stack tensors of one known shape along a new first axis; no gradient flows through it.
 
     Args:
         values: tensors of one dtype and shape, which must be known.

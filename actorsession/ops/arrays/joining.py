@@ -1,6 +1,6 @@
-"""Several tensors into one: concat, stack, and unstack as the way back from it.
+"""Joining tensors: concat, stack, and unstack as the inverse of stack.
 
-Joining copies; taking apart gives views. Cutting along an axis that stays is in ``splitting``.
+Joining copies; unstacking returns views. ``splitting`` cuts along an axis that is kept.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["concat", "stack", "unstack", "without_gaps"]
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """Tensors one behind the other along an axis.
+    """Concatenate tensors along an axis.
 
     Args:
         values: tensors of one dtype and rank, equal in all dimensions but ``axis``.
@@ -67,7 +67,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def _check_scalar(axis: Any) -> None:
-    """Find what was written in the order before TensorFlow 1.0, ``concat(axis, values)``."""
+    """Detect arguments in the order before TensorFlow 1.0, ``concat(axis, values)``."""
     rank = axis.shape.rank if hasattr(axis, "shape") else int(isinstance(axis, (list, tuple)))
     if rank:
         raise ValueError(f"concat: axis is a scalar, got {axis!r:.100}; values come first")
@@ -131,7 +131,7 @@ def _concat_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 
 def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tensor]:
-    """``grad`` cut along ``axis`` into pieces as long as ``values``."""
+    """Split ``grad`` along ``axis`` into pieces as long as ``values``."""
     from actorsession.ops.arrays.splitting import split
 
     where = constant_ints_of(axis)
@@ -174,11 +174,11 @@ register(
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape side by side along a new axis.
+    """Stack tensors of one shape along a new axis.
 
     Args:
         values: tensors of one dtype and shape.
-        axis: where the new axis stands in the result, may be negative.
+        axis: position of the new axis in the result, may be negative.
         name: wanted name.
 
     Raises:
@@ -212,7 +212,7 @@ def _stacked(parts: Sequence[Any], axis: int, dtype: np.dtype[Any]) -> Any:
     out = np.empty((*first[:where], len(parts), *first[where:]), dtype)
     behind: tuple[Any, ...] = (slice(None),) * where
     for i, part in enumerate(parts):
-        out[(*behind, i)] = part[()]  # of an array of rank 0 what it holds, strings too
+        out[(*behind, i)] = part[()]  # for an array of rank 0 the element itself, strings included
     return out
 
 
@@ -221,7 +221,7 @@ def _pack_kernel(ctx: KernelContext) -> Kernel:
     if dtype.kind == "O":
         return lambda *parts: _stacked([boxed(p) for p in parts], axis, dtype)
     if any(spec.shape.rank == 0 for spec in ctx.inputs):
-        # Half the time of filling an array for the short vectors that shapes are made of.
+        # For the short vectors of which shapes are made, this takes half the time of filling an array.
         return lambda *parts: np.array(parts, dtype)
     return lambda *parts: _stacked(parts, axis, dtype)
 
@@ -254,16 +254,16 @@ register(
 def unstack(
     value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
-    """Return the parts of a tensor along an axis, which they no longer have.
+    """Return the slices of a tensor along an axis, without that axis.
 
     Args:
         value: a tensor of rank at least 1.
-        num: how many parts there are; taken from the static shape if left out.
-        axis: may be negative.
+        num: number of slices; taken from the static shape if left out.
+        axis: the axis, may be negative.
         name: wanted name.
 
     Raises:
-        ValueError: if the number of parts is neither given nor known, or contradicts the shape.
+        ValueError: if the number of slices is neither given nor known, or contradicts the shape.
     """
     tensor = convert_to_tensor(value)
     if num is None:
@@ -310,7 +310,7 @@ def _unpack_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None
 
 
 def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
-    """Return the gradients of an op's outputs, zeros for those that nothing flows into."""
+    """Return the gradients of an op's outputs, with zeros for outputs without one."""
     from actorsession.ops.arrays.fills import zeros_like
 
     pairs = zip(op.outputs, grads, strict=True)

@@ -1,7 +1,7 @@
-"""One tensor laid out anew: transposed, repeated, padded.
+"""Layout of a tensor: transpose, tile, pad.
 
-A transpose is a view; the others copy. Orders, repeats and paddings are constants in nearly every
-graph, and the kernels are made for them. Margins that mirror are computed in ``mirroring``.
+A transpose is a view; the others copy. Orders, multiples and paddings are constants in nearly every graph,
+and the kernels are specialised for them. ``mirroring`` computes mirrored margins.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
     Args:
         a: any tensor.
-        perm: which axis of ``a`` comes to each place; all in reverse if left out.
+        perm: the axis of ``a`` at each position of the result; reversed order if left out.
         name: wanted name.
         conjugate: whether complex elements are conjugated as well.
 
@@ -57,7 +57,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
         A view, unless elements were conjugated.
 
     Raises:
-        ValueError: if ``perm`` is no order of the axes.
+        ValueError: if ``perm`` is not a permutation of the axes.
     """
     value = convert_to_tensor(a)
     op_type = "ConjugateTranspose" if conjugate and value.dtype.is_complex else "Transpose"
@@ -149,7 +149,7 @@ register(
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """Return the order that undoes an order: ``y[x[i]] == i``.
+    """Return the inverse of a permutation: ``y[x[i]] == i``.
 
     Args:
         x: int32 or int64 vector that holds 0 to n-1 once each.
@@ -192,13 +192,13 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: a tensor of rank n, at least 1.
-        multiples: how often along each axis, int32 or int64 of shape [n].
+        multiples: number of copies along each axis, int32 or int64 of shape [n].
         name: wanted name.
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "Tile") as scope:
         if isinstance(multiples, (list, tuple)) and not len(multiples):
-            multiples = np.zeros(0, np.int32)  # alone it would be floats
+            multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
         times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
         return refine_tiled(make_one("Tile", [value, times], None, scope))
 
@@ -225,7 +225,7 @@ def _tiled(x: Any, times: Ints) -> Any:
         )
     if x.ndim == 1:
         return np.concatenate((x,) * times[0]) if times[0] else x[:0].copy()
-    # One copy: each axis gets a repeat axis before it, which assignment fills.
+    # One copy: each axis gets a repeat axis before it, which the assignment fills.
     pairs = list(zip(times, x.shape, strict=True))
     out = np.empty([n for pair in pairs for n in pair], x.dtype)
     out[...] = x.reshape([n for dim in x.shape for n in (1, dim)])
@@ -283,7 +283,7 @@ def pad(
     Args:
         tensor: a tensor of rank n.
         paddings: positions before and after along each axis, int32 or int64 of shape [n, 2]; a tensor of
-            known value can no longer be fed.
+            statically known value can no longer be fed.
         mode: ``CONSTANT``, or ``REFLECT`` or ``SYMMETRIC`` for a mirror without or with the edge.
         name: wanted name.
         constant_values: scalar to fill a constant margin with.
@@ -311,7 +311,7 @@ def margins_of(value: Any) -> list[tuple[int, int]]:
     """Return the pairs of a matrix of paddings.
 
     Raises:
-        InvalidArgumentError: if it has not two columns.
+        InvalidArgumentError: if it does not have two columns.
     """
     if value.ndim != 2 or value.shape[1] != 2:
         raise InvalidArgumentError(
@@ -321,10 +321,10 @@ def margins_of(value: Any) -> list[tuple[int, int]]:
 
 
 def padded_rank(ctx: InferContext) -> int | None:
-    """Return the rank of a tensor with paddings as second input, if either says it.
+    """Return the rank of a tensor with paddings as second input, if either determines it.
 
     Raises:
-        ValueError: if the paddings are no matrix with a pair for each axis.
+        ValueError: if the paddings are not a matrix with a pair for each axis.
     """
     require_index(ctx, 1, rank=2)
     size, margins = ctx.inputs[0].shape.rank, ctx.inputs[1].shape
@@ -340,7 +340,7 @@ def padded_rank(ctx: InferContext) -> int | None:
 
 
 def infer_pad(ctx: InferContext) -> list[TensorSpec]:
-    """Return the static type of a tensor with a margin; the second input are the paddings."""
+    """Return the static type of a padded tensor; the second input is the paddings."""
     if len(ctx.inputs) == 3:
         same_dtype(ctx, 0, 2)
     value, length = ctx.inputs[0], padded_rank(ctx)
@@ -394,7 +394,7 @@ def _pad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None, *rest]
     value, paddings = op.inputs[:2]
-    # The margin's own gradient is not given, as in TensorFlow: it is a number that nobody trains.
+    # As in TensorFlow, the filler has no gradient: it is a constant in practice.
     begin = paddings[:, 0]
     return [slice_(grad, begin, shape_tensor(value, paddings.dtype)), *rest]
 

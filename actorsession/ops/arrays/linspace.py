@@ -1,7 +1,7 @@
 """Evenly spaced numbers between two ends.
 
-``LinSpace`` makes them between two scalars and has no gradient. Between tensors, which may be
-differentiated by and may have any shape, they are composed of other ops, as in TensorFlow.
+``LinSpace`` makes them between two scalars and has no gradient. Between tensors of any shape they are
+composed of other ops, as in TensorFlow, and have a gradient.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = ["lin_space", "linspace"]
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
-    """``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
 
     Args:
         start: first value, floating; integers become float64. Any shape that broadcasts with ``stop``.
         stop: last value, of the same dtype.
-        num: how many, an integer scalar of at least 0; a single one is ``start``.
+        num: number of values, an integer scalar of at least 0; a single one is ``start``.
         name: wanted name.
-        axis: where the new axis stands in the result.
+        axis: position of the new axis in the result.
 
     Raises:
         ValueError: for a negative ``num``.
@@ -76,13 +76,13 @@ def _composed(first: Tensor, last: Tensor, count: Tensor, axis: int) -> Tensor:
     behind = expand_dims(spread, axis)
     steps = make_one("Maximum", [number - 1, constant(1, int32, graph=number.graph)])
     places = range_(number)
-    # As many axes as the result has, all of length 1 but the new one.
+    # As many axes as the result has, all of length 1 except the new one.
     axes = rank(behind)
     where = axis if axis >= 0 else axes + axis
     dims = where_v2(equal(range_(axes), where), number, constant(1, int32, graph=number.graph))
     index = reshape(cast(places, first.dtype), dims)
     inner = behind + expand_dims(last - first, axis) / cast(steps, first.dtype) * index
-    # The last one exactly, unless it is the first one too.
+    # The last value is exact, unless it is the first one too.
     at_end = reshape(equal(places, steps), dims)
     result = where_v2(at_end, expand_dims(last + make_one("ZerosLike", [first]), axis), inner)
     known = constant_ints_of(count)

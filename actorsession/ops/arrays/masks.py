@@ -1,6 +1,6 @@
-"""Parts of tensors by truth or by row: ``boolean_mask``, masks of sequences, ``batch_gather``.
+"""Selection by masks or rows: ``boolean_mask``, masks of sequences, ``batch_gather``.
 
-Composed of other ops, as in TensorFlow; registers none.
+The functions are composed of other ops, as in TensorFlow; the module registers none.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = ["batch_gather", "boolean_mask", "sequence_mask", "sparse_mask"]
 def boolean_mask(
     tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """Return the parts of a tensor for which a mask is true, one behind the other.
+    """Return the parts of a tensor for which a mask is true, concatenated.
 
     Args:
         tensor: any tensor.
         mask: bool, of known rank ``k``, at least 1; its shape is that of ``tensor`` from ``axis`` on.
         name: wanted name.
-        axis: where the mask begins, 0 if left out; negative counts from the end.
+        axis: first axis of the mask, 0 if left out; negative counts from the end.
 
     Returns:
-        The tensor with the ``k`` axes of the mask made one.
+        The tensor with the ``k`` axes of the mask merged into one.
 
     Raises:
         ValueError: for a mask that is a scalar, of unknown rank, or of a shape that does not fit.
@@ -93,11 +93,11 @@ def _chosen_parts(value: Tensor, chosen: Tensor, first: int, rank: int) -> Tenso
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """For each entry of a batch, slices of its own part of ``params``.
+    """Gather for each batch entry from its own part of ``params``.
 
     Args:
-        params: of rank at least that of ``indices``.
-        indices: int32 or int64, ``[..., n]``; all axes but the last are the batch, that of ``params``.
+        params: tensor of rank at least that of ``indices``.
+        indices: int32 or int64, ``[..., n]``; all axes but the last are the batch, as in ``params``.
         name: wanted name.
 
     Raises:
@@ -117,19 +117,19 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None
 ) -> Tensor:
-    """For each length as many true entries, and false ones behind them.
+    """Return for each length as many true entries, followed by false ones.
 
     Args:
         lengths: integers of shape ``s``.
-        maxlen: how many entries there are for each, a scalar; the greatest length if left out.
-        dtype: of the result: true is 1 and false 0 in other types.
+        maxlen: number of entries for each length, a scalar; the greatest length if left out.
+        dtype: dtype of the result; in types other than bool, true is 1 and false 0.
         name: wanted name.
 
     Returns:
         A tensor of shape ``s + [maxlen]``.
 
     Raises:
-        ValueError: if ``maxlen`` is no scalar.
+        ValueError: if ``maxlen`` is not a scalar.
     """
     graph = graph_of(lengths, maxlen)
     with graph.name_scope(name or "SequenceMask"):

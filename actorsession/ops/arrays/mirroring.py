@@ -1,7 +1,7 @@
-"""Margins that mirror a tensor at its edges, and what flows back through them.
+"""Margins that mirror a tensor at its edges, and their gradient.
 
 Owns ``MirrorPad`` and ``MirrorPadGrad``, each of which is the gradient of the other. ``layout.pad`` builds
-the first. A margin of the mode REFLECT leaves the edge itself out, one of SYMMETRIC repeats it.
+the first. A margin of the mode REFLECT excludes the edge itself, one of SYMMETRIC repeats it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 
 def _check_reach(dims: Any, margins: list[tuple[int, int]], edge: int) -> None:
-    """Check that there is enough to mirror."""
+    """Check that the tensor is large enough to be mirrored."""
     pairs = zip(dims, margins, strict=True)
     if any(max(pair) > max(d - edge, 0) for d, pair in pairs):
         raise InvalidArgumentError(
@@ -106,7 +106,7 @@ def _infer_back(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _folded(x: Array, axis: int, before: int, after: int, edge: int) -> Array:
-    """Return the margins along an axis, added to what they mirror."""
+    """Return the tensor with the margins along an axis added to the positions that they mirror."""
     front: tuple[Any, ...] = (slice(None),) * axis
     size = x.shape[axis] - before - after
     out = x[(*front, slice(before, before + size))].copy()

@@ -1,7 +1,7 @@
-"""Rows dealt out to several tensors by number, and put together again by number.
+"""Rows distributed to several tensors by number, and merged by number.
 
 Owns ``DynamicPartition``, ``DynamicStitch`` and ``ParallelDynamicStitch``. Where several rows have one
-number, the last stands in the result of either stitch; TensorFlow leaves that open for the parallel one.
+number, the last one is in the result of either stitch; TensorFlow leaves this undefined for the parallel one.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ __all__ = ["dynamic_partition", "dynamic_stitch", "parallel_dynamic_stitch"]
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Return the rows of a tensor, dealt out.
+    """Return the rows of a tensor, distributed to several tensors.
 
     Args:
         data: any tensor.
-        partitions: int32, which part each row goes to; its shape is the beginning of that of ``data``.
-        num_partitions: how many parts there are, at least 1.
+        partitions: int32, the number of each row's part; its shape is a prefix of that of ``data``.
+        num_partitions: number of parts, at least 1.
         name: wanted name.
 
     Returns:
-        The parts, each ``[n] + data.shape[rank of partitions:]`` with its rows in their order.
+        The parts, each ``[n] + data.shape[rank of partitions:]`` with its rows in the original order.
 
     Raises:
         ValueError: for shapes that can never fit.
@@ -129,16 +129,16 @@ register(
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
-    """Rows of several tensors put together by number.
+    """Merge rows of several tensors by number.
 
     Args:
-        indices: int32 tensors, the number of each row; the result has as many rows as the greatest says.
-        data: as many tensors of one dtype; the shape of each begins with that of its indices, and what is
-            behind it is the same for all.
+        indices: int32 tensors, the number of each row; the greatest one determines the number of rows.
+        data: as many tensors of one dtype; the shape of each begins with that of its indices, and the rest is
+            the same for all.
         name: wanted name.
 
     Returns:
-        A tensor in which rows without a number are zeros; of several with one number the last counts.
+        A tensor in which rows without a number are zeros; of several rows with one number the last counts.
 
     Raises:
         ValueError: without tensors, for lists of different length, or shapes that can never fit.
@@ -149,7 +149,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
 def parallel_dynamic_stitch(
     indices: Sequence[Any], data: Sequence[Any], name: str | None = None
 ) -> Tensor:
-    """As ``dynamic_stitch``, for numbers of which each occurs once; arguments as there."""
+    """Merge rows like ``dynamic_stitch``, for numbers that occur once each; arguments as there."""
     return _stitched("ParallelDynamicStitch", indices, data, name)
 
 

@@ -1,4 +1,4 @@
-"""Tensors handed on with something said about them.
+"""Ops that pass tensors through and add information about them.
 
 Owns ``EnsureShape``, ``IdentityN``, ``GuaranteeConst`` and ``ShapeN``. Values are not copied.
 """
@@ -34,15 +34,15 @@ __all__ = ["ensure_shape", "guarantee_const", "identity_n", "shape_n"]
 
 
 def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Return the same tensor, whose shape is from here on known and in each step checked.
+    """Return the same tensor with a static shape, which each step checks.
 
     Args:
         x: any tensor.
-        shape: what its shape must be; ``None`` for dimensions that may be anything.
+        shape: the required shape; ``None`` for arbitrary dimensions.
         name: wanted name.
 
     Raises:
-        ValueError: if what is known of the shape contradicts it.
+        ValueError: if the static shape of ``x`` contradicts it.
     """
     return make_of("EnsureShape", {"x": x}, {"shape": TensorShape(shape)}, name)
 
@@ -105,7 +105,7 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """Return the same tensor, promised to have one value in all steps; nothing flows back through it."""
+    """Return the same tensor, assumed to have one value in all steps; no gradient flows through it."""
     return make_of("GuaranteeConst", {"input": input}, None, name)
 
 

@@ -1,4 +1,4 @@
-"""Tensors that are there to be fed: ``placeholder`` and ``placeholder_with_default``."""
+"""Tensors for feeds: ``placeholder`` and ``placeholder_with_default``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["placeholder", "placeholder_with_default"]
 
 
 def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) -> Tensor:
-    """A tensor that gets its value from a feed in every step.
+    """Return a tensor that gets its value from a feed in every step.
 
     Args:
-        dtype: element type of what will be fed.
-        shape: what is known of its shape; unknown if left out.
+        dtype: element type of the feeds.
+        shape: static shape of the feeds; unknown if left out.
         name: wanted name.
     """
     attrs = {"dtype": as_dtype(dtype), "shape": TensorShape(shape)}
@@ -64,11 +64,11 @@ register(
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """A tensor that has the value of ``input`` unless it is fed.
+    """Return a tensor that has the value of ``input`` unless it is fed.
 
     Args:
         input: the default.
-        shape: what is known of the shape of whatever will be fed; ``input`` must fit it.
+        shape: static shape of the feeds; ``input`` must fit it.
         name: wanted name.
 
     Raises:

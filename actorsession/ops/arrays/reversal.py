@@ -1,7 +1,7 @@
-"""The same elements in another order along axes: ``reverse``, ``reverse_sequence`` and ``roll``.
+"""Elements reordered along axes: ``reverse``, ``reverse_sequence`` and ``roll``.
 
-Each op stands here whole. A reversal is a view; the others copy. Axes are constants in nearly every
-graph and are then checked while it is built.
+A reversal is a view; the others copy. Axes are constants in nearly every graph and are then checked while the
+graph is built.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ __all__ = ["reverse", "reverse_sequence", "reverse_v2", "roll"]
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Return the tensor read backwards along some axes.
+    """Return the tensor reversed along some axes.
 
     Args:
         tensor: any tensor.
-        axis: which axes, an int32 or int64 vector without repetitions; negative ones count from the end.
+        axis: the axes, an int32 or int64 vector without repetitions; negative ones count from the end.
         name: wanted name.
 
     Returns:
         A view.
 
     Raises:
-        ValueError: for an axis that there is not, or one given twice.
+        ValueError: for an axis that does not exist, or one given twice.
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "ReverseV2") as scope:
@@ -62,7 +62,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 def _integers(entries: Any, value: Tensor, name: str) -> Tensor:
-    """Integers as they were given: a scalar stays one; an empty list is no list of floats."""
+    """Convert integers: a scalar stays one, and an empty list does not become floats."""
     if isinstance(entries, (list, tuple)):
         return shape_operand(entries, value.graph, name)
     return convert_to_tensor(entries, name=name, graph=value.graph)
@@ -126,22 +126,22 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """Return the tensor with the beginning of each sequence read backwards, and its rest as it was.
+    """Return the tensor with the beginning of each sequence reversed, and the rest unchanged.
 
     Args:
-        input: sequences beside each other.
-        seq_lengths: how much of each sequence is reversed, int32 or int64; one entry per position of
+        input: a batch of sequences.
+        seq_lengths: length of the reversed part of each sequence, int32 or int64; one entry per position of
             the batch axis.
         seq_axis: the axis along which a sequence runs.
-        batch_axis: the axis on which sequences stand beside each other, 0 if left out.
+        batch_axis: the axis of the batch, 0 if left out.
         name: wanted name.
-        seq_dim: TensorFlow's older spelling of ``seq_axis``.
-        batch_dim: TensorFlow's older spelling of ``batch_axis``.
+        seq_dim: TensorFlow's older name of ``seq_axis``.
+        batch_dim: TensorFlow's older name of ``batch_axis``.
 
     Raises:
         TypeError: without an axis for the sequences.
-        ValueError: for an axis that there is not, two equal axes, both spellings of one argument, or
-            lengths that are not one per sequence.
+        ValueError: for an axis that does not exist, two equal axes, both names of one argument, or lengths
+            that are not one per sequence.
     """
     along = one_spelling(seq_axis, seq_dim, "seq_axis", "seq_dim")
     batch = one_spelling(batch_axis, batch_dim, "batch_axis", "batch_dim")
@@ -221,16 +221,16 @@ register(
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Return the tensor with elements moved along axes; what leaves at one end comes in at the other.
+    """Return the tensor with elements shifted along axes, cyclically.
 
     Args:
         input: a tensor of rank at least 1.
-        shift: by how many positions, an integer or a vector of them; negative moves to the front.
-        axis: along which axis each shift goes, of the shape of ``shift``; shifts along one axis add up.
+        shift: number of positions, an integer or a vector of them; a negative one shifts to the front.
+        axis: the axis of each shift, of the shape of ``shift``; shifts along one axis add up.
         name: wanted name.
 
     Raises:
-        ValueError: for a scalar, an axis that there is not, or shapes of ``shift`` and ``axis`` that
+        ValueError: for a scalar, an axis that does not exist, or shapes of ``shift`` and ``axis`` that
             differ.
     """
     value = convert_to_tensor(input)

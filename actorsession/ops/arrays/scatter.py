@@ -1,7 +1,7 @@
-"""Values put to places by index: one_hot, scatter_nd, unsorted_segment_sum.
+"""Values written to positions by index: one_hot, scatter_nd, unsorted_segment_sum.
 
-What meets at one place adds up. Adding rows is the inner loop of sparse gradients: numpy is fast at
-it for flat elements only, so rows of moderate length are added element by element.
+Values with equal indices add up. Adding rows is the inner loop of sparse gradients: numpy does it fast for
+flat elements only, so rows of moderate length are added element by element.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from actorsession.ops.shape_operands import (
 
 __all__ = ["one_hot", "scatter_nd", "unsorted_segment_sum"]
 
-# np.add.at takes 1.7 ns an element on flat arrays and much longer on rows; a Python loop over rows
-# takes about 0.6 us a row. They meet near this length.
+# np.add.at takes 1.7 ns per element on flat arrays and much longer on rows; a Python loop over rows takes
+# about 0.6 us per row. The two are equal near this length.
 _FLAT_ROW = 512
 
-# Up to this depth one_hot copies rows of a table made once (a few microseconds for a batch); above
-# it the table would fall out of the cache, and single ones are written into zeros. An int8 index can
-# still name the table's last row.
+# Up to this depth one_hot copies rows of a table that is made once (a few microseconds for a batch). Above it
+# the table would not fit into the cache, and single ones are written into zeros. An int8 index can still
+# select the table's last row.
 _TABLE_DEPTH = 127
 
 
@@ -80,14 +80,14 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """A tensor with ``on_value`` at each index and ``off_value`` elsewhere.
+    """Return a tensor with ``on_value`` at each index and ``off_value`` elsewhere.
 
     Args:
-        indices: integers; one outside [0, depth) gives ``off_value`` throughout.
+        indices: integers; one outside [0, depth) yields only ``off_value``.
         depth: scalar, extent of the new axis.
         on_value: scalar, 1 if left out.
         off_value: scalar, 0 if left out.
-        axis: where the new axis stands in the result; the last place if left out.
+        axis: position of the new axis in the result; the last one if left out.
         dtype: element type; that of the values given, else float32.
         name: wanted name.
 
@@ -137,12 +137,12 @@ def _infer_one_hot(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _unsigned(indices: Any) -> Any:
-    """Indices with negative ones turned into huge ones, so that one comparison checks both ends."""
+    """Return indices with negative ones turned into huge ones, so that one comparison checks both ends."""
     return indices.view(np.dtype(f"u{indices.dtype.itemsize}"))
 
 
 def _table_kernel(depth: int, on: Array, off: Array) -> Kernel:
-    """Looks rows up in a table; its last row is for indices that are out of range."""
+    """Return a kernel that looks rows up in a table, whose last row is for indices out of range."""
     table = np.full((depth + 1, depth), off[()], on.dtype)
     np.fill_diagonal(table, on[()])
 
@@ -207,12 +207,12 @@ register(
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Zeros of a shape with ``updates`` added at ``indices``.
+    """Return zeros of a shape with ``updates`` added at ``indices``.
 
     Args:
         indices: int32 or int64 of shape [..., k]; each row is a position in the first k axes.
         updates: numbers of shape ``indices.shape[:-1] + shape[k:]``.
-        shape: of the result, of the dtype of ``indices``.
+        shape: shape of the result, of the dtype of ``indices``.
         name: wanted name.
     """
     graph = graph_of(indices, updates, shape)
@@ -300,13 +300,13 @@ register(
 def unsorted_segment_sum(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Sums of the rows of ``data`` that belong together.
+    """Return the sums of the rows of ``data`` with equal ids.
 
     Args:
         data: numbers.
-        segment_ids: int32 or int64; its shape is the beginning of that of ``data``. Rows with a
-            negative id are left out.
-        num_segments: scalar; ids are below it.
+        segment_ids: int32 or int64; its shape is a prefix of that of ``data``. Rows with a negative id are
+            left out.
+        num_segments: scalar, greater than all ids.
         name: wanted name.
 
     Returns:
@@ -369,13 +369,13 @@ def _segment_sum_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
     data, ids = op.inputs[:2]
     zero = convert_to_tensor(0, ids.dtype, graph=ids.graph)
     found = gather(grad, make_one("Maximum", [ids, zero]))
-    # Rows that were left out get nothing; their id was turned into one that can be looked up.
+    # Rows that were left out get zeros; their id was replaced by one that can be looked up.
     counted = make_one("Cast", [make_one("GreaterEqual", [ids, zero])], {"DstT": data.dtype})
     return [found * _spread(counted, found), None, None]
 
 
 def _spread(counted: Tensor, like: Tensor) -> Tensor:
-    """``counted`` with axes of extent 1 behind it, up to the rank of ``like``."""
+    """Return ``counted`` with axes of extent 1 appended, up to the rank of ``like``."""
     from actorsession.ops.arrays.dimensions import rank, shape
     from actorsession.ops.arrays.fills import ones
     from actorsession.ops.arrays.joining import concat

@@ -1,7 +1,7 @@
-"""The same values under another shape: reshape, expand_dims, squeeze, broadcast_to.
+"""Ops that change only the shape of a tensor: reshape, expand_dims, squeeze, broadcast_to.
 
-These ops return views and are specialised when the wanted shape is known early. The questions about
-a shape stand in ``dimensions`` and can be had from here as well.
+These ops return views and are specialised if the shape is statically known. The functions of ``dimensions``
+can be imported from here as well.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ __all__ = [
     "broadcast_to", "expand_dims", "rank", "reshape", "shape", "shape_tensor", "size", "squeeze",
 ]  # fmt: skip
 
-# Up to this many elements a broadcast is copied: numpy takes longer to set up the view (about 4 us)
-# than to write them, and what follows reads contiguous memory.
+# Up to this many elements a broadcast is copied: setting up numpy's view takes longer (about 4 us) than
+# writing them, and the readers get contiguous memory.
 _COPIED_BROADCAST = 32_768
 
 
@@ -50,7 +50,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 
     Args:
         tensor: any tensor.
-        shape: the new shape, int32 or int64; one entry may be -1 and is then worked out.
+        shape: the new shape, int32 or int64; one entry may be -1 and is then computed.
         name: wanted name.
 
     Returns:
@@ -69,7 +69,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 1, rank=1)
     value, dims = ctx.inputs[0], constant_ints(ctx, 1)
     if dims is None:
-        length = vector_length(ctx.inputs[1])  # where it is 1, all elements stand in one row
+        length = vector_length(ctx.inputs[1])  # if it is 1, the result is a vector of all elements
         shape = TensorShape([value.shape.num_elements()]) if length == 1 else shape_of_rank(length)
     else:
         shape = TensorShape(_filled(dims, value.shape))
@@ -77,7 +77,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
-    """Return the wanted dimensions with -1 worked out, if that is possible early."""
+    """Return the wanted dimensions with -1 replaced, if that is statically possible."""
     if dims.count(-1) > 1 or min(dims, default=0) < -1:
         raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(dims)}")
     total, product = given.num_elements(), prod(d for d in dims if d != -1)
@@ -91,7 +91,7 @@ def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
 
 def _reshaped(x: Any, dims: Ints) -> Any:
     try:
-        if min(dims, default=0) < -1:  # numpy takes any negative number for -1
+        if min(dims, default=0) < -1:  # numpy treats any negative number as -1
             raise ValueError("a dimension below -1")
         return x.reshape(dims)
     except ValueError as exc:
@@ -103,13 +103,13 @@ def _reshaped(x: Any, dims: Ints) -> Any:
 
 
 def _reshaped_empty(x: Any, dims: Ints) -> Any:
-    """TensorFlow's rule where 0 = 0 * -1 leaves the answer open: dimensions of 0 do not count."""
+    """Reshape by TensorFlow's rule for the ambiguous 0 = 0 * -1: dimensions of 0 are ignored."""
     missing = prod(d for d in x.shape if d) // prod(d for d in dims if d > 0)
     return x.reshape([missing if d == -1 else d for d in dims])
 
 
 def _early_shape(ctx: KernelContext) -> Ints | None:
-    """Return the output shape if the plan knows it."""
+    """Return the output shape if it is statically known."""
     shape = ctx.outputs[0].shape
     if shape.is_fully_defined() and constant_ints(ctx, 1) is not None:
         return shape.as_tuple()
@@ -128,7 +128,7 @@ def _emit_reshape(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 def _reshape_text(ctx: KernelContext, arg: str) -> str | None:
-    """A reshape that cannot fail, inline; strings of rank 0 are no arrays."""
+    """Return an inline reshape if it cannot fail; strings of rank 0 are not arrays."""
     if ctx.inputs[0].shape.is_fully_defined() and ctx.inputs[0].dtype.kind != "s":
         return f"{arg}.reshape({ctx.outputs[0].shape.as_tuple()})"
     return None
@@ -168,9 +168,9 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
     Args:
         input: any tensor, of rank n.
-        axis: where the new axis stands in the result, in [-n-1, n].
+        axis: position of the new axis in the result, in [-n-1, n].
         name: wanted name.
-        dim: TensorFlow's older spelling of ``axis``.
+        dim: TensorFlow's older name of ``axis``.
 
     Raises:
         ValueError: without an axis, or for one out of range.
@@ -185,7 +185,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def _single(where: Any, error: Callable[[str], Exception]) -> int:
-    """Return the axis; as in TensorFlow a tensor of any rank with one element."""
+    """Return the axis, which as in TensorFlow may be a tensor of any rank with one element."""
     if np.size(where) != 1:
         raise error(
             f"ExpandDims: the axis is a single number, got one of shape {list(np.shape(where))}"
@@ -247,9 +247,9 @@ def squeeze(
 
     Args:
         input: any tensor.
-        axis: which axes to drop, an int or several; all of extent 1 if left out.
+        axis: the axes to drop, an int or several; all of extent 1 if left out.
         name: wanted name.
-        squeeze_dims: TensorFlow's older spelling of ``axis``.
+        squeeze_dims: TensorFlow's older name of ``axis``.
 
     Raises:
         ValueError: for an axis out of range or of another extent.
@@ -276,7 +276,7 @@ def _infer_squeeze(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _squeeze_kernel(ctx: KernelContext) -> Kernel:
-    axes = tuple({*ctx.attrs["squeeze_dims"]})  # numpy refuses one that is named twice
+    axes = tuple({*ctx.attrs["squeeze_dims"]})  # numpy refuses duplicates
     if not axes:
         return with_boxed(lambda x: x.squeeze(), *ctx.inputs)
 
@@ -338,7 +338,7 @@ def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _wide_shape(ctx: InferContext) -> TensorShape:
-    """Return what is known of a broadcast to a shape of known length: other dimensions than 1 stay."""
+    """Return the static shape of a broadcast to a shape of known length: dimensions other than 1 stay."""
     length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.sizes
     if length is None or dims is None:
         return shape_of_rank(length)
@@ -375,7 +375,7 @@ def _broadcast_to_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | 
 
 
 def summed_to(grad: Tensor, value: Tensor) -> Tensor:
-    """``grad`` summed over the axes along which ``value`` was repeated to its shape."""
+    """Return ``grad`` summed over the axes along which ``value`` was repeated to its shape."""
     if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
         dims, wide = value.shape.as_tuple(), grad.shape.as_tuple()
         padded = (1,) * (len(wide) - len(dims)) + dims

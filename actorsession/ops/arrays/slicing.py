@@ -1,6 +1,6 @@
-"""Parts of tensors by position: boxes (``slice_``) and Python's square brackets.
+"""Slices of tensors by position: ``slice_`` and Python's square brackets.
 
-Outputs are views. Gradients build other ops when they are asked for, never at import.
+Outputs are views. Gradients import other op files when they are called, never at import.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = ["slice_", "strided_slice"]
 
 
 def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Return the box of ``input_`` that starts at ``begin`` and has ``size``; exported as ``slice``.
+    """Return the slice of ``input_`` that starts at ``begin`` and has ``size`` (exported as ``slice``).
 
     Args:
         input_: tensor of rank n.
         begin: first position per axis, int32 or int64 of shape [n].
-        size: extent per axis, of the dtype of ``begin``; -1 reaches to the end.
+        size: extent per axis, of the dtype of ``begin``; -1 extends to the end.
         name: wanted name.
 
     Returns:
@@ -53,7 +53,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
     with graph.name_scope(name or "Slice") as scope:
         starts, sizes = shape_operand(begin, graph, "begin"), shape_operand(size, graph, "size")
         if starts.dtype is not sizes.dtype:
-            # A plain list beside an int64 tensor.
+            # A plain list with an int64 tensor.
             starts, sizes = (
                 make_one("Cast", [t], {"DstT": int64}) if t.dtype is int32 else t
                 for t in (starts, sizes)
@@ -87,7 +87,7 @@ def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _box_dim(dim: Dim, begin: int | None, size: int | None) -> Dim:
-    """Return the static extent of one axis of a box."""
+    """Return the static extent of one axis of a slice."""
     if begin is not None and (begin < 0 or (dim is not None and begin > dim)):
         raise ValueError(f"Slice: begin {begin} is not in [0, {dim}]")
     if size is None:
@@ -100,7 +100,7 @@ def _box_dim(dim: Dim, begin: int | None, size: int | None) -> Dim:
 
 
 def _box(shape: Ints, begin: Ints, size: Ints) -> tuple[slice, ...]:
-    """Return the numpy index of a box that must lie inside ``shape``."""
+    """Return the numpy index of a slice that must be inside ``shape``."""
     if not len(shape) == len(begin) == len(size):
         raise InvalidArgumentError(
             f"begin {list(begin)} and size {list(size)} need one entry per axis of {list(shape)}"
@@ -117,7 +117,7 @@ def _box(shape: Ints, begin: Ints, size: Ints) -> tuple[slice, ...]:
 
 
 def _fixed_box(ctx: KernelContext) -> tuple[slice, ...] | None:
-    """Return the index if everything about the slice is known before the step."""
+    """Return the index if it is statically known."""
     begin, size = constant_ints(ctx, 1), constant_ints(ctx, 2)
     if begin is None or size is None or not ctx.inputs[0].shape.is_fully_defined():
         return None
@@ -172,7 +172,7 @@ register(
 
 
 class _Bounds:
-    """The sparse form of a Python index while it is collected, entry by entry."""
+    """The sparse form of a Python index, collected entry by entry."""
 
     def __init__(self) -> None:
         self.begin: list[Any] = []
@@ -196,7 +196,7 @@ class _Bounds:
         else:
             self.masks["shrink_axis_mask"] |= bit
             position = _bound(entry)
-            # The end does not count where the axis is dropped; a tensor is not worth an addition.
+            # The end is ignored where the axis is dropped; for a tensor it does not justify an addition.
             self._append(position, position + 1 if isinstance(position, int) else position, 1)
 
     def _append(self, begin: Any, end: Any, step: Any) -> None:
@@ -204,12 +204,12 @@ class _Bounds:
             entries.append(0 if bound is None else _bound(bound))
 
     def vectors(self) -> list[list[Any]]:
-        """begin, end and strides."""
+        """Return begin, end and strides."""
         return [self.begin, self.end, self.strides]
 
 
 def _bound(value: Any) -> Any:
-    """A bound as an int or a scalar integer tensor."""
+    """Return a bound as an int or a scalar integer tensor."""
     if hasattr(value, "_as_graph_element"):
         tensor = convert_to_tensor(value)
         if tensor.dtype.is_integer and tensor.shape.rank in (None, 0):
@@ -226,14 +226,14 @@ def _bound(value: Any) -> Any:
 
 
 def _is_mask(index: Any) -> bool:
-    """Return whether an index chooses by truth: one bool, or a bool tensor or array."""
+    """Return whether an index is a mask: one bool, or a bool tensor or array."""
     if isinstance(index, (bool, np.ndarray)):
         return isinstance(index, bool) or index.dtype == np.bool_
     return hasattr(index, "_as_graph_element") and getattr(index, "dtype", None) is bool_
 
 
 def _getitem(value: Any, index: Any) -> Tensor:
-    """``value[index]`` with Python's meaning; a mask chooses as ``boolean_mask`` does."""
+    """Return ``value[index]`` with Python's meaning; a mask selects as in ``boolean_mask``."""
     if _is_mask(index):
         from actorsession.ops.arrays.masks import boolean_mask
 
@@ -247,8 +247,8 @@ def _getitem(value: Any, index: Any) -> Tensor:
         inputs = [_vector(entries, dtype, tensor) for entries in bounds.vectors()]
         out = make_one("StridedSlice", [tensor, *inputs], bounds.masks, scope, tensor.graph)
     if tensor.shape.rank is not None and not out.shape.is_fully_defined():
-        # A vector with one unknown bound is unknown as a whole to the shape function; here each
-        # entry is still by itself.
+        # To the shape function, a vector with one unknown bound is unknown as a whole; here each entry is
+        # still separate.
         known = [[b if isinstance(b, int) else None for b in v] for v in bounds.vectors()]
         out.set_shape(strided_shape(tensor.shape, len(bounds.begin), known, bounds.masks))
     return out

@@ -1,7 +1,6 @@
-"""One tensor into several along an axis: ``split`` into equal pieces or by lengths.
+"""Splitting a tensor along an axis: ``split`` into equal pieces or by lengths.
 
-Pieces are views. Where lengths and axis are known early, all indices are made when the plan is
-linked.
+Pieces are views. If lengths and axis are statically known, all indices are made when the plan is bound.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ __all__ = ["split"]
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:
-    """A tensor cut into pieces along an axis.
+    """Split a tensor into pieces along an axis.
 
     Args:
         value: a tensor of rank at least 1.
-        num_or_size_splits: how many equal pieces, or a vector of their lengths, of which one may be
-            -1 and is then worked out.
+        num_or_size_splits: number of equal pieces, or a vector of their lengths, of which one may be -1 and
+            is then computed.
         axis: scalar, may be negative.
-        num: number of pieces where the length of a vector of lengths is not known early.
+        num: number of pieces if the length of a vector of lengths is not statically known.
         name: wanted name.
 
     Raises:
@@ -93,7 +92,7 @@ def _infer_split_v(ctx: InferContext) -> list[TensorSpec]:
 def _pieces(
     value: TensorSpec, axis: Ints | None, sizes: Sequence[Dim], *, equal: bool
 ) -> list[TensorSpec]:
-    """Static types of the pieces, given the lengths that are known."""
+    """Return the static types of the pieces, given the lengths that are known."""
     if value.shape.rank is None or axis is None:
         return [TensorSpec(value.dtype, shape_of_rank(value.shape.rank))] * len(sizes)
     dims = value.shape.as_list()
@@ -141,7 +140,7 @@ def _at(x: Any, indices: list[tuple[slice, ...]]) -> Any:
 
 
 def _early_cuts(ctx: KernelContext, axis: Ints | None) -> list[tuple[slice, ...]] | None:
-    """Return the indices if all lengths are known before the step."""
+    """Return the indices if all lengths are statically known."""
     if axis is None or any(spec.shape.rank is None for spec in ctx.outputs):
         return None
     where = normal_axis(axis[0], len(ctx.outputs[0].shape), "Split")

@@ -1,7 +1,7 @@
 """Strided slices in TensorFlow's sparse form: three vectors of bounds and five bit masks.
 
-One entry of the vectors maps to one entry of a numpy index, so a constant slice becomes one index
-made when the plan is linked. Outputs are views. ``slicing`` builds these ops for square brackets.
+One entry of the vectors corresponds to one entry of a numpy index, so a constant slice becomes one index that
+is made when the plan is bound. Outputs are views. ``slicing`` builds these ops for square brackets.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """A part of a tensor as Python's square brackets take it, in TensorFlow's sparse form.
+    """Return a slice of a tensor as Python's square brackets do, in TensorFlow's sparse form.
 
     Args:
         input_: the tensor.
         begin: first position per entry, int32 or int64.
         end: position after the last per entry.
         strides: step per entry, never 0; ones if left out.
-        begin_mask: bit i set: entry i starts at its natural end, whatever ``begin`` says.
+        begin_mask: bit i set: entry i starts at its natural start, and ``begin`` is ignored.
         end_mask: the same for ``end``.
         ellipsis_mask: bit i set: entry i stands for all axes not mentioned; at most one bit.
         new_axis_mask: bit i set: entry i adds an axis of extent 1.
         shrink_axis_mask: bit i set: entry i takes position ``begin[i]`` and drops the axis.
-        var: accepted for TensorFlow's sake, whose slices of variables can be assigned to.
+        var: accepted for compatibility; TensorFlow assigns to slices of variables through it.
         name: wanted name.
     """
     tensor = convert_to_tensor(input_)
@@ -81,11 +81,11 @@ def strided_slice(
 
 
 def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the numpy index that means the same as a sparse strided slice.
+    """Return the numpy index that is equivalent to a sparse strided slice.
 
     Raises:
-        InvalidArgumentError: for vectors of different length, a stride of 0, or one that is not
-            positive on an entry that drops its axis.
+        InvalidArgumentError: for vectors of different length, a stride of 0, or one that is not positive on
+            an entry that drops its axis.
     """
     if not len(begin) == len(end) == len(strides):
         raise InvalidArgumentError(
@@ -137,8 +137,8 @@ def strided_shape(
     """Return the static shape of a strided slice.
 
     Args:
-        shape: of the input, of known rank.
-        length: of the three vectors.
+        shape: shape of the input, of known rank.
+        length: length of the three vectors.
         known: begin, end and strides; ``None`` where an entry or a whole vector is unknown.
         masks: the five masks.
     """
@@ -188,7 +188,7 @@ def _range_dim(
 
 
 def _fixed_index(ctx: KernelContext | InferContext, first: int = 1) -> tuple[Any, ...] | None:
-    """Return the numpy index if all bounds are known early."""
+    """Return the numpy index if all bounds are statically known."""
     begin, end, strides = (constant_ints(ctx, first + i) for i in range(3))
     if begin is None or end is None or strides is None:
         return None
@@ -221,7 +221,7 @@ def _emit_strided(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 def index_text(index: tuple[Any, ...]) -> str:
-    """A numpy index as it stands between square brackets in source."""
+    """Return the source text of a numpy index between square brackets."""
 
     def text(entry: Any) -> str:
         if isinstance(entry, slice):

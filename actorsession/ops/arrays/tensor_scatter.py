@@ -1,7 +1,7 @@
-"""Tensors with some places changed: TensorFlow's ``tensor_scatter_...`` family.
+"""Tensors with some elements changed: TensorFlow's ``tensor_scatter_...`` functions.
 
-Owns ``TensorScatterUpdate``, ``Add``, ``Sub``, ``Min`` and ``Max``. The tensor itself stays as it is;
-each result is a copy. What meets at one place is combined, and the last one stays with ``Update``.
+Owns ``TensorScatterUpdate``, ``Add``, ``Sub``, ``Min`` and ``Max``. The tensor itself is unchanged; each
+result is a copy. Updates with equal indices are combined; with ``Update`` the last one counts.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _POLICIES = ("", "DEFAULT", "ERROR", "IGNORE")
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> Tensor:
-    """Return the tensor with ``updates`` in the places of ``indices``.
+    """Return the tensor with ``updates`` written at ``indices``.
 
     Args:
-        tensor: of rank at least k.
+        tensor: tensor of rank at least k.
         indices: int32 or int64 of shape ``[..., k]``; each row is a position in the first k axes.
-        updates: of shape ``indices.shape[:-1] + tensor.shape[k:]`` and the dtype of ``tensor``.
+        updates: values of shape ``indices.shape[:-1] + tensor.shape[k:]`` and the dtype of ``tensor``.
         name: wanted name.
 
     Returns:
@@ -69,7 +69,8 @@ def tensor_scatter_nd_add(
 ) -> Tensor:
     """Return the tensor with ``updates`` added; arguments as ``tensor_scatter_nd_update``.
 
-    ``bad_indices_policy`` is ``IGNORE`` to leave out positions outside the tensor; else they are an error.
+    With ``bad_indices_policy`` ``IGNORE``, positions outside of the tensor are left out; else they are an
+    error.
     """
     return _scattered("Add", tensor, indices, updates, bad_indices_policy, name)
 
@@ -84,14 +85,14 @@ def tensor_scatter_nd_sub(
 def tensor_scatter_nd_min(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """Return the lesser of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
+    """Return the tensor with the minimum of it and ``updates`` written; see ``tensor_scatter_nd_add``."""
     return _scattered("Min", tensor, indices, updates, bad_indices_policy, name)
 
 
 def tensor_scatter_nd_max(
     tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
-    """Return the greater of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
+    """Return the tensor with the maximum of it and ``updates`` written; see ``tensor_scatter_nd_add``."""
     return _scattered("Max", tensor, indices, updates, bad_indices_policy, name)
 
 
@@ -139,7 +140,7 @@ def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _checked(op: str, x: Any, indices: Any, updates: Any, *, ignore: bool) -> tuple[Array, Array]:
-    """Position in the flattened front of ``x``, and the rows that go there."""
+    """Return positions in the flattened first axes of ``x``, and the rows for them."""
     depth = indices.shape[-1] if indices.ndim else 0
     wanted = (*indices.shape[:-1], *x.shape[depth:])
     if not indices.ndim or not x.ndim or depth > x.ndim or updates.shape != wanted:
@@ -208,7 +209,7 @@ def _sub_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 
 def _extreme_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """Return the gradient of each place goes in equal parts to all that have its value."""
+    """Return a gradient distributed in equal parts to all inputs that have the resulting value."""
     if grad is None:
         return [None, None, None]
     value, indices, updates = op.inputs

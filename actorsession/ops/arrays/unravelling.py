@@ -1,4 +1,4 @@
-"""Places in a flat array as coordinates: ``unravel_index``; owns ``UnravelIndex``."""
+"""Coordinates of flat indices: ``unravel_index``; owns ``UnravelIndex``."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["unravel_index"]
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
-    """Return the coordinates of places in a flat array, in one of a given shape.
+    """Return the coordinates of flat indices in an array of a given shape.
 
     Args:
-        indices: places, int32 or int64, a scalar or a vector.
+        indices: flat indices, int32 or int64, a scalar or a vector.
         dims: the shape, of the same dtype.
         name: wanted name.
 
     Returns:
-        Shape ``[rank]``, or ``[rank, places]`` of a vector.
+        Shape ``[rank]``, or ``[rank, n]`` for a vector of n indices.
 
     Raises:
         TypeError: for another dtype, or two.
-        ValueError: for a shape that is no vector.
+        ValueError: for a shape that is not a vector.
     """
     with graph_of(indices, dims).name_scope(name or "UnravelIndex") as scope:
         return make_one("UnravelIndex", convert_all([indices, dims]), None, scope)

@@ -1,1 +1,1 @@
-"""Gradients: the way back through a graph, and who may change it."""
+"""Gradients of graphs, and the registration of gradient functions."""

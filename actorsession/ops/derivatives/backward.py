@@ -1,11 +1,11 @@
-"""The way back through a graph: from the gradients of some tensors to those of others.
+"""Backpropagation through a graph: from the gradients of some tensors to those of others.
 
-Owns the walk. It asks each op on a path to ``xs`` for its gradient; what ops do is known to their own files
-only. Called by ``gradients``, and by the gradients of loops and branches for their bodies.
+Owns the traversal, which calls the gradient function of each op on a path to ``xs``; those functions are in
+the op files. Called by ``gradients``, and by the gradients of loops and branches for their bodies.
 
-Building order is a topological order, so one pass over the operations from the last to the first
-meets each of them when all contributions to its outputs are there: no recursion, and no counting. A
-tensor is *connected* if a change of some ``x`` changes it differentiably; nothing else is visited.
+Building order is a topological order, so one pass over the operations from the last to the first reaches each
+of them when all contributions to its outputs are available, without recursion or counting. A tensor is
+*connected* if it depends differentiably on some ``x``; nothing else is visited.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ __all__ = [
     "gradients_within", "is_wanted", "note_change", "sum_gradients",
 ]  # fmt: skip
 
-# Ops whose gradient only passes on what it gets, so that slices need not be made dense for them.
+# Ops whose gradient only forwards its input, so that slices need not be made dense for them.
 _PASSES_SLICES = frozenset({"ReadVariableOp", "Identity"})
 
 
 def beside(graph: Graph, op: Operation | None) -> contextlib.AbstractContextManager[None]:
-    """A block that builds where an operation is; what is inside a loop or branch is where that is."""
+    """Return a context that colocates new operations with one, except inside a loop or branch."""
     if op is None or graph.body_of(op) is not None:
         return contextlib.nullcontext()
     return graph.colocate_with(op)
 
 
-# -- which operations matter ---------------------------------------------------------------------
+# -- connected operations ------------------------------------------------------------------------
 
 
 def carries_gradient(dtype: DType) -> bool:
     """Return whether tensors of a dtype have gradients."""
-    # Handles carry that of the value behind them, lists those of their elements.
+    # The gradient of a handle is that of the variable, the gradient of a list is that of its elements.
     return dtype.kind in "fcrv"
 
 
@@ -59,11 +59,11 @@ def connect(
     stops: frozenset[Tensor],
     within: Collection[Operation] | None = None,
 ) -> tuple[set[Tensor], list[Operation]]:
-    """Find what lies between ``xs`` and ``ys``.
+    """Return the tensors and operations between ``xs`` and ``ys``.
 
     Returns:
-        The tensors that depend on some ``x``, and the operations that pass gradients to them, in
-        building order.
+        The tensors that depend on some ``x``, and the operations that pass gradients to them, in building
+        order.
     """
     xs = list(xs)
     connected = {x for x in xs if carries_gradient(x.dtype)}
@@ -82,7 +82,7 @@ def connect(
 
 
 def _upstream(ys: Sequence[Tensor], within: Collection[Operation] | None) -> list[Operation]:
-    """Return all operations that ``ys`` take data from, in building order; only some of them if so asked."""
+    """Return the operations (among ``within``, if given) that ``ys`` depend on by data, in building order."""
     found = {y.op for y in ys if within is None or y.op in within}
     waiting = list(found)
     while waiting:
@@ -96,7 +96,7 @@ def _upstream(ys: Sequence[Tensor], within: Collection[Operation] | None) -> lis
 
 
 def _in_order(order: Sequence[Operation], found: Collection[Operation]) -> list[Operation]:
-    """Operations with what they are made of first: what stands in for a loop was built after it."""
+    """Return operations in topological order: stand-ins for loops were built after the loops' readers."""
     done: dict[Operation, bool] = {}  # False while its sources are being visited
     made: list[Operation] = []
     for root in order:
@@ -113,11 +113,11 @@ def _in_order(order: Sequence[Operation], found: Collection[Operation]) -> list[
     return made
 
 
-# -- the way back --------------------------------------------------------------------------------
+# -- traversal -----------------------------------------------------------------------------------
 
 
 class Backward:
-    """Gradients on their way back: contributions per tensor until its operation is passed."""
+    """The state of one traversal: contributions per tensor until its operation is passed."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Backward:
         path: Sequence[Operation],
         xs: Sequence[Tensor],
     ) -> list[SparseGradient | None]:
-        """Go back from ``ys`` and give what has gathered at each ``x``."""
+        """Traverse from ``ys`` backwards, and return the gradient of each ``x``."""
         for y, start in zip(ys, starts, strict=True):
             if y in self.connected:
                 self.add(y, start)
@@ -150,7 +150,7 @@ class Backward:
         return [self.total(x) for x in xs]
 
     def add(self, tensor: Tensor, grad: SparseGradient) -> None:
-        """Note a contribution to the gradient of ``tensor``."""
+        """Add a contribution to the gradient of ``tensor``."""
         self._parts.setdefault(tensor, []).append(grad)
 
     def total(self, tensor: Tensor) -> SparseGradient | None:
@@ -164,7 +164,7 @@ class Backward:
         return parts[0]
 
     def through(self, op: Operation) -> None:
-        """Pass the gradients of an operation's outputs on to its inputs.
+        """Pass the gradients of an operation's outputs to its inputs.
 
         Raises:
             LookupError: if there are any and the operation has no gradient.
@@ -216,7 +216,7 @@ class Backward:
 
 
 def sum_gradients(parts: Sequence[SparseGradient]) -> SparseGradient:
-    """Return the sum of contributions to one gradient; slices if all are."""
+    """Return the sum of contributions to one gradient, as slices if all of them are slices."""
     slices = [p for p in parts if isinstance(p, IndexedSlices)]
     if len(slices) == len(parts):
         return add_slices(slices)
@@ -252,12 +252,12 @@ def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:
 def gradients_within(
     body: FunctionBody, ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor]
 ) -> list[SparseGradient | None]:
-    """Return the gradients of results of a loop body or branch, built where the caller builds.
+    """Return the gradients of the results of a loop body or branch, built in the current scope.
 
     Args:
-        body: nothing that its operations read from outside is looked behind.
+        body: the body; the traversal does not go beyond its operations.
         ys: the results.
-        xs: what it reads: parameters and captured tensors.
+        xs: parameters and captured tensors of the body.
         grad_ys: the gradient of each result.
 
     Returns:
@@ -270,16 +270,16 @@ def gradients_within(
 
 
 def is_wanted(tensor: Tensor) -> bool:
-    """Return whether the gradient of an input is of any use, for the gradient that asks while it is built."""
+    """Return whether the gradient of an input is needed by the traversal in progress."""
     return tensor in _ASKED.get().connected
 
 
 def note_change(construct: Construct) -> None:
-    """Take in that a gradient that is being built added something to a loop or branch."""
+    """Record that the traversal in progress added outputs to a loop or branch."""
     _CHANGED.get().append(construct)
 
 
-# What a gradient of a loop or branch that is being built needs to know of the whole.
+# State of the traversal in progress, for the gradients of loops and branches.
 _ASKED: ContextVar[Backward] = ContextVar("actorsession_gradients_asked")
 _CHANGED: ContextVar[list[Construct]] = ContextVar("actorsession_constructs_changed")
 
@@ -288,17 +288,17 @@ _SOURCE: ContextVar[str] = ContextVar("actorsession_gradients_source", default="
 
 
 def gradient_source() -> str:
-    """Return what tells the gradients that are being built from those of any other call."""
+    """Return the name that distinguishes the current call of ``gradients`` from all others."""
     return _SOURCE.get()
 
 
 @contextlib.contextmanager
 def extending(graph: Graph, source: str = "") -> Iterator[None]:
-    """A block in which gradients may add to loops and branches; their nodes change when it ends.
+    """Enter a block in which gradients may extend loops and branches; their nodes change when it ends.
 
     Args:
         graph: the graph.
-        source: what ``gradient_source`` gives in it.
+        source: the result of ``gradient_source`` in the block.
     """
     changed: list[Construct] = []
     with graph.growing():

@@ -1,6 +1,6 @@
-"""Functions of the user's with gradients of the user's, and second derivatives.
+"""User functions with user-defined gradients, and second derivatives.
 
-Owns ``custom_gradient``, which ties results to arguments by an ``IdentityN`` whose gradient is the user's,
+Owns ``custom_gradient``, which connects results and arguments by an ``IdentityN`` with the user's gradient,
 and ``hessians``, a loop over the elements of a gradient.
 """
 
@@ -35,12 +35,12 @@ __all__ = ["custom_gradient", "grad_pass_through", "hessians"]
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Give a function of tensors a gradient of its own: a decorator.
+    """Decorate a function of tensors that defines its own gradient.
 
     Args:
-        f: from tensors to results and a function from the gradients of the results to those of the
-            arguments. If variables are read in ``f``, that function also takes ``variables``, a list of them,
-            and gives their gradients as a second list.
+        f: a function of tensors that returns results and a second function. That function takes the gradients
+            of the results and returns those of the arguments. If ``f`` reads variables, it also takes
+            ``variables``, a list of them, and returns their gradients as a second list.
 
     Returns:
         A function from the arguments to the results.
@@ -61,7 +61,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Any:
-    """A function with the values of ``f`` and the gradients of the identity."""
+    """Return a function with the values of ``f`` and the gradients of the identity."""
 
     @custom_gradient
     def passing(*args: Any, **kwargs: Any) -> Any:
@@ -92,7 +92,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 
 def _held(tensor: Tensor) -> Tensor:
-    """A tensor of the function's own for an argument: what is read of it elsewhere is no matter."""
+    """Return a separate tensor for an argument, so that its other readers are ignored."""
     return make("Identity", [tensor]).outputs[0]
 
 
@@ -104,7 +104,7 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 def _variables_read(
     graph: Graph, outputs: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> list[Variable]:
-    """Return the trainable variables that results are made of, behind the arguments not looked for."""
+    """Return the trainable variables that results depend on, without a search beyond the arguments."""
     by_handle = {
         v.handle: v
         for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)

@@ -1,7 +1,7 @@
 """Symbolic differentiation: the graph that computes gradients of a graph.
 
-Owns ``gradients``: what is asked for, and what each walk starts with; ``backward`` walks. The gradient of a
-variable is that of all its reads, gathered at its handle.
+Owns ``gradients``: its arguments and the initial gradients of the traversal, which ``backward`` implements.
+The gradient of a variable is that of all its reads, summed at its handle.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
 
 
 class UnconnectedGradients(enum.Enum):
-    """What stands for the gradient of an ``x`` on which no ``y`` depends."""
+    """The gradient of an ``x`` on which no ``y`` depends."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class AggregationMethod:
-    """How the contributions to a gradient are added up; the sums are the same by each."""
+    """How the contributions to a gradient are added up; all methods yield the same sums."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -53,28 +53,27 @@ def gradients(
 
     Args:
         ys: a tensor or a list of tensors.
-        xs: a tensor or variable, or a list of them; on other values nothing depends.
-        grad_ys: what the gradient of each ``y`` starts from, of its dtype and shape; ones if left
-            out.
+        xs: a tensor or variable, or a list of them; gradients with respect to other values are unconnected.
+        grad_ys: initial gradient of each ``y``, of its dtype and shape; ones if left out.
         name: name scope of the new operations.
-        colocate_gradients_with_ops: whether each new operation is placed where the one is that it
-            belongs to.
-        gate_gradients: whether the gradients of one operation become usable all at once.
-        aggregation_method: one of ``AggregationMethod``; the sums are the same by each.
-        stop_gradients: tensors that are taken as constant: nothing flows through them.
-        unconnected_gradients: ``"none"`` or ``"zero"``: what is given for an ``x`` on which no
-            ``y`` depends. Paths through integers, comparisons and ``stop_gradient`` do not count.
+        colocate_gradients_with_ops: whether each new operation is colocated with the operation whose gradient
+            it computes.
+        gate_gradients: whether the gradients of one operation become available all at once.
+        aggregation_method: one of ``AggregationMethod``; all methods yield the same sums.
+        stop_gradients: tensors that are treated as constants: no gradient flows through them.
+        unconnected_gradients: ``"none"`` or ``"zero"``: the gradient of an ``x`` on which no ``y`` depends.
+            Paths through integers, comparisons and ``stop_gradient`` do not count.
 
     Returns:
-        For each ``x`` a tensor of its dtype and shape, ``IndexedSlices`` where only some rows were
-        looked up, or ``None``.
+        For each ``x`` a tensor of its dtype and shape, ``IndexedSlices`` where only some rows were looked up,
+        or ``None``.
 
     Raises:
         LookupError: if an operation on a path has no gradient.
-        ValueError: for another number of ``grad_ys`` than of ``ys``, a ``grad_y`` of impossible
-            shape, tensors of different graphs, or another ``aggregation_method``.
-        TypeError: for a ``grad_y`` of another dtype than its ``y``, complex ``ys`` without
-            ``grad_ys``, ``ys`` that are ``None``, or ``xs`` that are no values.
+        ValueError: for another number of ``grad_ys`` than of ``ys``, a ``grad_y`` of impossible shape,
+            tensors of different graphs, or another ``aggregation_method``.
+        TypeError: for a ``grad_y`` of another dtype than its ``y``, complex ``ys`` without ``grad_ys``,
+            ``ys`` that are ``None``, or ``xs`` that do not convert to tensors.
     """
     if ys is None:
         raise TypeError("gradients are of tensors, got None")
@@ -103,7 +102,7 @@ def gradients(
         return list(found)
 
 
-# -- what was asked ------------------------------------------------------------------------------
+# -- arguments -----------------------------------------------------------------------------------
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -113,10 +112,10 @@ def _as_list(values: Any) -> list[Any]:
 
 
 def _point(x: Any) -> Tensor:
-    """Return where the gradient of ``x`` gathers: a variable's is that of its handle."""
+    """Return the tensor at which the gradient of ``x`` accumulates: the handle of a variable."""
     if isinstance(x, Variable):
         return x.handle
-    # A value is a constant of which nothing depends.
+    # A plain value becomes a constant that nothing depends on.
     return x if isinstance(x, Tensor) else convert_to_tensor(x)
 
 

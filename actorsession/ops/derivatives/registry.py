@@ -1,11 +1,11 @@
-"""Which gradient an operation has: that of its type, or one registered under a name by the user.
+"""The gradient function of an operation: that of its type, or one that the user registered under a name.
 
-An operation type says itself what its gradient is (``OpDef.gradient``). Users add gradients of types that
-have none, and others by names, which operations take from ``Graph.gradient_override_map`` or from
-``custom_gradient``. Called by ``gradients``.
+An operation type declares its gradient (``OpDef.gradient``). Users register gradients of types that have
+none, and others under names, which operations get from ``Graph.gradient_override_map`` or from
+``custom_gradient``. Used by ``gradients``.
 
-The user's gradients are called as TensorFlow calls them: they get zeros where nothing depends on an output,
-and give one value, or a list of one for each input.
+The user's gradient functions follow TensorFlow's convention: they get zeros for outputs that nothing depends
+on, and return one value, or a list of one for each input.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _LINES: dict[str, str] = {}
 
 
 class RegisterGradient:
-    """A decorator that registers the gradient of an operation type, or one under a name of its own.
+    """A decorator that registers the gradient of an operation type, or one under another name.
 
-    The function takes the operation and the gradient of each output, and gives the gradient of each input:
+    The function takes the operation and the gradient of each output, and returns the gradient of each input:
     a value or ``None`` for one input, a list of them for several.
 
     Args:
         op_type: the type or name.
 
     Raises:
-        TypeError: if it is no string.
+        TypeError: if it is not a string.
         KeyError: from the decorator, if it has a gradient already.
     """
 
@@ -54,7 +54,7 @@ class RegisterGradient:
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Register that nothing flows back through an operation type; see ``RegisterGradient``."""
+    """Register that no gradient flows through an operation type; see ``RegisterGradient``."""
     _add(_checked(op_type), NOT_DIFFERENTIABLE)
 
 
@@ -86,17 +86,17 @@ def gradient_of(op: Operation) -> Gradient | None:
 
 
 def _of_type(name: str) -> Gradient | None:
-    """Return the gradient of an operation type that a map names in place of another's."""
+    """Return the gradient of the operation type that an override map names in place of another."""
     return lookup(name).gradient if is_registered(name) else None
 
 
 def takes_slices(gradient: Gradient) -> bool:
-    """Return whether a gradient is the user's, who gets slices as they are."""
+    """Return whether a gradient function is the user's, which gets slices unconverted."""
     return hasattr(gradient, "__wrapped__")
 
 
 def _as_gradient(function: Callable[..., Any]) -> Gradient:
-    """A function of the user's as ``OpDef.gradient`` has it."""
+    """Return a user's function in the form of ``OpDef.gradient``."""
 
     @functools.wraps(function)
     def gradient(op: Operation, *grads: Any) -> Sequence[Any]:

@@ -1,6 +1,6 @@
-"""What the gradients of loops and branches have in common: the values that they read and begin with.
+"""Code that the gradients of loops and branches share: the values that they read and start from.
 
-Called by ``branch_gradients`` and ``loop_gradients``.
+Used by ``branch_gradients``, ``loop_gradients`` and ``way_gradients``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def parts_of(op: Operation) -> Construct:
-    """Return what a loop or branch is made of; built again where only its functions are at hand."""
+    """Return the ``Construct`` of a loop or branch, rebuilt from its functions if it was not built here."""
     found = op.graph.constructs.get(op)
     if found is None:
         keys = ("cond", "body") if op.type == WHILE else ("then_branch", "else_branch")
@@ -37,7 +37,7 @@ def parts_of(op: Operation) -> Construct:
 
 
 def zeros_for(tensor: Tensor) -> Tensor:
-    """Zeros like what the gradient of a tensor is like."""
+    """Return zeros of the dtype and shape of a tensor's gradient."""
     if tensor.dtype.kind != "r":
         return zero_of(tensor)
     dtype, known = _behind(tensor)
@@ -47,7 +47,7 @@ def zeros_for(tensor: Tensor) -> Tensor:
 
 
 def _behind(handle: Tensor) -> tuple[Any, TensorShape]:
-    """Dtype and static shape of the variable behind a handle."""
+    """Return the dtype and static shape of the variable behind a handle."""
     attrs = handle.op.attrs
     return attrs["dtype"], TensorShape(attrs["shape"])
 
@@ -62,7 +62,7 @@ def gradient_spec(tensor: Tensor) -> TensorSpec:
 
 
 def gradient_shape(tensor: Tensor) -> Tensor:
-    """Return the shape of what the gradient of a tensor is like, as a tensor."""
+    """Return the shape of a tensor's gradient, as a tensor."""
     if tensor.dtype.kind != "r":
         return shape(tensor)
     known = _behind(tensor)[1]
@@ -72,14 +72,14 @@ def gradient_shape(tensor: Tensor) -> Tensor:
 
 
 def made_again(tensor: Tensor, name: str = "again") -> Tensor:
-    """A constant, or a cheap operation, built again where the caller builds."""
+    """Return a copy of a constant, or of the result of a cheap operation, built in the current scope."""
     op = tensor.op
     made = op.graph.create_op(op.type, op.inputs, op.attrs, name)
     return made.outputs[tensor.value_index]
 
 
 def refuse_handle(tensor: Tensor) -> None:
-    """Refuse with ValueError a handle that a gradient would need outside of what made it."""
+    """Raise ValueError for a handle that was made inside a body and that a gradient would need outside."""
     if tensor.dtype.kind == "r":
         raise ValueError(
             f"{tensor.name!r} is a handle made inside {tensor.graph.construct_of(tensor)!r}, which a "
@@ -88,7 +88,7 @@ def refuse_handle(tensor: Tensor) -> None:
 
 
 def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
-    """Return the tensor, with a better known static shape."""
+    """Return the tensor with a more specific static shape."""
     here = tensor.graph.brought_in(tensor)
     if here.shape == known:
         return here
@@ -100,5 +100,5 @@ def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
 def once_each(
     inputs: Sequence[Tensor], back: dict[Tensor, SparseGradient | None]
 ) -> list[SparseGradient | None]:
-    """Return the gradient of each input, where one that is read twice has it once."""
+    """Return the gradient of each input; only the first occurrence of a repeated input gets one."""
     return [back.pop(t, None) for t in inputs]

@@ -1,1 +1,1 @@
-"""Functions of single elements, with broadcasting: arithmetic, comparison, conversion, special functions."""
+"""Elementwise functions with broadcasting: arithmetic, comparison, conversion, special functions."""

@@ -1,8 +1,8 @@
-"""Arithmetic of two tensors, element by element with broadcasting, and sums of many.
+"""Elementwise arithmetic of two tensors with broadcasting, and sums of many tensors.
 
-Each op stands here whole: shape function, kernel, gradient and the function that users call; those
-of ``division`` can be had from here too. Kernels are Python's operators where those do the right
-thing: on numpy scalars they cost a tenth of a ufunc call.
+The file has the shape function, kernel, gradient and public function of each op. The functions of
+``division`` can be imported from here too. Kernels are Python's operators where those are correct: on numpy
+scalars they cost a tenth of a ufunc call.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ __all__ = [
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x + y`` with broadcasting; strings are joined.
+    """Return ``x + y`` with broadcasting; strings are concatenated.
 
     Args:
         x: numbers or strings.
-        y: the same dtype; a plain Python value takes that of ``x``.
+        y: the same dtype; a plain Python value gets that of ``x``.
         name: wanted name.
     """
     if isinstance(x, Tensor) and isinstance(y, Tensor):
-        # The most frequent case in large graphs: 5 us less a node without a scope for constants.
+        # The most frequent case in large graphs: saves 5 us per node, since no scope for constants is needed.
         return make_one(_add_type(x), [x, y], name=name or "Add")
     with converted(x, y, name or "Add") as (left, right, scope):
         return make_one(_add_type(left), [left, right], name=scope)
@@ -83,17 +83,17 @@ def _add_type(x: Tensor) -> str:
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x - y`` with broadcasting."""
+    """Return ``x - y`` with broadcasting."""
     return binary("Sub", x, y, name)
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * y`` with broadcasting, element by element."""
+    """Return ``x * y`` with broadcasting, element by element."""
     return binary("Mul", x, y, name)
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``(x - y) * (x - y)`` with broadcasting; the first factor conjugated if complex."""
+    """Return ``(x - y) * (x - y)`` with broadcasting; the first factor is conjugated if complex."""
     return binary("SquaredDifference", x, y, name)
 
 
@@ -166,12 +166,12 @@ register_binary(
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x`` to the power of ``y`` with broadcasting; negative powers of integers are an error."""
+    """Return ``x`` to the power of ``y`` with broadcasting; negative powers of integers are an error."""
     return binary("Pow", x, y, name)
 
 
-# numpy takes 48 ns for the cube of a float32, two products 0.6. The gradient of a square asks for
-# the first power.
+# numpy takes 48 ns for the cube of a float32, two products 0.6. The gradient of a square contains the first
+# power.
 _POWERS: dict[float, Kernel] = {
     1.0: lambda x, _: +x,
     2.0: lambda x, _: x * x,
@@ -206,13 +206,13 @@ def _emit_pow(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 def _pow_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    # 8 to 48 ns an element, by the sign of the base.
+    # 8 to 48 ns per element, by the sign of the base.
     return 0.02 * elements(outputs[0])
 
 
 def _pow_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
     base, exponent = conj(x), conj(y)
-    # The logarithm only where it is defined; elsewhere the power has no derivative by y.
+    # The logarithm is taken only where it is defined; elsewhere the power has no derivative by y.
     defined = not_equal(base, 0) if x.dtype.is_complex else greater(base, 0)
     logarithm = log(where_v2(defined, base, scalar_like(1, base)))
     by_exponent = where_v2(defined, logarithm, scalar_like(0, base))
@@ -231,7 +231,7 @@ register(
 )
 
 
-# -- the larger and the smaller ------------------------------------------------------------------
+# -- maximum and minimum -------------------------------------------------------------------------
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -245,7 +245,7 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _extremum_kernel(function: Kernel, compare: Kernel) -> Callable[[KernelContext], Kernel]:
-    """Return the ufunc, or for two scalars their comparison, which takes a fifth of the time."""
+    """Return the kernel factory: the ufunc, or a comparison of scalars, which takes a fifth of the time."""
 
     def chosen(x: Any, y: Any) -> Any:
         # [()] of a numpy scalar is itself, of an array of rank 0 a copy.
@@ -268,7 +268,7 @@ register_binary(
     "iuf",
     _extremum_kernel(np.maximum, operator.ge),
     _extremum_gradient(greater_equal),
-    into=lambda x, y, out: np.maximum(x, y, out=out),  # numpy wants the word for this one
+    into=lambda x, y, out: np.maximum(x, y, out=out),  # numpy needs the keyword for this one
 )
 register_binary(
     "Minimum",
@@ -279,7 +279,7 @@ register_binary(
 )
 
 
-# -- sums of many --------------------------------------------------------------------------------
+# -- sums of many tensors ------------------------------------------------------------------------
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
@@ -325,12 +325,12 @@ def _add_n_kernel(ctx: KernelContext) -> Kernel:
     return operator.add if len(ctx.inputs) == 2 else add_n
 
 
-# Python's compiler goes one call deeper for each term of a sum, and gives up after some thousand.
+# Python's compiler recurses once for each term of a sum, and fails after some thousand.
 _MOST_INLINE = 64
 
 
 def _emit_add_n(ctx: KernelContext, args: Sequence[str]) -> str | None:
-    """Inline only scalars: the sum of arrays in place makes one temporary for all of them."""
+    """Return the inline form for scalars only: the in-place sum of arrays makes a single temporary."""
     scalars = all(spec.shape.rank == 0 for spec in ctx.inputs)
     return f"({' + '.join(args)})" if scalars and 1 < len(args) <= _MOST_INLINE else None
 
@@ -351,7 +351,7 @@ register(
 
 
 def _times(x: Any, y: Any, name: str) -> Tensor:
-    """``x * y``; of bools whether both are true, which TensorFlow has for the operator only."""
+    """Return ``x * y``; for bools whether both are true, which in TensorFlow only the operator supports."""
     if not any(getattr(value, "dtype", None) is bool_ for value in (x, y)):
         return multiply(x, y, name)
     graph = graph_of(x, y)

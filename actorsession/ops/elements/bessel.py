@@ -37,7 +37,7 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
 
 
 def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
-    """``exp(-|x|) * bessel_i0(x)`` without overflow.
+    """Return ``exp(-|x|) * bessel_i0(x)`` without overflow.
 
     Raises:
         ImportError: without scipy.
@@ -46,7 +46,7 @@ def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
 
 
 def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
-    """``exp(-|x|) * bessel_i1(x)`` without overflow.
+    """Return ``exp(-|x|) * bessel_i1(x)`` without overflow.
 
     Raises:
         ImportError: without scipy.
@@ -66,9 +66,9 @@ def _infer(ctx: InferContext) -> Sequence[TensorSpec]:
 
 
 def _at_zero(x: Tensor, value: float, elsewhere: Callable[[Tensor], Tensor]) -> Tensor:
-    """A derivative with a quotient in it that has a limit at 0."""
+    """Return a derivative that contains a quotient with a limit at 0."""
     zero = equal(x, scalar_like(0, x))
-    # Twice, so that the derivative of the branch not taken is finite too.
+    # Masked twice, so that the derivative of the branch that is not selected is finite too.
     safe = where_v2(zero, scalar_like(1, x), x)
     return where_v2(zero, scalar_like(value, x), elsewhere(safe))
 

@@ -1,8 +1,8 @@
-"""Integers as rows of bits: the namespace ``bitwise``, and Python's ``&``, ``|``, ``^`` and ``~``.
+"""Bitwise operations on integers: the namespace ``bitwise``, and Python's ``&``, ``|``, ``^`` and ``~``.
 
-On bools those operators are the logical ones, as in TensorFlow. Nothing flows back through any op
-here. A shift by less than 0 or by the width of the type or more is as one by the nearest number of
-places that the type has, as TensorFlow does it on CPUs; in C it would be undefined.
+On bools those operators are the logical ones, as in TensorFlow. No gradient flows through any op of this
+module. A shift distance outside of the width of the type is clamped to the nearest valid one, as in
+TensorFlow on CPUs; in C it would be undefined.
 """
 
 from __future__ import annotations
@@ -35,38 +35,38 @@ __all__ = [
 
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bits that are set in both integers, with broadcasting."""
+    """Return the bits that are set in both integers, with broadcasting."""
     return binary("BitwiseAnd", x, y, name)
 
 
 def bitwise_or(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bits that are set in either integer, with broadcasting."""
+    """Return the bits that are set in either integer, with broadcasting."""
     return binary("BitwiseOr", x, y, name)
 
 
 def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bits that are set in exactly one of two integers, with broadcasting."""
+    """Return the bits that are set in exactly one of two integers, with broadcasting."""
     return binary("BitwiseXor", x, y, name)
 
 
 def invert(x: Any, name: str | None = None) -> Tensor:
-    """Return all bits of each integer turned round."""
+    """Return each integer with all bits inverted."""
     return unary("Invert", x, name)
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the bits of ``x`` moved ``y`` places up, with broadcasting; what is moved out is lost.
+    """Return the bits of ``x`` shifted left by ``y``, with broadcasting; bits shifted out are lost.
 
     Args:
         x: integers.
-        y: how far, of the same dtype; brought to 0 or the width of the type less 1 if outside.
+        y: shift distance, of the same dtype; clamped to 0 and the width of the type less 1.
         name: wanted name.
     """
     return binary("LeftShift", x, y, name)
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the bits of ``x`` moved ``y`` places down, with broadcasting; the sign stays.
+    """Return the bits of ``x`` shifted right by ``y``, with broadcasting; the sign is kept.
 
     Arguments as ``left_shift``.
     """
@@ -135,7 +135,7 @@ def _of_either(
     bits: Callable[..., Tensor],
     *operands: Any,
 ) -> Tensor:
-    """A Python operator, which bools and integers share."""
+    """Apply a Python operator that bools and integers share."""
     tensor = next(v._as_graph_element() for v in operands if hasattr(v, "_as_graph_element"))
     if symbol == "invert":
         return (logical if tensor.dtype.is_bool else bits)(*operands)

@@ -1,7 +1,7 @@
 """Conversion between element types.
 
-Owns ``Cast`` and its shorthands. Values that the new type cannot hold are undefined, as in
-TensorFlow: integers wrap, floats out of an integer's range give anything.
+Owns ``Cast`` and the functions for single types. The results for values that the new type cannot hold are
+undefined, as in TensorFlow: integers wrap, floats out of an integer's range become arbitrary.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
     Args:
         x: numbers or bools.
-        dtype: the new type; floats lose their fraction in an integer type, complex numbers their
-            imaginary part in any other, and bool is whether what is left differs from 0.
+        dtype: the new type. Floats lose their fraction in an integer type, complex numbers their imaginary
+            part in any other type. A bool is true if the remaining value differs from 0.
         name: wanted name.
 
     Returns:
@@ -62,37 +62,37 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:
-    """``x`` as float32."""
+    """Return ``x`` as float32."""
     return cast(x, float32, name)
 
 
 def to_double(x: Any, name: str = "ToDouble") -> Tensor:
-    """``x`` as float64."""
+    """Return ``x`` as float64."""
     return cast(x, float64, name)
 
 
 def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
-    """``x`` as int32."""
+    """Return ``x`` as int32."""
     return cast(x, int32, name)
 
 
 def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
-    """``x`` as int64."""
+    """Return ``x`` as int64."""
     return cast(x, int64, name)
 
 
 def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
-    """``x`` as bfloat16."""
+    """Return ``x`` as bfloat16."""
     return cast(x, bfloat16, name)
 
 
 def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
-    """``x`` as complex64."""
+    """Return ``x`` as complex64."""
     return cast(x, complex64, name)
 
 
 def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
-    """``x`` as complex128."""
+    """Return ``x`` as complex128."""
     return cast(x, complex128, name)
 
 
@@ -110,7 +110,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     if ctx.attrs.get("Truncate") and source.is_floating and target.is_floating:
         return lambda x: _truncated(np.asarray(x), target)[()]
     if source.is_complex and not target.is_complex:
-        # Dropping the imaginary part by hand: numpy would warn.
+        # The imaginary part is dropped explicitly: numpy would warn.
         return lambda x: x.real.astype(np_dtype)
     if ctx.inputs[0].shape.rank == 0 and _by_constructor(source, target):
         # np.float32(x) takes a fifth of the time of x.astype(np.float32).
@@ -127,7 +127,7 @@ def _converted(x: Any, out: Array) -> None:
 
 
 def _truncated(x: Array, target: DType) -> Array:
-    """``x`` in another floating type, rounded towards 0; a finite value never becomes infinite."""
+    """Return ``x`` in another floating type, rounded towards 0; a finite value never becomes infinite."""
     if x.dtype == np.float32 and target is bfloat16:
         return _upper_half(x)
     out = x.astype(target.np_dtype)
@@ -136,17 +136,17 @@ def _truncated(x: Array, target: DType) -> Array:
 
 
 def _upper_half(x: Array) -> Array:
-    """float32 as bfloat16 by its upper bits: a tenth of the time, for this is made to save time."""
+    """Return float32 as bfloat16 by its upper bits, which takes a tenth of the time of a conversion."""
     bits = np.asarray(x, order="C")[..., None].view(np.uint16)
-    out = bits[..., 1].copy().view(bfloat16.np_dtype)  # little-endian, everywhere we run
+    out = bits[..., 1].copy().view(bfloat16.np_dtype)  # little-endian, like all supported machines
     nan = np.isnan(x)
     if nan.any():
-        out[nan] = np.nan  # one whose bits are all in the lower half would be infinite
+        out[nan] = np.nan  # a NaN whose bits are all in the lower half would become infinite
     return out
 
 
 def _by_constructor(source: DType, target: DType) -> bool:
-    """Return whether the scalar type converts like ``astype``; to integers it refuses NaN."""
+    """Return whether the scalar type converts like ``astype``; for integer types it refuses NaN."""
     return source is not target and (target.is_floating or source.is_bool or source.is_integer)
 
 
@@ -161,7 +161,7 @@ def _static_value(ctx: InferContext) -> Array | None:
     target = as_dtype(ctx.attrs["DstT"])
     if value is None or ctx.attrs["Truncate"]:
         return None
-    # Of floats as integers only the step says what they are: numpy warns where they do not fit.
+    # Floats are converted to integers in the step only: numpy warns where they do not fit.
     if value.dtype.kind not in ("iubf" if target.is_floating else "iub"):
         return None
     with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
-"""Values and norms kept below a limit, as gradients are before they are applied.
+"""Limits for values and norms, as for gradients before they are applied.
 
-Owns ``ClipByValue`` and the functions that clip by norms, which are composed of other ops. Slices
+Owns ``ClipByValue`` and the functions that clip by norms, which are composed of other ops. ``IndexedSlices``
 are clipped by their rows, and entries ``None`` in lists of gradients stay ``None``.
 """
 
@@ -37,16 +37,16 @@ __all__ = [
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """``t`` with what is below a minimum or above a maximum brought to it.
+    """Return ``t`` with elements limited to a minimum and a maximum.
 
     Args:
         t: numbers, a tensor or ``IndexedSlices``.
-        clip_value_min: of the same dtype; broadcast, but not beyond the shape of ``t``.
-        clip_value_max: the same.
+        clip_value_min: minimum, of the same dtype; broadcast, but not beyond the shape of ``t``.
+        clip_value_max: maximum, likewise.
         name: wanted name.
 
     Returns:
-        A tensor, or slices of slices.
+        A tensor, or ``IndexedSlices`` if ``t`` is.
 
     Raises:
         ValueError: if the result would have another shape than ``t``.
@@ -64,16 +64,16 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """``t``, scaled down to the norm ``clip_norm`` where its own is larger.
+    """Return ``t``, scaled down to the norm ``clip_norm`` if its own is larger.
 
     Args:
         t: floating numbers, a tensor or ``IndexedSlices``.
-        clip_norm: a scalar; a negative one counts as 0.
-        axes: over which the norm is taken; all if left out.
+        clip_norm: a scalar; a negative one is treated as 0.
+        axes: axes over which the norm is computed; all if left out.
         name: wanted name.
 
     Returns:
-        A tensor, or slices of slices.
+        A tensor, or ``IndexedSlices`` if ``t`` is.
     """
     values = _values(t)
     graph = values.graph
@@ -93,10 +93,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """``t``, scaled down where its norm divided by its number of elements is above ``clip_norm``.
+    """Return ``t``, scaled down if its norm divided by its number of elements is above ``clip_norm``.
 
     Args:
-        t: float32.
+        t: a float32 tensor.
         clip_norm: a scalar above 0.
         name: wanted name.
     """
@@ -117,7 +117,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
         name: wanted name.
 
     Raises:
-        TypeError: if it is no list.
+        TypeError: if it is not a list.
     """
     given = _listed(t_list)
     graph = graph_of(*[_part(t) for t in given if t is not None])
@@ -137,19 +137,19 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:
-    """All tensors of a list, scaled down together so that their global norm is ``clip_norm`` at most.
+    """Return tensors scaled down together, so that their global norm is at most ``clip_norm``.
 
     Args:
         t_list: floating tensors, ``IndexedSlices`` or ``None``, which stays.
         clip_norm: a scalar above 0.
-        use_norm: the global norm, if it is known already.
+        use_norm: the global norm, if it was computed already.
         name: wanted name.
 
     Returns:
         The list, and the global norm. If that is infinite or NaN, all values are NaN.
 
     Raises:
-        TypeError: if ``t_list`` is no list.
+        TypeError: if ``t_list`` is not a list.
     """
     given = _listed(t_list)
     graph = graph_of(*[_part(t) for t in given if t is not None])
@@ -157,7 +157,7 @@ def clip_by_global_norm(
     norm = convert_to_tensor(norm, graph=graph)
     with graph.name_scope(name or "clip_by_global_norm") as scope:
         finite = clip_norm * minimum(1.0 / norm, scalar_like(1, norm) / clip_norm)
-        # Of infinities there is no difference: a failure shows in every value.
+        # The difference of infinities is NaN, so that a failure shows in every value.
         scale = finite + (norm - norm)
         scaled = [_scaled(t, scale, f"{scope}_{i}") for i, t in enumerate(given)]
     return scaled, norm

@@ -1,9 +1,8 @@
-"""Comparisons, logic and predicates; what chooses by them stands in ``selection``.
+"""Comparisons, logic and predicates; ``selection`` has the ops that select by them.
 
-Each op stands here whole: shape function, kernel, gradient and the function that users call.
-Nothing flows back through a comparison. Python's ``&``, ``|``, ``^`` and ``~``, which integers have
-too, are defined in ``bitwise``. ``==`` on tensors stays identity, as in TensorFlow 1;
-``equal`` builds the op.
+The file has the shape function, kernel, gradient and public function of each op. No gradient flows through a
+comparison. Python's ``&``, ``|``, ``^`` and ``~``, which integers support too, are defined in ``bitwise``.
+``==`` on tensors remains identity, as in TensorFlow 1; ``equal`` builds the op.
 """
 
 from __future__ import annotations
@@ -71,14 +70,10 @@ def _register_comparison(
     into: Kernel,
     attrs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Register a comparison; ``function`` is Python's operator, which ``symbol`` writes inline.
-
-    ``into`` is numpy's.
-    """
+    """Register a comparison by Python's operator ``function``, its source ``symbol`` and numpy's ``into``."""
 
     def of_strings(x: Any, y: Any) -> Any:
-        # Plain bytes of rank 0 compare to a Python bool, and numpy would strip their trailing
-        # zeros.
+        # Plain bytes of rank 0 compare to a Python bool, and numpy would strip their trailing zeros.
         return np.asarray(function(boxed(x), boxed(y)), np.bool_)
 
     register(
@@ -96,7 +91,7 @@ def _register_comparison(
     )
 
 
-# TensorFlow writes this attribute into graphs; shapes that do not fit are an error here either way.
+# TensorFlow writes this attribute into graphs; here incompatible shapes are an error either way.
 _SHAPES = {"incompatible_shape_error": True}
 
 _register_comparison("Equal", "biufcs", "==", operator.eq, np.equal, _SHAPES)
@@ -144,7 +139,7 @@ def _register_logic(name: str, infer: Any, function: Kernel, form: str, into: Ke
     )
 
 
-# The bitwise operators: on bools they are the logical ones, and those have no operators.
+# The bitwise operators: on bools they are the logical ones, for which Python has no operators.
 _register_logic("LogicalAnd", compare("b"), operator.and_, "({0} & {1})", np.bitwise_and)
 _register_logic("LogicalOr", compare("b"), operator.or_, "({0} | {1})", np.bitwise_or)
 _register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})", np.invert)

@@ -1,8 +1,8 @@
-"""Complex numbers: their parts, angle and absolute value, and how they are made of two real ones.
+"""Complex numbers: construction from real numbers, their parts, angle and absolute value.
 
-Owns ``Complex``, ``Real``, ``Imag``, ``Angle`` and ``ComplexAbs``; ``abs`` itself is in
-``elementwise`` and builds the latter for complex numbers. Real numbers pass for complex ones without
-imaginary part, as in TensorFlow.
+Owns ``Complex``, ``Real``, ``Imag``, ``Angle`` and ``ComplexAbs``; ``abs`` itself is in ``elementwise`` and
+builds the latter for complex numbers. Real numbers are accepted as complex ones without imaginary part, as in
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REAL = {wide: narrow for narrow, wide in _COMPLEX.items()}
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Complex numbers made of their parts, with broadcasting.
+    """Return complex numbers made of their parts, with broadcasting.
 
     Args:
         real: real parts, float32 or float64.
@@ -53,7 +53,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
-    """Return the real part; a tensor of real numbers is returned itself.
+    """Return the real part; a tensor of real numbers is returned unchanged.
 
     Raises:
         TypeError: if the tensor is not numeric.
@@ -76,7 +76,7 @@ def angle(input: Any, name: str | None = None) -> Tensor:
     """Return the angle of each number in the complex plane, in [-pi, pi].
 
     Args:
-        input: complex or real floating numbers; below 0 the latter have the angle pi.
+        input: complex or real floating numbers; negative real numbers have the angle pi.
         name: wanted name.
     """
     value = convert_to_tensor(input)
@@ -107,7 +107,7 @@ def _infer_part(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _checked(ctx: InferContext, kinds: str, made_of: dict[DType, DType]) -> DType:
-    """Return the dtype of the result, which the attribute ``Tout`` repeats."""
+    """Check the dtypes, and return the dtype of the result, which the attribute ``Tout`` repeats."""
     found, wanted = check_dtype(ctx, kinds), as_dtype(ctx.attrs["Tout"])
     if made_of.get(found) is not wanted:
         raise TypeError(f"{ctx.op} cannot make {wanted.name} of {found.name}")
@@ -118,7 +118,7 @@ def _checked(ctx: InferContext, kinds: str, made_of: dict[DType, DType]) -> DTyp
 
 
 def _joined(first: Any, second: Any) -> Any:
-    # Not first + 1j * second, which would make NaN of an infinite part.
+    # Not first + 1j * second, which would turn an infinite part into NaN.
     shape = np.broadcast_shapes(first.shape, second.shape)
     out = np.empty(shape, np.complex64 if first.dtype == np.float32 else np.complex128)
     out.real, out.imag = first, second

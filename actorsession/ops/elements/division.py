@@ -1,7 +1,8 @@
-"""Division of two tensors, element by element with broadcasting, and what is left of it.
+"""Elementwise division of two tensors with broadcasting, and remainders.
 
-Integers follow TensorFlow op by op: ``FloorDiv`` and ``FloorMod`` round down, ``Div`` towards zero,
-and none of them divides by zero. Python's ``/`` turns integers into floating-point numbers first.
+The rounding of integers differs by op as in TensorFlow: ``FloorDiv`` and ``FloorMod`` round down, ``Div``
+towards zero. Division of integers by zero is an error. Python's ``/`` converts integers to floating-point
+numbers first.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ __all__ = ["div", "divide", "floordiv", "floormod", "mod", "realdiv", "truediv"]
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as in Python 3: integers are divided as floating-point numbers.
+    """Return ``x / y`` as in Python 3: integers are divided as floating-point numbers.
 
     Args:
         x: numbers; integers of up to 16 bits become float32, wider ones float64.
-        y: the same dtype; a plain Python value takes that of ``x``.
+        y: the same dtype; a plain Python value gets that of ``x``.
         name: wanted name.
 
     Raises:
@@ -52,24 +53,24 @@ def _quotient_dtype(dtype: DType) -> DType:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as in Python 3; the same as ``truediv``."""
+    """Return ``x / y`` as in Python 3; the same as ``truediv``."""
     return truediv(x, y, name)
 
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` of floating-point or complex numbers."""
+    """Return ``x / y`` of floating-point or complex numbers."""
     return binary("RealDiv", x, y, name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as in Python 2: integers are divided rounding down, others exactly."""
+    """Return ``x / y`` as in Python 2: integer quotients are rounded down, others are exact."""
     with converted(x, y, name or "div") as (left, right, scope):
         op_type = "FloorDiv" if left.dtype.is_integer else "RealDiv"
         return make_one(op_type, [left, right], name=scope)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x // y``: the quotient rounded down, in the dtype of the operands.
+    """Return ``x // y``: the quotient rounded down, in the dtype of the operands.
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
@@ -77,7 +78,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x % y``: what ``floordiv`` leaves; its sign is that of ``y``.
+    """Return ``x % y``: the remainder of ``floordiv``, with the sign of ``y``.
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
@@ -88,7 +89,7 @@ mod = floormod
 
 
 def _never_by_zero(ctx: KernelContext, function: Kernel) -> Kernel:
-    """Return an integer division that raises where numpy would warn and give 0."""
+    """Return an integer division that raises where numpy would warn and return 0."""
     if not ctx.inputs[0].dtype.is_integer:
         return function
     divisor = ctx.constant(1)
@@ -96,7 +97,7 @@ def _never_by_zero(ctx: KernelContext, function: Kernel) -> Kernel:
         return function
 
     def divide(x: Any, y: Any) -> Any:
-        # The truth of a scalar takes a tenth of the time of count_nonzero.
+        # Testing a scalar's truth takes a tenth of the time of count_nonzero.
         if not (y if y.ndim == 0 else np.count_nonzero(y) == y.size):
             raise InvalidArgumentError("Integer division by zero")
         return function(x, y)
@@ -105,8 +106,8 @@ def _never_by_zero(ctx: KernelContext, function: Kernel) -> Kernel:
 
 
 def _quotient_down(x: Any, y: Any) -> Any:
-    # Not operator.floordiv, which on floats is exact where TensorFlow rounds the quotient first:
-    # 1 // 0.1 is 9 in Python and 10 here.
+    # Not operator.floordiv, which is exact on floats, while TensorFlow rounds the quotient first: 1 // 0.1 is
+    # 9 in Python and 10 here.
     return np.floor(x / y)
 
 
@@ -129,7 +130,7 @@ def _mod_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _emit_mod(ctx: KernelContext, args: Sequence[str]) -> str | None:
-    """Inline only with a constant divisor other than zero, as in ``step % 100``."""
+    """Return the inline form only for a constant divisor other than zero, as in ``step % 100``."""
     safe = _mod_kernel(ctx) is operator.mod
     return f"({args[0]} % {args[1]})" if safe else None
 

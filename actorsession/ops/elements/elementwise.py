@@ -1,10 +1,9 @@
-"""Functions of one tensor, element by element.
+"""Elementwise functions of one tensor.
 
-Each op stands here whole: shape function, kernel, gradient and the function that users call;
-activations have a file of their own. Gradients are written with operators on tensors, so this file
-needs none of the other math files; complex arguments are conjugated in them, as in TensorFlow.
-Where a derivative is cheaper from the result than from the argument, a ``...Grad`` op takes few
-passes.
+The file has the shape function, kernel, gradient and public function of each op; activations have a separate
+file. Gradients are written with operators on tensors, so this file needs none of the other math files;
+complex arguments are conjugated in them, as in TensorFlow. Where a derivative is cheaper from the result than
+from the argument, a ``...Grad`` op computes it in few passes.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ def _register(
 
     Args:
         name: operation type.
-        kinds: kinds of dtype that it takes.
-        function: computes it.
-        gradient: its gradient.
-        scalar: computes it for scalars, where that is a different function.
+        kinds: kinds of dtype that the op accepts.
+        function: computes the result.
+        gradient: gradient function of the op.
+        scalar: computes the result for scalars, if that is a different function.
         emit: format of an inline expression.
-        into: computes it into an array; ``function`` if that is a ufunc.
+        into: computes the result into an array; ``function`` if that is a ufunc.
     """
     if isinstance(function, np.ufunc):
         into = function
@@ -87,7 +86,7 @@ def _times(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
 
 
 def negative(x: Any, name: str | None = None) -> Tensor:
-    """``-x``, element by element."""
+    """Return ``-x``, element by element."""
     return unary("Neg", x, name)
 
 
@@ -101,7 +100,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
 
 
 def sign(x: Any, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 by the sign of each element; ``x / |x|`` of complex numbers."""
+    """Return -1, 0 or 1 by the sign of each element; ``x / |x|`` for complex numbers."""
     return unary("Sign", x, name)
 
 
@@ -116,13 +115,13 @@ def ceil(x: Any, name: str | None = None) -> Tensor:
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """Return the nearest integer of each element, halves to the even one; integers stay as they are."""
+    """Return the nearest integer of each element, halves to the even one; integers are returned unchanged."""
     x = convert_to_tensor(x)
     return x if x.dtype.is_integer else unary("Round", x, name)
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
-    """Return the complex conjugate; a tensor of real numbers is returned itself."""
+    """Return the complex conjugate; a tensor of real numbers is returned unchanged."""
     x = convert_to_tensor(x)
     return unary("Conj", x, name) if x.dtype.is_complex else x
 
@@ -151,7 +150,7 @@ register(
 
 
 def square(x: Any, name: str | None = None) -> Tensor:
-    """``x * x``, element by element."""
+    """Return ``x * x``, element by element."""
     return unary("Square", x, name)
 
 
@@ -161,12 +160,12 @@ def sqrt(x: Any, name: str | None = None) -> Tensor:
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
-    """``1 / sqrt(x)``, element by element."""
+    """Return ``1 / sqrt(x)``, element by element."""
     return unary("Rsqrt", x, name)
 
 
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
-    """``1 / x``, element by element."""
+    """Return ``1 / x``, element by element."""
     return unary("Reciprocal", x, name)
 
 
@@ -176,7 +175,7 @@ def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
 
 
 def _from_result(grad_op: str) -> Gradient:
-    """A gradient that the op ``grad_op`` computes from the result and the incoming gradient."""
+    """Return a gradient that the op ``grad_op`` computes from the result and the incoming gradient."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         return [make_one(grad_op, [op.outputs[0], grad])]
@@ -186,7 +185,7 @@ def _from_result(grad_op: str) -> Gradient:
 
 _register(
     "Square", "iufc", np.square, _times(lambda x, y: x + x), scalar=lambda x: x * x
-)  # x + x: no constant 2 to make
+)  # x + x needs no constant 2
 _register("Sqrt", "fc", np.sqrt, _from_result("SqrtGrad"))
 _register(
     "Rsqrt",
@@ -200,7 +199,7 @@ _register("Reciprocal", "fc", np.reciprocal, _from_result("ReciprocalGrad"))
 _register("Inv", "fc", np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name
 
 
-# As in TensorFlow, these take the result itself and conjugate it, where it is complex.
+# As in TensorFlow, these get the result itself and conjugate it if it is complex.
 
 
 def _conjugate(y: Any) -> Any:
@@ -208,11 +207,11 @@ def _conjugate(y: Any) -> Any:
 
 
 def _sqrt_grad(y: Any, dy: Any) -> Any:
-    # Halving first would round denormal gradients to zero.
+    # Multiplying by 0.5 first would round denormal gradients to zero.
     out = dy / _conjugate(y)
     out *= out.dtype.type(0.5)
     if not np.isfinite(out).all():
-        # What does not flow in does not flow out, even through the infinite slope at 0.
+        # A zero gradient stays zero, even with the infinite slope at 0.
         return np.where(dy == 0, out.dtype.type(0), out)[()]
     return out
 
@@ -263,7 +262,7 @@ def exp(x: Any, name: str | None = None) -> Tensor:
 
 
 def expm1(x: Any, name: str | None = None) -> Tensor:
-    """``exp(x) - 1``, exact also for small ``x``."""
+    """Return ``exp(x) - 1``, exact also for small ``x``."""
     return unary("Expm1", x, name)
 
 
@@ -273,7 +272,7 @@ def log(x: Any, name: str | None = None) -> Tensor:
 
 
 def log1p(x: Any, name: str | None = None) -> Tensor:
-    """``log(1 + x)``, exact also for small ``x``."""
+    """Return ``log(1 + x)``, exact also for small ``x``."""
     return unary("Log1p", x, name)
 
 

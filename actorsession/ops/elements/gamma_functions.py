@@ -1,7 +1,7 @@
 """The logarithm of the gamma function and its derivatives, and Hurwitz's zeta function.
 
-``lgamma`` needs no scipy, but is faster with it; the others need it. At poles they give what
-TensorFlow gives: ``lgamma`` infinity, ``digamma`` NaN.
+``lgamma`` does not need scipy, but is faster with it; the others need it. At poles the results are
+TensorFlow's: infinity for ``lgamma``, NaN for ``digamma``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """Return the derivative of order ``a`` of ``digamma`` at ``x``, with broadcasting.
 
     Args:
-        a: orders, float32 or float64; NaN where it is no integer of at least 0.
-        x: where, the same dtype.
+        a: orders, float32 or float64; the result is NaN unless the order is an integer of at least 0.
+        x: arguments, the same dtype.
         name: wanted name.
 
     Raises:
@@ -67,11 +67,11 @@ def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
-    """Hurwitz's zeta function: the sum of ``(q + n) ** -x`` over all ``n`` from 0, broadcast.
+    """Return Hurwitz's zeta function: the sum of ``(q + n) ** -x`` over all ``n`` from 0, broadcast.
 
     Args:
-        x: exponents, float32 or float64; NaN below 1.
-        q: where, the same dtype.
+        x: exponents, float32 or float64; the result is NaN below 1.
+        q: arguments, the same dtype.
         name: wanted name.
 
     Raises:
@@ -108,7 +108,7 @@ def _lgamma_kernel(ctx: KernelContext) -> Kernel:
     if by_scipy is None:
         each = np.vectorize(_lgamma_of, otypes=[np.float64])
         return in_own_dtype(ctx, lambda x: each(x)[()])
-    # scipy gives minus infinity there.
+    # scipy returns minus infinity there.
     return in_own_dtype(ctx, lambda x: np.where(np.isneginf(x), np.inf, by_scipy(x))[()])
 
 
@@ -123,7 +123,7 @@ def _digamma_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _zeta_kernel(ctx: KernelContext) -> Kernel:
-    """At its poles the function has a value only where all its terms are positive."""
+    """Return a kernel that is NaN at poles, except where all terms of the series are positive."""
     function, nan = scipy_kernel(ctx, "zeta"), ctx.inputs[0].dtype.np_dtype.type(np.nan)
     return lambda x, q: np.where(_at_pole(q) & (x > 1) & (x % 2 != 0), nan, function(x, q))[()]
 

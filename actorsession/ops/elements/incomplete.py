@@ -1,7 +1,7 @@
 """The incomplete gamma and beta functions; all of them need scipy.
 
-Owns ``IgammaGradA`` too, the derivative of the incomplete gamma function by its parameter, which
-scipy does not have: a power series, term by term.
+Also owns ``IgammaGradA``, the derivative of the incomplete gamma function by its parameter, which scipy does
+not have: it is computed as a power series, term by term.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
 
     Args:
         a: parameters above 0, a floating type.
-        x: where, at least 0, the same dtype.
+        x: arguments, at least 0, the same dtype.
         name: wanted name.
 
     Raises:
@@ -56,7 +56,7 @@ def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """``1 - igamma(a, x)``, exact also for large ``x``. Arguments as ``igamma``."""
+    """Return ``1 - igamma(a, x)``, exact also for large ``x``; arguments as ``igamma``."""
     return binary("Igammac", a, x, name)
 
 
@@ -66,7 +66,7 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
     Args:
         a: first parameters above 0, float32 or float64.
         b: second parameters above 0; each argument is a scalar or has the shape of the others.
-        x: where, in [0, 1].
+        x: arguments, in [0, 1].
         name: wanted name.
 
     Raises:
@@ -78,16 +78,16 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
 
 # -- the incomplete gamma function -----------------------------------------------------------------
 
-# The terms fall once their number passes x - a; so many are enough for parameters up to a million.
+# The terms decrease once their number exceeds x - a; this number is enough for parameters up to a million.
 _MOST_TERMS = 20_000
 
 
 def _slope_by_parameter(a: Any, x: Any) -> Any:
     """Return the derivative of ``igamma`` by ``a``, in float64.
 
-    The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of
-    ``t(n) = x**n / ((a + 1) ... (a + n))``. The derivative of ``t(n)`` is ``-t(n) * h(n)``, ``h(n)``
-    the sum of ``1 / (a + k)`` for k to n. Where ``x`` is so large that the function is 1, it is 0.
+    The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of ``t(n) =
+    x**n / ((a + 1) ... (a + n))``. The derivative of ``t(n)`` is ``-t(n) * h(n)``, where ``h(n)`` is the sum
+    of ``1 / (a + k)`` for k to n. Where ``x`` is so large that the function is 1, the derivative is 0.
     """
     gammaln, psi = scipy_function("gammaln"), scipy_function("psi")
     assert gammaln is not None
@@ -114,7 +114,7 @@ def _grad_a_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _positive_kernel(name: str) -> Callable[[KernelContext], Kernel]:
-    """A function of scipy, but NaN where the parameter is not above 0, as in TensorFlow."""
+    """Return a function of scipy as a kernel that is NaN for parameters not above 0, as in TensorFlow."""
 
     def kernel(ctx: KernelContext) -> Kernel:
         function, nan = scipy_kernel(ctx, name), ctx.inputs[0].dtype.np_dtype.type(np.nan)
@@ -151,7 +151,7 @@ def _register_binary(name: str, kernel: Any, gradient: Gradient | None, cost: fl
 
 _register_binary("Igamma", _positive_kernel("gammainc"), summed(_igamma_back))
 _register_binary("Igammac", _positive_kernel("gammaincc"), summed(_igammac_back))
-# Nor has TensorFlow a gradient of this.
+# TensorFlow has no gradient of this either.
 _register_binary("IgammaGradA", _grad_a_kernel, None, cost=1.5)
 
 
@@ -173,7 +173,7 @@ def _infer_betainc(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"Betainc takes scalars and tensors of one shape; got {', '.join(map(str, shapes))}"
         ) from None
-    # A tensor of unknown rank may be a scalar beside a larger one.
+    # A tensor of unknown rank may be a scalar combined with a larger one.
     known = any(shape.rank is not None for shape in large)
     return [TensorSpec(dtype, merged if known else unknown_shape)]
 
@@ -195,7 +195,7 @@ def _betainc_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _betainc_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """As in TensorFlow, by ``x`` alone."""
+    """Return the gradient by ``x`` alone, as in TensorFlow."""
     a, b, x = op.inputs
     log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
     by_x = exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)

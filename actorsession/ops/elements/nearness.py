@@ -1,4 +1,4 @@
-"""Numbers that are near a number: the nearest integer, the next float, and whether two are close."""
+"""Rounding and closeness: the nearest integer, the next float, and approximate equality."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rint(x: Any, name: str | None = None) -> Tensor:
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
-    """Return the next number after ``x1`` that its type has, in the direction of ``x2``, broadcast.
+    """Return the next number of its type after ``x1`` in the direction of ``x2``, with broadcasting.
 
     Args:
         x1: float32 or float64.
@@ -54,7 +54,7 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None 
     Args:
         x: numbers.
         y: the same dtype and shape.
-        tolerance: how far they may be apart.
+        tolerance: exclusive bound of the difference.
         name: wanted name.
 
     Raises:

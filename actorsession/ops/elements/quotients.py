@@ -1,6 +1,7 @@
-"""Division towards zero, and products and quotients that are 0 where a factor or divisor is.
+"""Division towards zero, and products and quotients that are 0 where a factor or divisor is 0.
 
-Each op stands here whole; division that rounds down is in ``division``.
+The file has the shape function, kernel, gradient and public function of each op; ``division`` has the
+division that rounds down.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = [
 
 
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` rounded towards zero, with broadcasting.
+    """Return ``x / y`` rounded towards zero, with broadcasting.
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
@@ -38,7 +39,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return what ``truncatediv`` leaves; its sign is that of ``x``.
+    """Return the remainder of ``truncatediv``, with the sign of ``x``.
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
@@ -46,16 +47,16 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the largest whole number up to ``x / y``; ``floordiv`` with another default name."""
+    """Return the largest whole number not above ``x / y``; ``floordiv`` with another default name."""
     return floordiv(x, y, name or "FloorDiv")
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` with broadcasting, but 0 where ``y`` is 0.
+    """Return ``x / y`` with broadcasting, but 0 where ``y`` is 0.
 
     Args:
         x: numbers; integers of up to 16 bits become float32, wider ones float64.
-        y: the same dtype; a plain Python value takes that of ``x``.
+        y: the same dtype; a plain Python value gets that of ``x``.
         name: wanted name.
 
     Raises:
@@ -69,34 +70,34 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * y`` with broadcasting, but 0 where ``y`` is 0, even if ``x`` is infinite or NaN."""
+    """Return ``x * y`` with broadcasting, but 0 where ``y`` is 0, even if ``x`` is infinite or NaN."""
     return binary("MulNoNan", x, y, name or "multiply_no_nan")
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """``1 / x``, but 0 where ``x`` is 0."""
+    """Return ``1 / x``, but 0 where ``x`` is 0."""
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "reciprocal_no_nan") as scope:
         return make_one("DivNoNan", [scalar_like(1, value), value], name=scope)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * log(y)`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
+    """Return ``x * log(y)`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
     return binary("Xlogy", x, y, name)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * log(1 + y)`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
+    """Return ``x * log(1 + y)`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
     return _in_scope("Xlog1py", x, y, name or "xlog1py")
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
+    """Return ``x / y`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
     return _in_scope("Xdivy", x, y, name or "xdivy")
 
 
 def _in_scope(op_type: str, x: Any, y: Any, name: str) -> Tensor:
-    """Return the operation in a scope of its own, as TensorFlow has it for these."""
+    """Build the operation in a separate scope, as TensorFlow does for these."""
     graph = graph_of(x, y)
     with graph.name_scope(name), graph.as_default():
         return binary(op_type, x, y)
@@ -126,7 +127,7 @@ def _zero_where_x_is(function: Kernel) -> Callable[[KernelContext], Kernel]:
 
 
 def _whole(ctx: KernelContext, function: Kernel) -> Kernel:
-    """A division of integers that raises where numpy would warn and give 0."""
+    """Return a division of integers that raises where numpy would warn and return 0."""
     divisor = ctx.constant(1)
     if divisor is not None and np.all(divisor):
         return function
@@ -183,5 +184,5 @@ register_binary(
 )
 register_binary("Xdivy", "fc", _zero_where_x_is(operator.truediv), summed(_xdivy_back))
 register_binary("TruncateDiv", "iuf", _truncatediv_kernel, NOT_DIFFERENTIABLE)
-# TensorFlow has registered no gradient.
+# TensorFlow has no gradient for it.
 register(OpDef(name="TruncateMod", infer=infer_same("iuf"), kernel=_truncatemod_kernel))

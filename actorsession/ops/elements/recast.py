@@ -1,4 +1,4 @@
-"""Other readings of a tensor's elements: the same bits as another type, or the nearest value of it."""
+"""Reinterpretation and saturating conversion of elements: ``bitcast`` and ``saturate_cast``."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ["bitcast", "saturate_cast"]
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """Return the same bytes as elements of another type, in the order of this machine.
+    """Return the same bytes as elements of another type, in this machine's byte order.
 
     Args:
         input: numbers.
-        type: the new type; of a smaller one there is a further axis at the end, and for a larger
-            one the last axis has as many elements as make one of it.
+        type: the new type. A smaller type adds a last axis; for a larger type the last axis must have as many
+            elements as form one new element, and is dropped.
         name: wanted name.
 
     Raises:
@@ -108,11 +108,11 @@ register(
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Return the same values with another element type; those outside its range become its ends.
+    """Return the same values with another element type; those outside its range are clamped to it.
 
     Args:
         value: numbers.
-        dtype: the new type; of complex numbers only the real part goes into a real one.
+        dtype: the new type; for complex numbers and a real type, only the real part is used.
         name: wanted name.
 
     Raises:
@@ -145,7 +145,7 @@ def _clamped(value: Tensor, wanted: DType) -> Tensor:
 
 
 def _range(dtype: DType) -> tuple[int, int]:
-    """Return the least and the largest finite value, exactly: all of them are integers."""
+    """Return the smallest and the largest finite value, exactly: all of them are integers."""
     if dtype.is_integer:
         info = np.iinfo(dtype.np_dtype)
         return int(info.min), int(info.max)

@@ -1,8 +1,7 @@
-"""The choice between two tensors by a third, and where a tensor is true.
+"""Selection between two tensors by a condition, and the indices where a tensor is true.
 
-Owns ``Select`` (TensorFlow 1's, which may choose whole rows), ``SelectV2`` (which broadcasts) and
-``Where``. Each op stands here whole: shape function, kernel, gradient and the function that users
-call.
+Owns ``Select`` (TensorFlow 1's, which may select whole rows), ``SelectV2`` (which broadcasts) and ``Where``.
+The file has the shape function, kernel, gradient and public function of each op.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ __all__ = ["where", "where_v2"]
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Elements of ``x`` where ``condition`` is true and of ``y`` elsewhere.
+    """Return elements of ``x`` where ``condition`` is true and of ``y`` elsewhere.
 
     As in TensorFlow 1 nothing is broadcast; ``where_v2`` does that.
 
     Args:
-        condition: bool: of the shape of ``x`` and ``y``, a vector that chooses whole rows of them, or a
-            scalar that chooses one of them.
-        x: any dtype; without ``x`` and ``y`` the result is the indices of the elements that are true, or
-            numbers other than 0: int64 of shape ``[n, rank]``.
+        condition: bool, of the shape of ``x`` and ``y``, or a vector that selects whole rows, or a scalar
+            that selects one of the two.
+        x: any dtype; without ``x`` and ``y`` the result is the indices of elements that are true or not 0,
+            int64 of shape ``[n, rank]``.
         y: the same dtype and shape as ``x``.
         name: wanted name.
 
@@ -59,11 +58,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Elements of ``x`` where ``condition`` is true and of ``y`` elsewhere, with broadcasting.
+    """Return elements of ``x`` where ``condition`` is true and of ``y`` elsewhere, with broadcasting.
 
     Args:
         condition: bool.
-        x: any dtype; without ``x`` and ``y`` the result is as that of ``where``.
+        x: any dtype; without ``x`` and ``y`` the result is that of ``where``.
         y: the same dtype as ``x``.
         name: wanted name.
 
@@ -78,7 +77,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
 
 
 def _branches(x: Any, y: Any, graph: Graph) -> list[Tensor]:
-    """Both as tensors of one dtype, in the graph of the condition."""
+    """Return both values as tensors of one dtype, in the graph of the condition."""
     if x is None or y is None:
         raise ValueError("where takes both x and y, or neither of them")
     if not hasattr(x, "_as_graph_element") and not hasattr(y, "_as_graph_element"):
@@ -87,7 +86,7 @@ def _branches(x: Any, y: Any, graph: Graph) -> list[Tensor]:
 
 
 def _select_shape(ctx: InferContext) -> TensorShape:
-    """Of ``Select``: the condition has the shape of the others, or chooses whole rows, or all."""
+    """Return the shape of ``Select``; its condition has the full shape, one entry per row, or is a scalar."""
     condition, x, y = (s.shape for s in ctx.inputs)
     try:
         shape = merge_all([x, y])
@@ -111,9 +110,9 @@ def _infer_select(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _by_bits(width: np.dtype[Any]) -> Kernel:
-    """Return the choice by masks instead of branches, for elements as wide as the integer ``width``.
+    """Return a selection by masks instead of branches, for elements as wide as the integer ``width``.
 
-    np.where takes 4 ns per float32 when the condition is hard to predict; this never more than 0.6.
+    np.where takes 4 ns per float32 if the condition is hard to predict; this function never more than 0.6.
     """
 
     def select(condition: Array, x: Any, y: Any, out: Array | None = None) -> Any:
@@ -128,7 +127,7 @@ def _by_bits(width: np.dtype[Any]) -> Kernel:
 
 
 _MASKED = {size: _by_bits(np.dtype(f"i{size}")) for size in (1, 2, 4, 8)}
-# Below, np.where takes less time than the calls.
+# For fewer elements, np.where takes less time than the calls.
 _FEW = 1024
 
 
@@ -156,7 +155,7 @@ def _select_into(ctx: KernelContext) -> Kernel | None:
 
 
 def _emit_select(ctx: KernelContext, args: Sequence[str]) -> str | None:
-    """Inline only numbers of rank 0; ``[()]`` makes a scalar of what may be an array."""
+    """Return the inline form for numbers of rank 0 only; ``[()]`` converts a possible array to a scalar."""
     scalars = all(s.shape.rank == 0 for s in ctx.inputs) and ctx.inputs[1].dtype.kind != "s"
     return f"({args[1]} if {args[0]} else {args[2]})[()]" if scalars else None
 
@@ -186,7 +185,7 @@ def _select_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     condition, x, y = op.inputs
     result, zero = op.outputs[0], scalar_like(0, grad)
     by_x, by_y = where_v2(condition, grad, zero), where_v2(condition, zero, grad)
-    # Three shapes were broadcast: the way back is from the result, whatever the other two are.
+    # Three shapes were broadcast, so the sums start from the result, whatever the other two shapes are.
     return [
         None,
         sum_to_operands(x, result, by_x, None)[0],

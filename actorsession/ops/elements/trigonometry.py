@@ -1,8 +1,8 @@
 """Inverse circular functions, and hyperbolic functions with their inverses, element by element.
 
-Each op stands here whole; ``sin``, ``cos`` and ``tan`` are in ``elementwise``, ``tanh`` in
-``activations``. Gradients are written with operators on tensors; complex arguments are conjugated
-in them, as in TensorFlow.
+The file has the shape function, kernel, gradient and public function of each op; ``sin``, ``cos`` and ``tan``
+are in ``elementwise``, ``tanh`` is in ``neural.activations``. Gradients are written with operators on
+tensors; complex arguments are conjugated in them, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def atanh(x: Any, name: str | None = None) -> Tensor:
 def _register(
     name: str, function: Kernel, back: Callable[[Tensor, Tensor, Tensor], Tensor]
 ) -> None:
-    """Register an op; ``back`` takes conjugated argument and result, and the gradient."""
+    """Register an op; ``back`` is a function of conjugated argument, conjugated result and gradient."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         return [back(conj(op.inputs[0]), conj(op.outputs[0]), grad)]

@@ -1,1 +1,1 @@
-"""What runs, when and how often: control edges, branches, loops, functions, checks, and Python itself."""
+"""Ops that control execution: control edges, branches, loops, functions, checks, Python functions."""

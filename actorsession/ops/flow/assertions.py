@@ -1,6 +1,6 @@
-"""``Assert``, ``Print`` and ``check_numerics``: nodes that look at values on their way.
+"""``Assert``, ``Print`` and ``check_numerics``: nodes that inspect values.
 
-Owns the op types and how values are written in a line; ``checks`` builds assertions of them.
+Owns the op types and the text form of values; ``checks`` builds assertions from them.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from actorsession.ops.operands import check_dtype
 
 __all__ = ["Assert", "Print", "check_numerics", "verify_tensor_all_finite"]
 
-# How many elements are written unless the program says otherwise, as in TensorFlow.
+# How many elements are written by default, as in TensorFlow.
 _FEW = 3
 
 
 def Assert(
     condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Operation:
-    """Refuse values: the step ends with InvalidArgumentError unless the condition is true.
+    """Fail the step with InvalidArgumentError unless a condition is true.
 
-    It has to be run, as a target or by a control dependency.
+    The operation has to be run, as a target or by a control dependency.
 
     Args:
         condition: a bool tensor; all elements have to be true.
-        data: what the error tells: tensors and texts.
+        data: contents of the error message: tensors and texts.
         summarize: how many elements of each; 3 if left out.
         name: wanted name.
     """
@@ -62,13 +62,13 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Hand a tensor on, and write others to standard error whenever it does.
+    """Return a tensor unchanged, and write others to standard error whenever it is computed.
 
     Args:
-        input_: what is handed on.
-        data: what is written: tensors and texts.
-        message: what is written in front.
-        first_n: how many times in a session; always if left out.
+        input_: the tensor to return.
+        data: the values to write: tensors and texts.
+        message: text in front of the values.
+        first_n: how many times to write in a session; always if left out.
         summarize: how many elements of each; 3 if left out.
         name: wanted name.
     """
@@ -81,11 +81,11 @@ def Print(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """Hand floating-point numbers on; InvalidArgumentError in the step if one is NaN or infinite.
+    """Return floating-point numbers unchanged; the step fails with InvalidArgumentError if one is not finite.
 
     Args:
         tensor: the numbers.
-        message: what the error begins with.
+        message: beginning of the error message.
         name: wanted name.
     """
     return make_of("CheckNumerics", {"tensor": tensor}, {"message": message}, name)
@@ -98,11 +98,11 @@ def verify_tensor_all_finite(
     x: Any = None,
     message: str | None = None,
 ) -> Tensor:
-    """``check_numerics`` under its older name.
+    """Call ``check_numerics`` under its older name.
 
     Args:
         t: the numbers.
-        msg: what the error begins with.
+        msg: beginning of the error message.
         name: wanted name; ``VerifyFinite`` if left out.
         x: newer name of ``t``.
         message: newer name of ``msg``.
@@ -118,11 +118,11 @@ def verify_tensor_all_finite(
         return check_numerics(tensor, said)
 
 
-# -- values in a line --------------------------------------------------------------------------------
+# -- text form of values -----------------------------------------------------------------------------
 
 
 def summary(value: Any, few: int) -> str:
-    """A value in brackets, with its first elements; all if ``few`` is less than 0."""
+    """Return a value in brackets, with its first elements; all if ``few`` is less than 0."""
     array = np.asarray(value)
     limit = array.size if few < 0 else few
     if not array.ndim:
@@ -133,7 +133,7 @@ def summary(value: Any, few: int) -> str:
 
 
 def _dimension(array: Any, taken: Iterator[int], limit: int, depth: int) -> Iterator[str]:
-    """The text of one dimension, as long as fewer elements than the limit were written."""
+    """Yield the text of one dimension until the limit of elements is reached."""
     if array.ndim == 1:
         for i, item in enumerate(array):
             if next(taken) >= limit:
@@ -249,7 +249,7 @@ register(
             )
         ],
         attrs={"message": REQUIRED},
-        stateful=True,  # never dropped, nor moved to where it is not asked for
+        stateful=True,  # never pruned, nor moved
         aliases=True,
     )
 )

@@ -1,12 +1,12 @@
 """Gradients of branches.
 
 The gradient of an ``If`` is an ``If`` on the same predicate, whose branches have the gradients of its
-branches. What those read of a forward branch is handed out by the forward ``If`` as a further output (see
-``extensions``): nothing is computed twice, so state, random numbers and the user's code inside are no matter.
-A branch that does not use a tensor has a gradient of zeros for it.
+branches. The values that those read of a forward branch are further outputs of the forward ``If`` (see
+``extensions``). Nothing is computed twice, so branches may contain state, random numbers and the user's
+Python functions. A branch that does not use a tensor has a gradient of zeros for it.
 
-Called by ``gradients`` through the op registry. A branch on the way back is like any other, so it has a
-gradient as well.
+Called by ``gradients`` through the op registry. The gradient is an ordinary ``If``, so it has a gradient as
+well.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def if_gradient(op: Operation, *grads: Tensor | None) -> Grads:
 
 
 def _from_branch(parts: Construct, branch: int) -> Callable[[Tensor], Tensor]:
-    """Return what a gradient's branch has of the forward one."""
+    """Return the function that makes a tensor of the forward branch available in the gradient's branch."""
     known: dict[Tensor, Tensor] = {}
 
     def bring(tensor: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def _from_branch(parts: Construct, branch: int) -> Callable[[Tensor], Tensor]:
 
 
 def _nothing(tensor: Tensor) -> Tensor:
-    """Return what stands for a value in the branch that does not make it, and that nobody reads."""
+    """Return a placeholder value for the branch that does not compute a tensor; it is never read."""
     if tensor.dtype is variant:
         return empty_tensor_list(None, variant)
     rank = tensor.shape.rank
@@ -108,7 +108,7 @@ def _both(
     tensor: Tensor,
     found: Sequence[SparseGradient | None],
 ) -> tuple[int, ...]:
-    """Add the gradient of a captured tensor to what both branches return; gives its places there."""
+    """Append the gradient of a captured tensor to the results of both branches; return its positions."""
     if all(each is None for each in found):
         return ()
     start = len(results[0])

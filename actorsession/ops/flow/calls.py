@@ -1,9 +1,9 @@
-"""Calls of functions: the op types, how a call comes to be, and its gradient.
+"""Calls of functions: the op types, how calls are built, and their gradient.
 
-A call has the body of its function as its attribute ``f``, and the function's name in the graph's library
-as ``_function``. The planner writes the body in the place of the call. ``PartitionedCall`` and
-``StatefulPartitionedCall`` are TensorFlow 2's types of a call; ``RemoteCall`` runs on a device of its own;
-``SymbolicGradient`` calls the gradient of a function, which computes the function again. Called by
+A call has the body of its function as its attribute ``f``, and the function's name in the graph's library as
+``_function``. The plan compiler inlines the body in place of the call. ``PartitionedCall`` and
+``StatefulPartitionedCall`` are TensorFlow 2's types of a call. ``RemoteCall`` runs on a given device.
+``SymbolicGradient`` calls the gradient of a function, which computes the function again. Used by
 ``functions`` and ``functional``.
 """
 
@@ -72,12 +72,12 @@ def call(
     graph: Graph,
     name: str | None = None,
 ) -> Operation:
-    """Add a call.
+    """Add a call of a function.
 
     Args:
         op_type: one of ``CALLS``.
         function: the function.
-        leading: inputs of the call before the function's.
+        leading: inputs of the call before those of the function.
         arguments: inputs of the function, of its dtypes.
         graph: the graph.
         name: wanted name; the function's if left out.
@@ -97,15 +97,15 @@ def call(
 def specialised(
     function: FunctionDef, inputs: Sequence[TensorSpec], name: str = "the function"
 ) -> FunctionDef:
-    """A function as it is for arguments of which more is known.
+    """Return a function specialised to the static types of its arguments.
 
     Args:
         function: the function.
         inputs: static types of its inputs and captures.
-        name: what messages call it.
+        name: name of the function in messages.
 
     Raises:
-        ValueError: if it cannot take them.
+        ValueError: if the function cannot take such inputs.
     """
     if tuple(inputs) == function.arguments:
         return function
@@ -123,7 +123,7 @@ def _merged(known: TensorSpec, more: TensorSpec) -> TensorSpec:
 
 
 def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec]) -> Iterator[NodeDef]:
-    """The nodes with what follows for their outputs from what is known of the arguments."""
+    """Yield the nodes with output types that are inferred again from the arguments' types."""
     specs = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
     constants: dict[tuple[str, int], Array] = {}
     for node in nodes:
@@ -146,15 +146,15 @@ def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec]) -> Iter
 
 
 def instantiate(function: FunctionDef, arguments: Sequence[Tensor], graph: Graph) -> list[Tensor]:
-    """Build the nodes of a function anew, under the present scopes.
+    """Build the nodes of a function again, in the current scopes.
 
     Args:
         function: the function.
-        arguments: what stands for its inputs and captures.
+        arguments: tensors for its inputs and captures.
         graph: the graph.
 
     Returns:
-        Its results.
+        The results of the function.
     """
     made = {(ARGUMENT, k): tensor for k, tensor in enumerate(arguments)}
     ops: dict[str, Operation] = {}
@@ -191,7 +191,7 @@ def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
     ]
     answer = known.gradient(op, *given)
     found = list(answer) if isinstance(answer, (list, tuple)) else [answer]
-    # What the user's function says nothing about is what the body captures.
+    # Inputs without an answer of the user's function are the captures of the body.
     return [*[None] * leading, *found, *[None] * (len(op.inputs) - leading - len(found))]
 
 
@@ -202,11 +202,11 @@ def gradient_call(
     graph: Graph,
     name: str = SYMBOLIC_GRADIENT,
 ) -> list[Tensor | None]:
-    """Build a call of the gradient of a function, which computes the function again for it.
+    """Build a call of the gradient of a function; the gradient computes the function again.
 
     Args:
         function: the function.
-        inputs: what stands for its inputs and captures.
+        inputs: tensors for its inputs and captures.
         grads: the gradients of its results; ``None`` for those that nothing depends on.
         graph: the graph.
         name: wanted name of the call.
@@ -237,8 +237,8 @@ def _gradients_inside(
     grads: Sequence[Tensor | None],
     graph: Graph,
 ) -> list[Tensor | None]:
-    # A value that is passed twice has a gradient for each time. A handle cannot be copied: the first
-    # place where it is passed gets all of it.
+    # A value that is passed twice has a separate gradient for each argument. A handle cannot be copied: the
+    # first argument that passes it gets the whole gradient.
     points = [t if t.dtype is resource else make_one("Identity", [t]) for t in inputs]
     ys = instantiate(function, points, graph)
     wanted = [(y, g) for y, g in zip(ys, grads, strict=True) if g is not None]
@@ -261,8 +261,8 @@ def _register(op_type: str) -> None:
             kernel=_compiled,
             gradient=_gradient,
             attrs={"f": REQUIRED},
-            stateful=True,  # its function may be
-            aliases=True,  # a function may give back what it got
+            stateful=True,  # its function may be stateful
+            aliases=True,  # a function may return one of its arguments
         )
     )
 

@@ -1,4 +1,4 @@
-"""Choices among several functions: ``case`` and ``switch_case``, made of ``cond``s inside one another."""
+"""Choices among several functions: ``case`` and ``switch_case``, built from nested ``cond``s."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ def case(
 
     Args:
         pred_fn_pairs: a list or tuple of pairs of a bool scalar tensor and a function, or a dict of them.
-        default: called if no predicate holds; if left out, the first predicate that is not followed by a
-            true one must hold, and a step in which none does fails.
+        default: called if no predicate holds; if left out, a step in which no predicate holds fails.
         exclusive: whether a step in which two predicates hold fails.
-        strict: whether a list or tuple of one value stays one.
+        strict: whether a list or tuple of one value is returned as such.
         name: wanted name.
 
     Returns:
-        What the functions return, as ``cond`` does.
+        The results of the functions, as in ``cond``.
 
     Raises:
-        TypeError: for what are no pairs of a bool tensor and a function.
+        TypeError: for elements that are not pairs of a bool tensor and a function.
         ValueError: without any pair.
     """
     pairs = _checked_pairs(pred_fn_pairs)
@@ -94,14 +93,14 @@ def _either(predicate: Tensor, action: _Action, otherwise: _Action, strict: bool
 
 
 def _unwrapped(returned: Any, strict: bool) -> Any:
-    """Return what a function returned, as ``cond`` would give it."""
+    """Return the result of a function in the form in which ``cond`` returns it."""
     if not strict and type(returned) in (list, tuple) and len(returned) == 1:
         return returned[0]
     return returned
 
 
 def _if_any(predicates: Sequence[Tensor], last: Tensor, action: _Action) -> _Action:
-    """Return the last function, which may only run if its predicate holds."""
+    """Return the last function with an assertion that its predicate holds."""
 
     def run() -> Any:
         words = (
@@ -111,7 +110,7 @@ def _if_any(predicates: Sequence[Tensor], last: Tensor, action: _Action) -> _Act
         found = Assert(last, [words, *predicates], summarize=len(predicates) + 1)
         with last.graph.control_dependencies([found]):
             returned = action()
-            # What was built outside would be given without having waited.
+            # Values that were built outside would be available before the assertion has run.
             waited = [make_one("Identity", [as_value(v, last.graph)]) for v in flatten(returned)]
             return pack(returned, waited)
 
@@ -138,16 +137,16 @@ def switch_case(
 
     Args:
         branch_index: an integer scalar tensor.
-        branch_fns: functions, or pairs of a number from 0 on and a function, or a dict of them.
+        branch_fns: functions, or pairs of a number (counted from 0) and a function, or a dict of them.
         default: called for any other number; the last function if left out.
         name: wanted name.
 
     Returns:
-        What the functions return, as ``cond`` does.
+        The results of the functions, as in ``cond``.
 
     Raises:
-        TypeError: if the index is no integer tensor, or for what are no functions.
-        ValueError: without any function, or for numbers that are not all from 0 on.
+        TypeError: if the index is not an integer tensor, or for values that are not functions.
+        ValueError: without any function, or if the numbers are not 0, 1, 2 and so on.
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"switch_case: branch_index must be a Tensor, got {branch_index!r:.100}")
@@ -168,7 +167,7 @@ def switch_case(
 
 
 def _among(index: Tensor, actions: Sequence[_Action], first: int) -> _Action:
-    """One of functions by halves, so that hundreds of them are but some levels deep."""
+    """Return a function that selects one of many by binary search, with few levels of nesting."""
     if len(actions) == 1:
         return lambda: _unwrapped(actions[0](), strict=False)
     half = len(actions) // 2

@@ -1,7 +1,7 @@
-"""Assertions about tensors: TensorFlow's ``assert_equal`` and its kin.
+"""Assertions about tensors: TensorFlow's ``assert_equal`` and the other ``assert_*`` functions.
 
-What is known while the graph is built is checked there, and gives a node that does nothing; the rest becomes
-an ``Assert``. Names, messages and error classes are TensorFlow's.
+A condition that is statically known is checked while the graph is built, and yields a node that does nothing;
+every other condition becomes an ``Assert``. Names, messages and error classes are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 def _binary(
     sign: str, opname: str, build: Callable[[Any, Any], Tensor], known: Callable[[Any, Any], Any]
 ) -> Callable[..., Operation]:
-    """Return the assertion that a comparison holds for all elements."""
+    """Return the public function that asserts a comparison of all elements."""
 
     def check(
         x: Any,
@@ -106,7 +106,7 @@ assert_greater_equal = _binary(">=", "assert_greater_equal", greater_equal, np.g
 def _sign(
     opname: str, sign: str, build: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[..., Operation]:
-    """Return the assertion about the sign of all elements."""
+    """Return the public function that asserts the sign of all elements."""
 
     def check(
         x: Any,
@@ -164,10 +164,10 @@ def assert_near(
         x: floating-point numbers.
         y: numbers of the same dtype; the two are broadcast.
         rtol: relative tolerance; ten times the dtype's precision if left out.
-        atol: absolute tolerance; likewise.
-        data: what the error tells.
+        atol: absolute tolerance; the same default.
+        data: contents of the error message.
         summarize: how many elements of each.
-        message: what the error begins with.
+        message: beginning of the error message.
         name: wanted name.
     """
     left = convert_to_tensor(x)
@@ -237,13 +237,13 @@ def assert_rank(
     Args:
         x: the tensor.
         rank: an int32 scalar.
-        data: what the error tells.
+        data: contents of the error message.
         summarize: how many elements of each.
-        message: what the error begins with.
+        message: beginning of the error message.
         name: wanted name.
 
     Raises:
-        ValueError: if it is known while the graph is built that it has another.
+        ValueError: if it is statically known that the rank is another.
     """
     words = "must have rank"
     return _check_rank("assert_rank", words, x, [rank], equal, data, summarize, message, name)
@@ -319,10 +319,10 @@ def _check_rank(
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """Assert that a tensor is a scalar, and returns it.
+    """Return a tensor after a static check that it is a scalar.
 
     Raises:
-        ValueError: if it is known that it is not.
+        ValueError: if it is statically known that it is not.
     """
     found = convert_to_tensor(tensor)
     if found.shape.rank not in (0, None):

@@ -1,7 +1,8 @@
-"""What loops and branches are made of: the op types ``While`` and ``If``, and how their nodes come to be.
+"""The op types ``While`` and ``If``, and the builder of their nodes.
 
-The functions of a construct stand in its attributes (see ``graph/function``); the planner compiles them
-into Python's ``while`` and ``if``. Called by ``control_flow`` alone.
+The functions of these functional control flow operations are attributes of the node (see ``graph/function``);
+the plan compiler turns them into Python's ``while`` and ``if``. Used by ``control_flow``, ``calls`` and
+``functions``, and by the gradients of loops and branches.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _compiled(ctx: KernelContext) -> Kernel:
     raise InternalError(f"{ctx.name!r} has no kernel: a {ctx.op} is compiled with its functions")
 
 
-# By operation type; put here by ``control_flow``, because they build such nodes themselves.
+# By operation type. ``control_flow`` fills it, because the gradients build such nodes themselves.
 GRADIENTS: ExtensionPoint[Callable[..., Sequence[Any]]] = ExtensionPoint(
     "gradients of functional control flow", "actorsession.ops"
 )
@@ -67,8 +68,8 @@ def _register(name: str, infer: Callable[[InferContext], list[TensorSpec]], *key
             kernel=_compiled,
             gradient=_gradient,
             attrs=dict.fromkeys(keys, REQUIRED),
-            stateful=True,  # its functions may be
-            aliases=True,  # a loop that runs no iteration gives back what it got
+            stateful=True,  # its functions may be stateful
+            aliases=True,  # a loop that runs no iteration returns its inputs
         )
     )
 
@@ -81,11 +82,11 @@ _register(IF, _infer_if, "then_branch", "else_branch")
 
 
 def as_predicate(value: Any, graph: Graph, what: str) -> Tensor:
-    """A value as a bool scalar.
+    """Return a value as a bool scalar.
 
     Raises:
         TypeError: for another dtype.
-        ValueError: for nothing, or a shape that can be no scalar's.
+        ValueError: for ``None``, or a shape that cannot be a scalar's.
     """
     if value is None:
         raise ValueError(f"{what} is a bool scalar, got None")
@@ -98,7 +99,7 @@ def as_predicate(value: Any, graph: Graph, what: str) -> Tensor:
 
 
 def as_value(leaf: Any, graph: Graph) -> Tensor:
-    """Return what a function returned as a tensor; an operation as one that is there when it has run."""
+    """Return a function's result as a tensor; an operation becomes ``True``, available once it has run."""
     if leaf is None:
         raise ValueError("None is no value that a loop body or branch can return")
     if isinstance(leaf, Operation):
@@ -109,7 +110,7 @@ def as_value(leaf: Any, graph: Graph) -> Tensor:
 
 
 def check_no_resource(tensor: Tensor, what: str) -> None:
-    """Refuse a resource handle with TypeError: it cannot go from iteration to iteration."""
+    """Raise TypeError for a resource handle, which cannot be passed from iteration to iteration."""
     if tensor.dtype is resource:
         raise TypeError(f"{what} a resource handle, {tensor!r}: read the variable instead")
 
@@ -118,17 +119,17 @@ def check_no_resource(tensor: Tensor, what: str) -> None:
 
 
 class ConstructBuilder:
-    """What a construct is made of: its functions, and in the end its node.
+    """Builder of a functional control flow operation: its functions, and finally its node.
 
-    A context manager: when the block around it fails, the graph forgets what its functions have built.
+    It is a context manager: when the block fails, the graph forgets what its functions have built.
 
     Args:
         graph: the graph.
-        scope: its name scope.
-        is_loop: whether it is a loop.
+        scope: name scope of the operation.
+        is_loop: whether the operation is a loop.
 
     Raises:
-        ValueError: if it is nested deeper than can be compiled.
+        ValueError: if the operation is nested deeper than can be compiled.
     """
 
     def __init__(self, graph: Graph, scope: str, *, is_loop: bool) -> None:
@@ -154,7 +155,7 @@ class ConstructBuilder:
                 self.graph.forget(body)
 
     def function(self) -> FunctionBody:
-        """A function of the construct, to be built."""
+        """Return a new function of the operation, whose body is still to be built."""
         body = FunctionBody(self.graph, self.scope.rstrip("/"), is_loop=self.is_loop)
         self._bodies.append(body)
         return body
@@ -167,7 +168,7 @@ class ConstructBuilder:
         bodies: Sequence[FunctionBody],
         results: Sequence[Sequence[Tensor]],
     ) -> Operation:
-        """Add the node, which has the name of the scope."""
+        """Add the node, which is named after the scope."""
         both = list(zip(bodies, results, strict=True))
         captures = list(dict.fromkeys([t for b, out in both for t in b.captured(out)]))
         before = list(dict.fromkeys([op for b, out in both for op in b.waits_for(out)]))

@@ -1,6 +1,6 @@
 """Ops that only order others: ``no_op``, ``group`` and ``tuple_``.
 
-Owns ``NoOp``. What is grouped stays on its own devices: one node per device gathers what runs
+Owns ``NoOp``. The members of a group stay on their own devices: one node per device depends on the members
 there, so that a group over two devices costs one message and not one per operation.
 """
 
@@ -38,12 +38,12 @@ register(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing, as an anchor for control dependencies."""
+    """Return an operation that does nothing, as an anchor for control dependencies."""
     return make("NoOp", (), name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that has run when all ``inputs`` have.
+    """Return an operation that has run when all ``inputs`` have.
 
     Args:
         *inputs: operations, tensors of all kinds, variables or structures of them; ``None`` is left out.
@@ -59,7 +59,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         by_device.setdefault(op.device, []).append(op)
     with graph.name_scope(name or "group_deps") as scope:
         if len(by_device) > 1:
-            # Without the name of the group: these are its parts.
+            # These nodes do not get the name of the group, because they are members of it.
             ops = [_gather(graph, None, dev, some) for dev, some in sorted(by_device.items())]
             return _gather(graph, scope, None, ops)
         return _gather(graph, scope, next(iter(by_device), None), ops)
@@ -92,7 +92,7 @@ def _operations(inputs: Iterable[Any]) -> list[Operation]:
 
 
 def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None = None) -> Tensor:
-    """Return the value of ``tensor``, available only when ``dependencies`` have run.
+    """Return the value of ``tensor``, available only after ``dependencies`` have run.
 
     Args:
         dependencies: operations, tensors or variables.
@@ -107,7 +107,7 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
 def tuple_(
     tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None
 ) -> list[Any]:
-    """Return the same tensors, none of them available before all are; exported as ``tuple``.
+    """Return the same tensors, none of them available before all are (exported as ``tuple``).
 
     Args:
         tensors: tensors, variables, ``IndexedSlices`` or ``None``, which stays ``None``.

@@ -1,13 +1,13 @@
 """Loops and branches: ``while_loop`` and ``cond``.
 
-Bodies are built once, from the user's functions, and stand in their attributes as functions (see
-``graph/function``); the planner compiles them into Python's ``while`` and ``if``. Names follow
-TensorFlow 1: what is built in a body is named under the construct, ``while/add``, and each result is an
-operation of its own, ``while/Exit``, ``while/Exit_1`` or ``cond/Merge``, so that a run that fetches one
-loop variable computes only what that one needs.
+The user's functions are called once to build the bodies, which are attributes of the node as functions (see
+``graph/function``). The plan compiler turns them into Python's ``while`` and ``if``. Names follow TensorFlow
+1: an operation of a body is named under the loop or branch, ``while/add``. Each result is a separate
+operation, ``while/Exit``, ``while/Exit_1`` or ``cond/Merge``, so that a run that fetches one loop variable
+computes only what that variable needs.
 
-A construct runs whole on one device: where it asks, or where what its body asks for, and wherever the
-variables live that its body touches.
+A functional control flow operation runs whole on one device: the device that it requests, or that its body
+requests, and in any case the device of the variables that its body uses.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ def cond(
 ) -> Any:
     """Return the results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
 
-    Only what the functions build runs or not by ``pred``; what was built before always runs.
+    Only operations that the functions build are conditional; operations that were built before always run.
 
     Args:
         pred: a bool scalar.
-        true_fn: builds a structure of values; called once, now. An operation stands for ``True`` once
+        true_fn: builds a structure of values; called once, immediately. An operation stands for ``True`` once
             it has run.
         false_fn: builds a structure of the same form and dtypes.
-        strict: whether a list or tuple of one value stays one.
+        strict: whether a list or tuple of one value is returned as such.
         name: wanted name; ``cond`` if left out.
         fn1: older name of ``true_fn``.
         fn2: older name of ``false_fn``.
 
     Returns:
-        The structure, of tensors.
+        The structure with tensors as leaves.
 
     Raises:
-        TypeError: if ``pred`` is a Python bool or no bool tensor, an argument is no function, or the
+        TypeError: if ``pred`` is a Python bool or not a bool tensor, an argument is not a function, or the
             results differ in dtype or in the types of their sequences.
-        ValueError: if ``pred`` can be no scalar, or the results differ in structure or are none.
+        ValueError: if ``pred`` cannot be a scalar, or the results differ in structure or are missing.
     """
     true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
@@ -155,14 +155,15 @@ def while_loop(
     """Repeat ``body`` while ``cond`` is true.
 
     Args:
-        cond: from the loop variables to a bool scalar; called once, now.
-        body: from the loop variables to their next values, in the same structure; called once, now.
+        cond: a function of the loop variables that returns a bool scalar; called once, immediately.
+        body: a function of the loop variables that returns their next values in the same structure; called
+            once, immediately.
         loop_vars: a list, tuple or named tuple of first values, which may be structures themselves.
-        shape_invariants: what is known of the shape of each variable in all iterations, a structure like
-            ``loop_vars`` of ``TensorShape``; those of the first values if left out.
-        parallel_iterations: accepted for TensorFlow's sake, at least 1; iterations follow each other.
-        back_prop: whether gradients go through it.
-        swap_memory: accepted for TensorFlow's sake.
+        shape_invariants: the static shape of each variable in all iterations, a structure of ``TensorShape``
+            like ``loop_vars``; the shapes of the first values if left out.
+        parallel_iterations: accepted for compatibility, at least 1; iterations run one after another.
+        back_prop: whether gradients flow through the loop.
+        swap_memory: accepted for compatibility.
         name: wanted name; ``while`` if left out.
         maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
         return_same_structure: whether a single value is returned in the list of the loop variables.
@@ -171,7 +172,7 @@ def while_loop(
         The last values in the structure of ``loop_vars``; a single one without its list.
 
     Raises:
-        TypeError: if an argument is no function, a variable changes its dtype, the condition is no bool,
+        TypeError: if an argument is not a function, a variable changes its dtype, the condition is not bool,
             or structures differ in the types of their sequences.
         ValueError: if there are no loop variables, structures differ, or a variable changes its shape
             although no shape invariant allows it.
@@ -200,7 +201,7 @@ def while_loop(
 
 
 class _Loop:
-    """A loop while it is built.
+    """A loop under construction.
 
     Args:
         graph: the graph.
@@ -252,12 +253,12 @@ class _Loop:
         return shapes
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any], out: str) -> list[Tensor]:
-        """Build the functions and the node around them; give the user's variables after the loop.
+        """Build the functions and the node, and return the user's variables after the loop.
 
         Args:
             cond: see ``while_loop``.
             body: see ``while_loop``.
-            out: type of the operations that hand the variables out.
+            out: type of the operations that return the variables.
         """
         counted = int(self.maximum is not None)
         test, turn = self.builder.function(), self.builder.function()
@@ -271,7 +272,7 @@ class _Loop:
         return [make_one(out, [t], name="Exit") for t in op.outputs[counted:]]
 
     def _enter(self, function: FunctionBody) -> list[Tensor]:
-        """Return the tensors that stand for the loop variables in a function."""
+        """Return the parameters for the loop variables in a function."""
         for tensor, shape in zip(self.first, self.shapes, strict=True):
             attrs = {"dtype": tensor.dtype, "shape": shape}
             function.parameters.append(make_one("Placeholder", (), attrs, "Identity", self.graph))
@@ -316,7 +317,7 @@ def _check_next(first: Tensor, shape: TensorShape, value: Tensor) -> None:
 
 
 def _allows(declared: TensorShape, shape: TensorShape) -> bool:
-    """Return whether each value of static shape ``shape`` has the shape ``declared``."""
+    """Return whether every value of static shape ``shape`` fits the shape ``declared``."""
     if declared.sizes is None:
         return True
     if shape.sizes is None or len(shape.sizes) != len(declared.sizes):

@@ -1,9 +1,10 @@
 """Loops and conditionals of single operations: Switch, Merge, Enter, Exit, NextIteration, LoopCond.
 
-What TensorFlow 1 builds its control flow of, and what graphs written by it hold. ``while_loop`` and ``cond``
-of this library do not use them: those are one operation each, with functions. A plan that holds one of these
-types runs on the dataflow engine, which knows what they mean; their kernels are never called by it. A loop is
-built with a ``merge`` of the entered value twice, whose second input ``close_loop`` replaces later.
+TensorFlow 1 builds its control flow from these op types, and graphs written by it contain them.
+``while_loop`` and ``cond`` of this library do not use them: those are one operation each, with functions. A
+plan that contains one of these types runs on the dataflow engine, which implements them; it never calls their
+kernels. A loop is built with a ``merge`` of the entered value twice, whose second input ``close_loop``
+replaces later.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ __all__ = [
 
 
 class Switched(NamedTuple):
-    """The outputs of a switch, of which one is dead."""
+    """The outputs of a switch, of which one is a dead tensor."""
 
     output_false: Tensor
     output_true: Tensor
 
 
 class Merged(NamedTuple):
-    """The outputs of a merge: the value that lived, and which input it came from."""
+    """The outputs of a merge: the value that is not dead, and the index of its input."""
 
     output: Tensor
     value_index: Tensor
@@ -97,7 +98,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorSpec]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return what is known of a shape that is one of two."""
+    """Return the static shape of a value that has one of two shapes."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return TensorShape(None)
     pairs = zip(one.sizes, other.sizes, strict=True)
@@ -112,7 +113,7 @@ def _infer_enter(context: InferContext) -> Sequence[TensorSpec]:
     if isinstance(parallel, bool) or not isinstance(parallel, int) or parallel < 1:
         raise ValueError(f"parallel_iterations of {context.op} is a positive int, got {parallel!r}")
     (spec,) = context.inputs
-    # What enters once is only the first of the values that the loop makes of it.
+    # The entered value is only the first of the values that the loop produces.
     return [spec if context.attrs["is_constant"] else TensorSpec(spec.dtype, TensorShape(None))]
 
 
@@ -193,20 +194,20 @@ register(
 
 
 def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> Switched:
-    """Send a value one of two ways.
+    """Forward a value to one of two outputs.
 
     Args:
         data: the value.
         pred: a bool scalar.
-        dtype: of ``data``, for values that are no tensors.
+        dtype: dtype of ``data``, for values that are not tensors.
         name: name of the operation, ``Switch`` if left out.
 
     Returns:
-        Two tensors, of which that of the way not taken is dead: what reads it does not run.
+        Two tensors. The one that is not selected is dead: operations that read it do not run.
 
     Raises:
-        TypeError: if ``pred`` is no bool.
-        ValueError: if ``pred`` is known to be no scalar.
+        TypeError: if ``pred`` is not bool.
+        ValueError: if ``pred`` is statically known not to be a scalar.
     """
     tensor = convert_to_tensor(data, dtype)
     pred = convert_to_tensor(pred, graph=tensor.graph)
@@ -214,12 +215,12 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
 
 
 def switch_n(data: Any, output_index: Any, num_outs: int, name: str | None = None) -> list[Tensor]:
-    """Send a value one of several ways.
+    """Forward a value to one of several outputs.
 
     Args:
         data: the value.
-        output_index: an int32 scalar; one that is out of range means the last way.
-        num_outs: how many ways there are.
+        output_index: an int32 scalar; one that is out of range selects the last output.
+        num_outs: number of outputs.
         name: name of the operation, ``SwitchN`` if left out.
 
     Returns:
@@ -232,10 +233,10 @@ def switch_n(data: Any, output_index: Any, num_outs: int, name: str | None = Non
 
 
 def merge(inputs: Sequence[Any], name: str | None = None) -> Merged:
-    """Give the first of several values that lives; dead if all are.
+    """Return the first of several values that is not dead; the result is dead if all are.
 
     Args:
-        inputs: values of one type.
+        inputs: values of one dtype.
         name: name of the operation, ``Merge`` if left out.
 
     Returns:
@@ -243,7 +244,7 @@ def merge(inputs: Sequence[Any], name: str | None = None) -> Merged:
 
     Raises:
         ValueError: for no inputs, or ``None`` among them.
-        TypeError: for inputs of several types.
+        TypeError: for inputs of different dtypes.
     """
     if any(value is None for value in inputs):
         raise ValueError("at least one of the inputs of merge is None; a branch gave no value")
@@ -257,17 +258,17 @@ def enter(
     parallel_iterations: int = 10,
     name: str | None = None,
 ) -> Tensor:
-    """Bring a value into a loop.
+    """Pass a value into a loop.
 
     Args:
         data: the value.
-        frame_name: what the loop is called; all that enters it has the same name.
-        is_constant: whether the value is there in every iteration, instead of the first alone.
-        parallel_iterations: how many iterations may be under way at once.
+        frame_name: name of the loop; all values that enter it have the same name.
+        is_constant: whether the value is available in every iteration, not only in the first.
+        parallel_iterations: how many iterations may run at once.
         name: name of the operation, ``Enter`` if left out.
 
     Raises:
-        ValueError: for an empty name, or fewer iterations than one.
+        ValueError: for an empty name, or fewer than one iteration.
     """
     attrs = {
         "frame_name": frame_name,
@@ -278,40 +279,40 @@ def enter(
 
 
 def exit_(tensor: Any, name: str | None = None) -> Tensor:
-    """Bring a value out of a loop: that of the last iteration."""
+    """Return the value of the last iteration, outside of the loop."""
     return make_one("Exit", [convert_to_tensor(tensor)], name=name)
 
 
 def next_iteration(tensor: Any, name: str | None = None) -> Tensor:
-    """Bring a value into the next iteration of its loop."""
+    """Pass a value to the next iteration of its loop."""
     return make_one("NextIteration", [convert_to_tensor(tensor)], name=name)
 
 
 def loop_cond(input: Any, name: str | None = None) -> Tensor:
-    """Say of a bool scalar that it decides whether the loop goes on.
+    """Mark a bool scalar as the condition of its loop.
 
     Raises:
-        TypeError: if it is no bool.
-        ValueError: if it is known to be no scalar.
+        TypeError: if it is not bool.
+        ValueError: if it is statically known not to be a scalar.
     """
     return make_one("LoopCond", [convert_to_tensor(input)], name=name)
 
 
 def control_trigger(name: str | None = None) -> Operation:
-    """An operation that does nothing, and runs even after operations that are dead."""
+    """Return an operation that does nothing, and runs even after operations that are dead."""
     return make("ControlTrigger", (), name=name)
 
 
 def close_loop(merged: Tensor, value: Tensor) -> None:
-    """Make the last input of a merge the value of the iteration before.
+    """Set the last input of a merge to the value of the previous iteration.
 
     Args:
-        merged: an output of ``merge``, whose last input stood in until now.
+        merged: an output of ``merge``, whose last input was a stand-in until now.
         value: an output of ``next_iteration``.
 
     Raises:
-        ValueError: if ``value`` is none.
-        TypeError: if its type is not that of the merge.
+        ValueError: if ``value`` is not an output of ``next_iteration``.
+        TypeError: if its dtype is not that of the merge.
     """
     if value.op.type not in NEXT_ITERATIONS:
         raise ValueError(

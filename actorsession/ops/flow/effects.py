@@ -1,6 +1,6 @@
-"""What a function does beside giving results: the operations of its body that change state.
+"""Side effects of a function: the operations of its body that change state.
 
-They run in every call, whatever is asked of its results. Called by ``functions`` alone.
+They run in every call, whichever results are used. Used by ``functions`` alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from actorsession.ops.flow.constructs import as_value
 
 __all__ = ["is_stateful", "with_effects"]
 
-# State is only looked at by these: they need not run for nobody.
+# These ops only read state: they need not run if their results are not used.
 _LOOKS = frozenset({
     "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "RandomStandardNormal", "RandomUniform",
     "RandomUniformInt", "TruncatedNormal",
@@ -22,7 +22,7 @@ _LOOKS = frozenset({
 
 
 def with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> list[Tensor]:
-    """Results that are there when everything that changes state has run."""
+    """Return the results, available only after every operation that changes state has run."""
     needed = set(body.needed(results))
     forgotten = [op for op in body.operations if op not in needed and _changes_state(op)]
     if not forgotten:

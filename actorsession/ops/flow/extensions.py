@@ -1,7 +1,7 @@
-"""Loops and branches after they were built: what gradients add to them.
+"""Outputs that gradients add to loops and branches after those were built.
 
-Owns ``Construct``, one for each node of a graph that has functions and was built here; ``constructs`` makes
-them, ``control_flow_gradients`` asks them for values from inside.
+Owns ``Construct``, one for each node of a graph that has functions and was built here. ``constructs`` makes
+them; ``branch_gradients`` and ``loop_gradients`` use them to read values from inside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Construct", "common_shape", "flush_constructs", "rebuilt"]
 
 
 def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
-    """Return what is known of a shape that is one of two."""
+    """Return the static shape of a value that has one of two shapes."""
     if first.sizes is None or second.sizes is None or len(first.sizes) != len(second.sizes):
         return TensorShape(None)
     return TensorShape(
@@ -30,21 +30,22 @@ def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
 
 
 class Construct:
-    """What a loop or branch is made of, kept so that gradients can go back through it.
+    """The components of a loop or branch, kept so that gradients can be computed through it.
 
-    Gradients need values from inside. A construct hands them out as further outputs that begin empty or
-    stand empty where the branch that makes them is not taken; see ``save``. Nobody who runs it without
-    reading them pays for them. Its node changes once all is added, in ``flush``.
+    Gradients need values from inside. A construct returns them as further outputs. Such an output begins
+    empty, or is empty where the branch that computes the value is not taken; see ``save_from_branch`` and
+    ``save_each``. A run that does not read these outputs does not compute them. The node changes in
+    ``flush``, after all outputs have been added.
 
     Args:
-        op: its node.
-        keys: the attributes with its functions.
+        op: the node.
+        keys: the attributes that hold its functions.
         bodies: the functions.
-        results: what each returns.
+        results: the results of each function.
         first: how many inputs come before those that the functions capture.
 
     Attributes:
-        saved: the output that hands out a value from inside.
+        saved: the output for each saved value from inside.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Construct:
     # -- further outputs -----------------------------------------------------------------------
 
     def inside(self, body: FunctionBody) -> contextlib.AbstractContextManager[object]:
-        """A block that builds into a function of the construct, after it was built."""
+        """Return a context that builds operations into a function of the construct after it was built."""
         changes = {
             "body": body,
             "devices": (),
@@ -92,12 +93,12 @@ class Construct:
     def save_from_branch(
         self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]
     ) -> Tensor:
-        """Return the output that hands out a value from a branch.
+        """Return the output with a value from a branch; it is added if missing.
 
         Args:
             tensor: the value.
-            branch: which function makes it.
-            nothing: builds what the other one gives in its place.
+            branch: index of the function that computes it.
+            nothing: builds the value that the other branch returns instead.
         """
         if tensor not in self.saved:
             other = 1 - branch
@@ -110,7 +111,7 @@ class Construct:
         return self.saved[tensor]
 
     def save_each(self, tensor: Tensor, push: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """Return the output that hands out the list of the values that a tensor in a loop's body takes.
+        """Return the output with the list of all values of a tensor in a loop's body; it is added if missing.
 
         Args:
             tensor: the tensor.
@@ -122,13 +123,13 @@ class Construct:
         return self.saved[tensor]
 
     def count(self, add_one: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return the output that says how many iterations a loop made."""
+        """Return the output with the number of iterations of a loop; it is added if missing."""
         if self._counted is None:
             self._counted = self._variable(TensorSpec(int32, scalar_shape), add_one)
         return self._counted
 
     def _variable(self, spec: TensorSpec, following: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return the output of a further variable of a loop, which begins empty."""
+        """Return the output of a new loop variable, which begins empty."""
         attrs = {"dtype": spec.dtype, "shape": spec.shape}
         for body in self.bodies:
             with self.inside(body):
@@ -139,7 +140,7 @@ class Construct:
         return self._output(spec)
 
     def flush(self) -> None:
-        """Let the node have what was added."""
+        """Update the node with the outputs that were added."""
         op = self.op
         both = list(zip(self.bodies, self.results, strict=True))
         before = op.inputs[self.first :]
@@ -152,7 +153,7 @@ class Construct:
 
 
 def flush_constructs(changed: Iterable[Construct]) -> None:
-    """Let the nodes of constructs have what was added to them, and those around them know."""
+    """Update the nodes of changed constructs, and those of the constructs around them."""
     waiting = list(dict.fromkeys(changed))
     for construct in waiting:
         body = construct.op.graph.body_of(construct.op)
@@ -170,11 +171,11 @@ def _depth(construct: Construct) -> int:
 
 
 def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
-    """Return what a node with functions is made of, built from its functions: it came from elsewhere.
+    """Return the construct of a node with functions that was not built here, rebuilt from its functions.
 
     Args:
         op: the node.
-        keys: the attributes with its functions.
+        keys: the attributes that hold its functions.
     """
     graph, functions = op.graph, [op.attrs[key] for key in keys]
     first = len(op.inputs) - len(functions[-1].captures)
@@ -194,7 +195,7 @@ def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
 
 
 def _built(function: FunctionDef, arguments: Sequence[Tensor], op: Operation) -> list[Tensor]:
-    """Build the nodes of a function under the present scopes; give its results."""
+    """Build the nodes of a function in the current scopes, and return its results."""
     graph = op.graph
     values: dict[tuple[str, int], Tensor] = {(ARGUMENT, k): t for k, t in enumerate(arguments)}
     made: dict[str, Operation] = {}

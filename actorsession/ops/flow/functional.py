@@ -1,6 +1,7 @@
 """Functions as arguments: branches and loops of ``Defun`` functions, remote calls, symbolic gradients.
 
-The functions are those of ``functions``; branches and loops are ``control_flow``'s, with a call in each.
+The functions are those of ``functions``. Branches and loops are built by ``control_flow``, with a call in
+each body.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def remote_call(
     """Run a function on a device.
 
     Args:
-        target: name of the device; a tensor must have a value that is known while the graph is built.
+        target: name of the device; the value of a tensor must be statically known.
         args: arguments.
         Tout: dtypes of the results.
         f: the function.
@@ -44,7 +45,7 @@ def remote_call(
         The results.
 
     Raises:
-        ValueError: if the target is not known, or the function returns other dtypes.
+        ValueError: if the target is not statically known, or the function returns other dtypes.
     """
     graph = graph_of(target, *args)
     asked = convert_to_tensor(target, string, name="target", graph=graph)
@@ -68,16 +69,16 @@ def symbolic_gradient(
     """Return the gradient of a function.
 
     Args:
-        input: its arguments, and behind them the gradients of its results.
-        Tout: dtypes of its arguments, which their gradients have.
-        f: the function, which captures nothing.
+        input: its arguments, followed by the gradients of its results.
+        Tout: dtypes of its arguments and of their gradients.
+        f: the function, which must not capture tensors.
         name: wanted name.
 
     Returns:
-        The gradients of its arguments; zeros where no result depends on one.
+        The gradients of its arguments; zeros for an argument that no result depends on.
 
     Raises:
-        ValueError: for other numbers or dtypes, or a function that captures.
+        ValueError: for wrong numbers or dtypes, or a function that captures tensors.
     """
     graph = graph_of(*input)
     count = len(Tout)
@@ -126,11 +127,11 @@ def If(
         cond: a scalar that holds if it is not zero or empty, or a tensor that holds if it is not empty.
         inputs: arguments of both.
         then_branch: called if it holds.
-        else_branch: called if not.
+        else_branch: called if it does not hold.
         name: wanted name; ``If`` if left out.
 
     Raises:
-        TypeError: if the functions return other dtypes.
+        TypeError: if the functions return different dtypes.
         ValueError: if they cannot take the arguments.
     """
     graph = graph_of(cond, *inputs)
@@ -161,18 +162,18 @@ def While(
     name: str | None = None,
     hostmem: Any = None,
 ) -> list[Tensor]:
-    """Repeat a function while another one gives true.
+    """Repeat a function while another one returns true.
 
     Args:
         input_: first values of the loop variables.
-        cond: from the variables to a bool scalar.
-        body: from the variables to their next values.
+        cond: a function of the variables that returns a bool scalar.
+        body: a function of the variables that returns their next values.
         name: wanted name; ``While`` if left out.
-        hostmem: accepted for TensorFlow's sake.
+        hostmem: accepted for compatibility.
 
     Raises:
-        TypeError: if a variable changes its dtype, or the condition is no bool.
-        ValueError: if the functions take or give other numbers of values.
+        TypeError: if a variable changes its dtype, or the condition is not bool.
+        ValueError: if the functions take or return wrong numbers of values.
     """
     graph = graph_of(*input_)
     tensors = [convert_to_tensor(value, graph=graph) for value in input_]
@@ -202,21 +203,21 @@ def For(
     hostmem: Any = None,
     rewrite_with_while: bool | None = None,
 ) -> list[Tensor]:
-    """Repeat a function while a number goes in steps from one to another.
+    """Repeat a function for each number of a range.
 
     Args:
         start: int32: the first number.
-        limit: int32: where the numbers end, itself not among them.
+        limit: int32: the exclusive end of the numbers.
         delta: int32: the step.
         inputs: first values of the loop variables.
-        body: from the number and the variables to the next values of the variables.
+        body: a function of the number and the variables that returns the next values of the variables.
         name: wanted name; ``For`` if left out.
-        hostmem: accepted for TensorFlow's sake.
-        rewrite_with_while: accepted for TensorFlow's sake.
+        hostmem: accepted for compatibility.
+        rewrite_with_while: accepted for compatibility.
 
     Raises:
         TypeError: if a variable changes its dtype.
-        ValueError: if the function takes or gives another number of values.
+        ValueError: if the function takes or returns a wrong number of values.
     """
     graph = graph_of(start, limit, delta, *inputs)
     begin, end, step = [
@@ -241,13 +242,13 @@ def For(
     return list(found[1:])
 
 
-# -- parts ---------------------------------------------------------------------------------------
+# -- helpers -------------------------------------------------------------------------------------
 
 
 def _with_arguments(
     f: Function, args: Sequence[Any], graph: Graph
 ) -> tuple[DefinedFunction, list[Tensor]]:
-    """Return the function for arguments, and those as tensors."""
+    """Return the defined function for arguments, and the arguments as tensors."""
     if isinstance(f, OverloadedFunction):
         tensors = [convert_to_tensor(arg, graph=graph) for arg in args]
         return f.instantiate([t.dtype for t in tensors]), tensors
@@ -279,14 +280,14 @@ def _counted(results: Any, count: int, what: str) -> list[Any]:
 def _invariants(
     function: DefinedFunction, variables: Sequence[Tensor], graph: Graph, first: int = 0
 ) -> list[TensorShape]:
-    """Return the shapes that loop variables keep: of those that change theirs nothing is known."""
+    """Return the invariant shapes of loop variables; unknown for those that change theirs."""
     known = function.in_graph(graph)
     specs = [*[t.spec for t in variables], *[t.spec for t in known.captures]]
     count = len(variables) - first
     while True:
         results = specialised(known.definition, specs, known.name).output_specs()
         if len(results) != count:
-            break  # refused by the loop, in its words
+            break  # the loop raises the error
         changed = [
             k
             for k, (spec, result) in enumerate(

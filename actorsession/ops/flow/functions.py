@@ -1,9 +1,9 @@
 """``Defun``: Python functions as named functions of a graph.
 
-What a ``Defun`` decorates is called once for each list of argument dtypes and graph: what it builds
-becomes a function of the graph's library, and each call of it a node with that body. Tensors of the
-graph that it uses beside its arguments are captured. What it builds that changes state runs in each
-call, whatever is asked of the results, in the order in which it was built.
+A function that ``Defun`` decorates is called once for each list of argument dtypes and each graph. The
+operations that it builds become a function of the graph's library, and each call of it is a node with that
+body. Other tensors of the graph that it uses are captured. Operations in it that change state run in each
+call, whichever results are used, in the order in which they were built.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from actorsession.ops.flow.effects import is_stateful, with_effects
 
 __all__ = ["DefinedFunction", "Defun", "OverloadedFunction"]
 
-# The functions that are being built, outermost first.
+# The functions under construction, outermost first.
 _BUILDING: ContextVar[tuple[DefinedFunction, ...]] = ContextVar("actorsession_defuns", default=())
 
 
 class Defun:
-    """Decorates a Python function that builds a part of a graph; calls of it become calls in the graph.
+    """Decorator of a Python function that builds a part of a graph; calls of it become calls in the graph.
 
     Args:
-        *input_types: dtypes of the arguments; without any they are those of each call.
+        *input_types: dtypes of the arguments; without any, those of each call are used.
         func_name: name of the function in the graph; the Python function's if left out.
-        grad_func: a defined function from the inputs and the gradients of the outputs to those of the
-            inputs.
-        python_grad_func: a Python function from the call and the gradients of its outputs to those of
-            its inputs.
-        out_names: names of the results, accepted for TensorFlow's sake.
-        shape_func: from the call to the static shapes of its outputs.
-        **kwargs: other options of TensorFlow's, accepted for its sake.
+        grad_func: a defined function of the inputs and the gradients of the outputs that returns the
+            gradients of the inputs.
+        python_grad_func: a Python function of the call and the gradients of its outputs that returns the
+            gradients of its inputs.
+        out_names: names of the results, accepted for compatibility.
+        shape_func: a function of the call that returns the static shapes of its outputs.
+        **kwargs: other options of TensorFlow, accepted for compatibility.
     """
 
     def __init__(
@@ -75,7 +75,8 @@ class Defun:
         """Return the function that is called in place of ``func``.
 
         Raises:
-            ValueError: if it is no function of positional arguments, or of another number of them.
+            ValueError: if ``func`` takes other than positional arguments, or another number of them than
+                declared.
         """
         if not callable(func):
             raise ValueError(f"function {func!r:.100} must be callable")
@@ -116,9 +117,9 @@ class DefinedFunction:
         func: the Python function.
         input_types: dtypes of its arguments.
         func_name: see ``Defun``.
-        grad_func: see there.
-        python_grad_func: see there.
-        shape_func: see there.
+        grad_func: see ``Defun``.
+        python_grad_func: see ``Defun``.
+        shape_func: see ``Defun``.
     """
 
     def __init__(
@@ -140,31 +141,31 @@ class DefinedFunction:
             weakref.WeakKeyDictionary()
         )
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """Its name in the default graph, where it is defined if it was not."""
+        """The function's name in the default graph; reading it defines the function there if necessary."""
         return self.in_graph(get_default_graph()).name
 
     @property
     def definition(self) -> FunctionDef:
-        """Its body in the default graph."""
+        """The function's body in the default graph."""
         return self.in_graph(get_default_graph()).definition
 
     @property
     def captured_inputs(self) -> list[Tensor]:
-        """The tensors of the default graph that its body reads beside its arguments."""
+        """The tensors of the default graph that the function captures."""
         return list(self.in_graph(get_default_graph()).captures)
 
     @property
     def declared_input_types(self) -> tuple[DType, ...]:
-        """The dtypes of its arguments."""
+        """The dtypes of the arguments."""
         return self._input_types
 
     @property
     def stateful_ops(self) -> list[tuple[str, str]]:
-        """Name and type of each operation of its body that has state."""
+        """The name and type of each stateful operation of the body."""
         return [
             (node.name, node.op)
             for node in self.definition.nodes
@@ -173,26 +174,26 @@ class DefinedFunction:
 
     @property
     def python_grad_func(self) -> Callable[..., Any] | None:
-        """The Python function that builds its gradient, if there is one."""
+        """The Python function that builds the gradient, if there is one."""
         return self._python_grad_func
 
     @property
     def grad_func_name(self) -> str | None:
-        """The name of the function that is its gradient, if there is one."""
+        """The name of the defined function that is the gradient, if there is one."""
         return None if self._grad_func is None else self._grad_func.name
 
     def set_grad_func(self, grad_func: DefinedFunction) -> None:
-        """Make another function its gradient, for calls that are built from now on.
+        """Set the gradient function, for calls that are built from now on.
 
         Raises:
-            ValueError: if it has one already.
+            ValueError: if there is another gradient function already.
         """
         if self._grad_func is not None and self._grad_func is not grad_func:
             raise ValueError(f"{self._wanted_name!r} has a gradient function already")
         self._grad_func = grad_func
 
     def add_to_graph(self, g: Graph) -> None:
-        """Define it in a graph."""
+        """Define the function in a graph."""
         self.in_graph(g)
 
     # -- calls ---------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ class DefinedFunction:
 
         Raises:
             ValueError: for another number of arguments, or one of another dtype or an impossible shape.
-            RecursionError: if the function is being built just now.
+            RecursionError: if the function is being built, so that it would call itself.
         """
         name = kwargs.pop("name", None)
         if kwargs:
@@ -221,7 +222,7 @@ class DefinedFunction:
         return self.results(op)
 
     def converted(self, args: Sequence[Any], graph: Graph) -> list[Tensor]:
-        """Argument as tensors of the declared dtypes."""
+        """Return arguments as tensors of the declared dtypes."""
         wanted = self._input_types
         if len(args) != len(wanted):
             raise ValueError(
@@ -233,7 +234,7 @@ class DefinedFunction:
         ]
 
     def results(self, op: Operation) -> Any:
-        """Return what a call gives its caller."""
+        """Return the results of a call in the form that its caller gets."""
         if self._shape_func is not None:
             for output, shape in zip(op.outputs, self._shape_func(op), strict=False):
                 output.set_shape(as_shape(shape))
@@ -242,13 +243,13 @@ class DefinedFunction:
         return op.outputs[0] if len(op.outputs) == 1 else tuple(op.outputs)
 
     def _gives(self, graph: Graph) -> bool:
-        """Return whether it returns anything: one that does not has a result that says that it ran."""
+        """Return whether the function returns values; otherwise its only result marks its completion."""
         return any(known.returns for known in self._known.get(graph, ()))
 
     # -- definitions ---------------------------------------------------------------------------
 
     def in_graph(self, graph: Graph) -> LibraryFunction:
-        """Return the function in the library of a graph, defined if it was not."""
+        """Return the function in the library of a graph, and define it there if necessary."""
         home = scope_of(graph).body
         for known in self._known.get(graph, ()):
             if known.home is None or known.home.encloses(home):
@@ -269,7 +270,7 @@ class DefinedFunction:
 
     def _define(self, graph: Graph, home: FunctionBody | None) -> _Definition:
         name = graph.library.unique_name(self._wanted_name)
-        # As in a graph of its own: nothing that surrounds the first call is part of the function.
+        # As in a separate graph: the scopes around the first call do not apply to the function.
         around = entered(graph, name=name, devices=(), control=(), colocation=())
         with around, graph.as_default(), ConstructBuilder(graph, name, is_loop=False) as builder:
             body = builder.function()
@@ -316,8 +317,8 @@ class _Definition:
 
     Args:
         function: the function.
-        home: the body that it can be called in, if it captures something of that.
-        returns: whether it returns anything.
+        home: the function body in which it can be called, if it captures tensors of that body.
+        returns: whether the function returns anything.
     """
 
     def __init__(self, function: LibraryFunction, home: FunctionBody | None, returns: bool) -> None:
@@ -327,12 +328,12 @@ class _Definition:
 
 
 class OverloadedFunction:
-    """A Python function that is defined anew for each list of argument dtypes.
+    """A Python function that is defined separately for each list of argument dtypes.
 
     Args:
         func: the Python function.
-        least: how many arguments it takes at least.
-        most: and at most.
+        least: minimum number of arguments.
+        most: maximum number of arguments.
         options: see ``Defun``.
     """
 
@@ -374,7 +375,7 @@ class OverloadedFunction:
 Function: TypeAlias = DefinedFunction | OverloadedFunction
 
 
-# -- parts ---------------------------------------------------------------------------------------
+# -- helpers -------------------------------------------------------------------------------------
 
 
 def _parameter_names(func: Callable[..., Any], count: int) -> list[str]:
@@ -391,5 +392,5 @@ def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
 
 
 def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
-    """Return whether any tensor is of a loop body, branch or function."""
+    """Return whether any tensor belongs to a loop body, branch or function."""
     return any(graph.construct_of(tensor) is not None for tensor in tensors)

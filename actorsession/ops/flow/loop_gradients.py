@@ -1,13 +1,13 @@
 """Gradients of loops.
 
-The gradient of a ``While`` is a loop that makes as many iterations, from the last to the first. What its body
-reads of the forward body is handed out by the forward loop as a further output (see ``extensions``): the list
-of the values that a tensor had, to which each iteration appends, and from which each one on the way back
-takes the last. So nothing is computed twice, and state, random numbers and the user's code inside are no
-matter. What is the same in each iteration and is there anyway is read from outside instead.
+The gradient of a ``While`` is a loop with as many iterations, from the last to the first. The values that its
+body reads of the forward body are further outputs of the forward loop (see ``extensions``): each is the list
+of the values of a tensor, to which each forward iteration appends, and from which each backward iteration
+takes the last. Nothing is computed twice, so the body may contain state, random numbers and the user's Python
+functions. Values that are equal in all iterations and available outside are read from outside instead.
 
-Called by ``gradients`` through the op registry. A loop on the way back is like any other, so it has a
-gradient as well.
+Called by ``gradients`` through the op registry. The backward loop is an ordinary loop, so it has a gradient
+as well.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = ["while_gradient"]
 
 Grads = Sequence["SparseGradient | None"]
 
-# Operations so cheap that what they make of values from outside is made again, and not saved.
+# Operations so cheap that their results for values from outside are recomputed instead of saved.
 _CHEAP = frozenset({"Identity", "Shape", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze"})
 
 
@@ -65,7 +65,7 @@ def while_gradient(op: Operation, *grads: Tensor | None) -> Grads:
 
 
 class _Loop:
-    """The gradient of a loop while it is built.
+    """The gradient of a loop under construction.
 
     Args:
         op: the loop.
@@ -85,7 +85,7 @@ class _Loop:
         self.active = self._active(grads)
         self.grads = grads
         self.known: dict[Tensor, Tensor] = {}
-        # Variables that are in each iteration what they were when the loop was entered.
+        # Variables that keep their initial value in every iteration.
         self.unchanging = {
             t: op.inputs[k]
             for k, t in enumerate(self.parameters[: self.given])
@@ -94,10 +94,10 @@ class _Loop:
         self.first: list[Tensor] = []
         self.results: list[Tensor] = []
 
-    # -- which variables matter ----------------------------------------------------------------
+    # -- active variables ----------------------------------------------------------------------
 
     def _active(self, grads: Sequence[Tensor | None]) -> list[int]:
-        """Return the variables between the inputs whose gradient is wanted and the results that have one."""
+        """Return the loop variables between inputs that need a gradient and results that have one."""
         made_of = [self._made_of(value) for value in self.values]
         place = {t: k for k, t in enumerate(self.parameters)}
         reached = {k for k, g in enumerate(grads) if g is not None and k < len(self.values)}
@@ -130,10 +130,10 @@ class _Loop:
         ends = set(self.parameters) | set(self.captures)
         return found & ends
 
-    # -- the loop back -------------------------------------------------------------------------
+    # -- the backward loop ---------------------------------------------------------------------
 
     def build(self) -> Grads:
-        """Build the loop; give the gradients of the inputs."""
+        """Build the loop, and return the gradients of the inputs."""
         if not self.active:
             return [None] * len(self.op.inputs)
         graph = self.graph
@@ -164,7 +164,7 @@ class _Loop:
         return [*firsts, *once_each(self.op.inputs[self.given :], back)]
 
     def _variable(self, first: Tensor, known: TensorShape) -> Tensor:
-        """A further variable; what it is after an iteration is to follow. Gives it as the body sees it."""
+        """Add a variable to the loop, and return its tensor in the body; its next value is set later."""
         attrs = {"dtype": first.dtype, "shape": known}
         for body in (self.test, self.turn):
             with body.building():
@@ -174,7 +174,7 @@ class _Loop:
         return self.turn.parameters[-1]
 
     def _back(self) -> tuple[dict[Tensor, tuple[int, ...]], dict[Tensor, _Finish]]:
-        """Build what an iteration does; gives where the gradient of each captured tensor gathers."""
+        """Build the body; return where the gradient of each captured tensor accumulates and its reader."""
         starts = []
         for k in self.active:
             grad = self.grads[k] if k < len(self.grads) else None
@@ -199,7 +199,7 @@ class _Loop:
         return places, finish
 
     def _gather(self, tensor: Tensor, found: SparseGradient) -> _Finish:
-        """Sum the gradients that the iterations have for a captured tensor; gives how to read the sum."""
+        """Sum the gradients of the iterations for a captured tensor, and return how to read the sum."""
         if isinstance(found, IndexedSlices):
             return self._gather_slices(tensor, found)
         total = self._variable(zeros_for(tensor), gradient_spec(tensor).shape)
@@ -223,17 +223,17 @@ class _Loop:
 
         return finish
 
-    # -- what it needs of the loop -------------------------------------------------------------
+    # -- values of the forward loop ------------------------------------------------------------
 
     def _bring(self, tensor: Tensor) -> Tensor:
-        """Return what the body on the way back has of a tensor in the body."""
+        """Return the tensor in the backward body for a tensor of the forward body."""
         if tensor not in self.known:
             outside = self._outside(tensor)
             self.known[tensor] = self._saved(tensor) if outside is None else outside
         return self.known[tensor]
 
     def _outside(self, tensor: Tensor) -> Tensor | None:
-        """Return the same, for what is the same in each iteration and is there without the loop."""
+        """Return that tensor if its value is equal in all iterations and available outside, else ``None``."""
         if not self._is_outside(tensor):
             return None
         with self.turn.building():

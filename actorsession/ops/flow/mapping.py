@@ -1,7 +1,7 @@
 """Functions over the items of tensors: ``map_fn``, ``foldl``, ``foldr`` and ``scan``.
 
-Loops over ``TensorArray``s, as in TensorFlow. Tensors may be nested in lists, tuples and dicts; items are
-along the first axis. Iterations follow each other whatever ``parallel_iterations`` says.
+They are loops over ``TensorArray``s, as in TensorFlow. Tensors may be nested in lists, tuples and dicts;
+items lie along the first axis. Iterations run one after another, whatever ``parallel_iterations`` is.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ def map_fn(
     """Return the results of a function for each item, stacked.
 
     Args:
-        fn: from an item, or a structure of items, to a structure of values.
-        elems: a tensor, or a structure of tensors with as many items each.
+        fn: a function of an item, or of a structure of items, that returns a structure of values.
+        elems: a tensor, or a structure of tensors with equally many items.
         dtype: older name of ``fn_output_signature``.
-        parallel_iterations: accepted for TensorFlow's sake.
-        back_prop: whether gradients go through it.
-        swap_memory: accepted for TensorFlow's sake.
+        parallel_iterations: accepted for compatibility.
+        back_prop: whether gradients flow through the loop.
+        swap_memory: accepted for compatibility.
         infer_shape: whether all results must have the same static shape.
         name: wanted name; ``map`` if left out.
-        fn_output_signature: a structure of dtypes, if the results differ in that or in structure from
-            ``elems``.
+        fn_output_signature: a structure of dtypes, if the results differ from ``elems`` in dtype or
+            structure.
 
     Returns:
-        The structure of the results, of tensors.
+        The structure of the results, with tensors as leaves.
 
     Raises:
-        TypeError: if ``fn`` is no function, or its results have other dtypes.
+        TypeError: if ``fn`` is not a function, or its results have other dtypes.
         ValueError: for scalars, no tensors, or results of another structure.
     """
     _check_function(fn, "map_fn")
@@ -89,25 +89,25 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return all that a function makes of what it made before and the next item, stacked.
+    """Return the stacked results of a function of its previous result and the next item.
 
     Args:
-        fn: from what was made before and an item to what is made next.
-        elems: a tensor, or a structure of tensors with as many items each.
-        initializer: what was made before the first item, a structure like the results of ``fn``; if left
-            out, the first item is the first result.
-        parallel_iterations: accepted for TensorFlow's sake.
-        back_prop: whether gradients go through it.
-        swap_memory: accepted for TensorFlow's sake.
+        fn: a function of the previous result and an item that returns the next result.
+        elems: a tensor, or a structure of tensors with equally many items.
+        initializer: the result before the first item, a structure like the results of ``fn``; if left out,
+            the first item is the first result.
+        parallel_iterations: accepted for compatibility.
+        back_prop: whether gradients flow through the loop.
+        swap_memory: accepted for compatibility.
         infer_shape: whether all results must have the same static shape.
-        reverse: whether the last item comes first.
+        reverse: whether to start at the last item.
         name: wanted name; ``scan`` if left out.
 
     Returns:
-        The structure of the results, of tensors.
+        The structure of the results, with tensors as leaves.
 
     Raises:
-        TypeError: if ``fn`` is no function, or its results have other dtypes.
+        TypeError: if ``fn`` is not a function, or its results have other dtypes.
         ValueError: for scalars, no tensors, or results of another structure.
     """
     _check_function(fn, "scan")
@@ -127,7 +127,7 @@ def scan(
         def place(i: Any) -> Any:
             return last - i if reverse else i
 
-        if done:  # the first item is a result by itself
+        if done:  # the first item itself is a result
             arrays = [a.write(place(0), t) for a, t in zip(arrays, made, strict=True)]
 
         def turn(i: Tensor, before: list[Tensor], found: list[TensorArray]) -> Any:
@@ -152,7 +152,7 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return what a function makes of all items, from the first to the last; arguments as ``scan``."""
+    """Return the last result of ``scan``, from the first item to the last; arguments as ``scan``."""
     return _fold(fn, elems, initializer, back_prop, name or "foldl", backwards=False)
 
 
@@ -165,7 +165,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return what a function makes of all items, from the last to the first; arguments as ``scan``."""
+    """Return the last result of ``scan``, from the last item to the first; arguments as ``scan``."""
     return _fold(fn, elems, initializer, back_prop, name or "foldr", backwards=True)
 
 
@@ -196,7 +196,7 @@ def _fold(
         return pack(start, found)
 
 
-# -- parts ---------------------------------------------------------------------------------------
+# -- helpers -------------------------------------------------------------------------------------
 
 
 class _Items:
@@ -205,11 +205,11 @@ class _Items:
     Args:
         elems: the structure.
         graph: the graph.
-        what: name of the function that was called, for messages.
+        what: name of the public function, for messages.
 
     Attributes:
         all: the tensors.
-        count: how many items each has, a number if that is known.
+        count: the number of items of each tensor, an int if it is statically known.
     """
 
     def __init__(self, elems: Any, graph: Graph, what: str) -> None:
@@ -232,11 +232,11 @@ class _Items:
         ]
 
     def at(self, index: Any) -> Any:
-        """Return the items at a place, in the structure."""
+        """Return the items at an index, in the structure."""
         return pack(self._structure, [array.read(index) for array in self._arrays])
 
     def start(self, initializer: Any, first: Any) -> tuple[Any, int, list[Tensor]]:
-        """Return the structure of what is made, how many items were used up for it, and the first of it."""
+        """Return the structure of the results, the number of items used for the first one, and that one."""
         if initializer is None:
             return self._structure, 1, [array.read(first) for array in self._arrays]
         graph = self.all[0].graph
@@ -244,7 +244,7 @@ class _Items:
 
 
 def _refuse_composites(structure: Any, what: str) -> None:
-    """Refuse with TypeError what has no items of its own: the parts of one are no items of it."""
+    """Raise TypeError for a composite, whose component tensors do not hold its items."""
     if isinstance(structure, Composite):
         raise TypeError(
             f"{what}: elems must be tensors, got {structure!r:.100}: make it dense, or go over its parts"
@@ -275,7 +275,7 @@ def _stacked(arrays: Sequence[TensorArray], items: _Items) -> list[Tensor]:
 
 
 def _like(values: Sequence[Any], before: Sequence[Tensor]) -> list[Tensor]:
-    """Values as tensors of the dtypes of those before them."""
+    """Return values as tensors of the dtypes of the previous ones."""
     return [
         convert_to_tensor(v, t.dtype, graph=t.graph) for v, t in zip(values, before, strict=True)
     ]

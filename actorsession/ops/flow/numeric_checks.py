@@ -1,4 +1,4 @@
-"""A check of every floating number of a graph: ``add_check_numerics_ops``."""
+"""A check of every floating tensor of a graph: ``add_check_numerics_ops``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from actorsession.ops.flow.control import group
 
 __all__ = ["add_check_numerics_ops"]
 
-# What loops and branches are made of, in either form.
+# Op types of loops and branches, in either form.
 _CONTROL = frozenset({
     "Case", "Enter", "Exit", "If", "Merge", "NextIteration", "RefEnter", "RefExit", "RefMerge",
     "RefNextIteration", "RefSwitch", "StatelessIf", "StatelessWhile", "Switch", "While",
@@ -18,11 +18,11 @@ _CONTROL = frozenset({
 
 
 def add_check_numerics_ops() -> Operation:
-    """Check every floating tensor that the default graph has now, each after those it is made of.
+    """Add a check of every floating tensor of the default graph, each after the previous ones.
 
     Returns:
-        The operation that runs all checks; InvalidArgumentError in the step for the first tensor in which
-        one of the numbers is NaN or infinite, which is named.
+        The operation that runs all checks. The step fails with InvalidArgumentError at the first tensor in
+        which a number is NaN or infinite; the error names it.
 
     Raises:
         ValueError: for a graph with floating numbers in loops or branches.

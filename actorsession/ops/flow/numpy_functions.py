@@ -18,17 +18,17 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Tensor | list[Tensor] | Operation | Callable[..., Any]:
-    """``py_func``, or, without a function, a decorator that makes a function of tensors of one of arrays.
+    """Call a function of arrays as ``py_func`` does, or return a decorator if the function is left out.
 
     Args:
-        func: takes a numpy array for each input.
+        func: a function with a numpy array for each input.
         inp: a list of tensors; left out in a decorator.
         Tout: a dtype, or a list of them.
         stateful: whether two calls with the same inputs may differ.
         name: wanted name.
 
     Raises:
-        ValueError: for inputs without a function, or the other way round.
+        ValueError: for inputs without a function.
     """
     if func is not None:
         return py_func(func, () if inp is None else inp, Tout, stateful, name)

@@ -1,16 +1,16 @@
-"""Functions of the user's own as nodes: ``py_func``, and ``async_py_func`` for those that await.
+"""Nodes that call the user's Python functions: ``py_func``, and ``async_py_func`` for coroutine functions.
 
-Owns ``PyFunc``, ``PyFuncStateless`` and ``AsyncPyFunc``, and the table of the functions behind them. A
-Python function cannot travel, so the node carries a *token*: a name that only this process can turn into
-the function again. Nothing is imported or executed by a name that was received; a process that does not
-hold the token refuses, and says which process does.
+Owns ``PyFunc``, ``PyFuncStateless`` and ``AsyncPyFunc``, and the table of their functions. A Python function
+cannot be sent to another process, so the node carries a *token*: a name that only this process can resolve to
+the function. Nothing is imported or executed by a name that was received; a process that does not hold the
+token refuses it with an error that names the process that does.
 
-A function lives as long as the node that calls it: the token object in the node's attributes holds the
-function, and the table holds the token weakly. So functions die with their graph, although most of
-them refer to it themselves.
+A function exists as long as the node that calls it: the token object in the node's attributes holds the
+function, and the table holds the token weakly. So functions are freed with their graph, although most of them
+refer to the graph themselves.
 
-The function gets arrays of its own, which it may change and keep. What it returns becomes the runtime's:
-it is copied unless nobody else holds it.
+The function gets copies of the input arrays, which it may change and keep. Its results become the runtime's:
+an array is copied unless there is no other reference to it.
 """
 
 from __future__ import annotations
@@ -65,27 +65,26 @@ def py_func(
 ) -> Tensor | list[Tensor] | Operation:
     """Call a Python function in each step that needs its results.
 
-    It runs in the process that built the graph and nowhere else, in a thread of the session; it may run
-    other sessions. No gradient flows through it.
+    It runs in the process that built the graph and nowhere else, in a thread of the session. It may run other
+    sessions. No gradient flows through it.
 
     Args:
-        func: takes a numpy array (a numpy scalar or bytes for rank 0) for each input; these are its
-            own, to change and to keep. Returns a value for each entry of ``Tout`` in a list or tuple,
-            or a single value, or nothing. Values have exactly the dtypes of ``Tout``: float64 is not
-            taken for float32. Strings may be str, which become UTF-8.
-        inp: a list of tensors, or of anything that stands for one.
+        func: a function with a numpy array (a numpy scalar or bytes for rank 0) for each input, which it may
+            change and keep. It returns a value for each entry of ``Tout`` in a list or tuple, or a single
+            value, or nothing. Values must have exactly the dtypes of ``Tout``: float64 is not accepted for
+            float32. Strings may be str, which are encoded as UTF-8.
+        inp: a list of tensors, or of values that convert to tensors.
         Tout: a dtype, or a list of them; empty for a function that is called for its effects.
-        stateful: whether two calls with the same inputs may differ. A function that is not stateful may
-            be called fewer times than its node is needed.
+        stateful: whether two calls with the same inputs may differ. A function that is not stateful may be
+            called fewer times than its node is needed.
         name: wanted name.
 
     Returns:
-        A tensor of unknown shape, a list of them if ``Tout`` is a list, or the operation if that is
-        empty.
+        A tensor of unknown shape, a list of them if ``Tout`` is a list, or the operation if that is empty.
 
     Raises:
         ValueError: if ``func`` cannot be called.
-        TypeError: if ``inp`` is no list, or an entry of ``Tout`` stands for no dtype.
+        TypeError: if ``inp`` is not a list, or an entry of ``Tout`` is not a dtype.
     """
     made: Tensor | list[Tensor] | Operation = _build(
         "PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name
@@ -96,14 +95,14 @@ def py_func(
 def async_py_func(
     func: Callable[..., Awaitable[Any]], inp: Sequence[Any], Tout: Any, name: str | None = None
 ) -> Any:
-    """Await a Python function in each step that needs its results; no thread waits for it.
+    """Await a Python function in each step that needs its results, without blocking a thread.
 
-    It runs on the event loop of the step (an ``AsyncSession``'s; a ``Session`` has one of its own for it), in
-    the process that built the graph and nowhere else; inside loops and branches a thread waits for it. A step
-    that ends early cancels it. No gradient flows through it.
+    It runs on the event loop of the step (an ``AsyncSession``'s; a ``Session`` has a separate loop for it),
+    in the process that built the graph and nowhere else; inside loops and branches a thread waits for it. A
+    step that ends early cancels it. No gradient flows through it.
 
     Args:
-        func: an ``async`` function; takes and returns what the function of a ``py_func`` does.
+        func: an ``async`` function with the arguments and results of a ``py_func``.
         inp: as for ``py_func``.
         Tout: as for ``py_func``.
         name: wanted name.
@@ -113,7 +112,7 @@ def async_py_func(
 
     Raises:
         ValueError: if ``func`` cannot be called.
-        TypeError: if ``inp`` is no list, or an entry of ``Tout`` stands for no dtype.
+        TypeError: if ``inp`` is not a list, or an entry of ``Tout`` is not a dtype.
     """
     return _build("AsyncPyFunc", func, inp, Tout, name)
 
@@ -146,13 +145,13 @@ def _build(
 
 
 _NUMBERS = itertools.count()
-# Guessing a token would let a peer run a function that was not meant for it.
+# A peer that guessed a token could run a function that is not meant for it.
 _SECRET = secrets.token_hex(16)
 _FORM = re.compile(r"(pyfunc_\d{1,20}) of (process \d{1,20} on [\w.:-]{1,255}) [0-9a-f]{32}")
 
 
 class _Token(str):
-    """The name of a function, which the function lives as long as; as plain text once it travelled."""
+    """The name of a function, which it keeps alive; a received token is plain text."""
 
     __slots__ = ("__weakref__", "function")
 
@@ -174,7 +173,7 @@ def _this_process() -> str:
 
 
 def _function(token: Any) -> Callable[..., Any]:
-    """Return the function that a token stands for.
+    """Return the function of a token.
 
     Raises:
         InvalidArgumentError: if this process does not have it.
@@ -206,7 +205,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     label = _label(token)
 
     def py_func(*inputs: Any) -> Any:
-        # Looked up in each call: a plan must not keep a function whose graph is gone.
+        # Looked up in each call: a plan must not keep a function alive after its graph.
         function = _function(token)
         try:
             return _taken(function(*[_given(x) for x in inputs]), outputs, label)
@@ -214,7 +213,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
             raise exc.error from exc.__cause__
         except BaseException as exc:
             if isinstance(exc, KeyboardInterrupt) and _is_main_thread():
-                raise  # the user's Ctrl-C: it ends the call of the session, not just the step
+                raise  # the user's Ctrl-C: it ends the session call, not only the step
             raise _as_op_error(exc, label) from exc
 
     return py_func
@@ -242,7 +241,7 @@ def _async_kernel(ctx: KernelContext) -> Kernel:
 
 
 class _Refused(Exception):
-    """What the function returned cannot be taken; tells that from what the function raised."""
+    """The function's result cannot be accepted; distinguishes that from exceptions of the function."""
 
     def __init__(self, error: OpError) -> None:
         super().__init__(error.message)
@@ -253,8 +252,8 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-# TensorFlow's table (tensorflow/python/lib/core/py_func.cc), the first that fits. Errors of this
-# runtime are no exception: they may come of another session that the function ran.
+# TensorFlow's table (tensorflow/python/lib/core/py_func.cc); the first match counts. Errors of this runtime
+# are converted as well: they may come from another session that the function ran.
 _CODES: tuple[tuple[type[BaseException], type[OpError]], ...] = (
     (ValueError, InvalidArgumentError),
     (TypeError, InvalidArgumentError),
@@ -270,7 +269,7 @@ def _as_op_error(exc: BaseException, label: str) -> OpError:
 
 
 def _given(value: Any) -> Any:
-    """An input as an array that is the function's own, or a scalar."""
+    """Return an input as a new array for the function, or as a scalar."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.ndim else value[()]
     return value
@@ -280,7 +279,7 @@ def _given(value: Any) -> Any:
 
 
 def _taken(result: Any, specs: Sequence[TensorSpec], label: str) -> Any:
-    """Return what the function returned, as the kernel's result."""
+    """Return the function's results as the kernel's result."""
     values = list(result) if isinstance(result, (list, tuple)) else [result]
     if result is None:
         values.clear()
@@ -297,13 +296,13 @@ def _taken(result: Any, specs: Sequence[TensorSpec], label: str) -> Any:
 
 
 def _take(values: list[Any], i: int, spec: TensorSpec, label: str) -> None:
-    """Put an array or scalar of the runtime's own in the place of a returned value."""
+    """Replace a returned value by an array or scalar that the runtime owns."""
     alone = _is_ours_alone(values, i)
     array = values[i]
     if not alone or array.dtype != spec.dtype.np_dtype or array.dtype == object:
         array = _converted(array, i, spec.dtype, label)
     if not spec.shape.is_compatible_with(array.shape):
-        # The user said so with set_shape, and other kernels rely on it.
+        # The user promised the shape with set_shape, and other kernels rely on it.
         raise _Refused(
             InvalidArgumentError(
                 f"{i}-th value returned by {label} has shape {TensorShape(array.shape)}, but "
@@ -314,10 +313,10 @@ def _take(values: list[Any], i: int, spec: TensorSpec, label: str) -> None:
 
 
 def _converted(value: Any, i: int, wanted: DType, label: str) -> Array:
-    """A new array of a returned value."""
+    """Return a new array of a returned value."""
     array = np.asarray(value)
     if array.dtype.kind in "SU" and array is not value:
-        # As objects, not as numpy's strings of one length, which lose zero bytes at the end.
+        # As objects, not as numpy's strings of one length, which drop trailing zero bytes.
         array = np.asarray(value, dtype=object)
     if array.dtype.kind in "SUO":
         strings = [_as_bytes(x) for x in array.astype(object).flat]
@@ -336,7 +335,7 @@ def _converted(value: Any, i: int, wanted: DType, label: str) -> Array:
 
 
 def _dtype_of(array: Array) -> DType:
-    # Internal errors, here and below, because programs catch what TensorFlow raises.
+    # Internal errors, here and below, because programs catch the errors that TensorFlow raises.
     try:
         return as_dtype(array.dtype)
     except TypeError:
@@ -352,7 +351,7 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def _is_ours_alone(values: list[Any], i: int) -> bool:
-    """Return whether nobody but the list holds an array, nor its memory."""
+    """Return whether only the list refers to an array, and the array owns its memory."""
     value_type, alone = type(values[i]), _holders(values, i) <= _ALONE
     if value_type is not np.ndarray or not alone:
         return False
@@ -364,7 +363,7 @@ def _holders(values: list[Any], i: int) -> int:
     return sys.getrefcount(values[i])
 
 
-# How many references the count itself adds differs between versions of Python, so it is measured.
+# How many references the count itself adds differs between Python versions, so it is measured.
 _ALONE = _holders([np.zeros(1)], 0)
 
 

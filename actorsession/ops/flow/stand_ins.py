@@ -1,10 +1,11 @@
-"""Loops of single operations as gradients see them: a ``While`` beside each, which stands in for it.
+"""Gradients of loops of single operations: for each such loop, a ``While`` that stands in for it.
 
-Of single operations alone it cannot be told which way back belongs to which way forth. A loop of the form
-that TensorFlow's ``while_loop`` has, recognised as in planning (``graph/lift_loops``), can be a ``While``,
-and that has a gradient. So for each loop between what is differentiated and by what, a ``While`` is added
-that does the same. A gradient goes from an Exit straight to its output; ``prune`` lets a step that needs it
-for a gradient read the Exits from it too, so that nothing runs twice. Called by ``derivatives/backward``.
+From single operations alone it cannot be determined which backward operations belong to which forward ones. A
+loop of the form that TensorFlow's ``while_loop`` builds, recognised as in planning (``plan.control_flow``),
+can be converted to a ``While``, and that has a gradient. So for each loop between the differentiated values
+and the values they are differentiated by, an equivalent ``While`` is added. Gradients skip from an Exit
+directly to the output of the ``While``; ``plan.prune`` lets a step that needs the ``While`` for a gradient
+read the Exits from it too, so that nothing runs twice. Called by ``derivatives.backward``.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ _ATTEMPTS = 4
 
 
 def sources(op: Operation) -> Sequence[Tensor]:
-    """Return what an operation is made of: its inputs, or what stands in for the loop that it leaves."""
+    """Return the tensors an operation depends on: its inputs, or the stand-in of the loop that it leaves."""
     found = op.graph.stand_ins.get(op)
     return op.inputs if found is None else (found,)
 
 
 def add_stand_ins(found: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
-    """Add loops that stand in for those of single operations; whether there were any.
+    """Add stand-ins for loops of single operations, and return whether any was added.
 
     Args:
-        found: all operations that something is made of.
-        xs: what it is differentiated by. A loop that is made of none of it is left alone.
+        found: all operations that the differentiated values depend on.
+        xs: the tensors to differentiate by. A loop that depends on none of them is left alone.
     """
     ops = list(found)
     graph = ops[0].graph
@@ -53,7 +54,7 @@ def add_stand_ins(found: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
 
 
 def _downstream(ops: Sequence[Operation], xs: Iterable[Tensor]) -> set[Operation]:
-    """Return the operations, among some, that are made of tensors."""
+    """Return the operations, among some, that depend on tensors."""
     readers: dict[Tensor, list[Operation]] = {}
     for op in ops:
         for tensor in sources(op):
@@ -104,7 +105,7 @@ def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
 
 
 def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
-    """Return all that some Exits need, and the other Exits of the same loops with what those need."""
+    """Return the operations that some Exits need, and those of the other Exits of the same loops."""
     found: set[Operation] = set()
     waiting = list(wanted)
     while waiting:
@@ -122,7 +123,7 @@ def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
 def _devices_asked(
     nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]
 ) -> dict[Frame, set[str]]:
-    """Return the devices that the nodes of each loop ask for."""
+    """Return the devices that the nodes of each loop request."""
     asked: dict[Frame, set[str]] = {}
     for node in nodes.values():
         if node.device:
@@ -135,7 +136,7 @@ def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
     """Return the outermost loops as nodes.
 
     Raises:
-        RefusedError: for a loop that may live in part.
+        RefusedError: for a loop that may be partially dead.
         ValueError: if shapes do not fit.
     """
     for frame in sorted(draft.members, key=lambda frame: -len(frame.outwards)):
@@ -153,7 +154,7 @@ def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
 def _stand_in(
     graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]], device: str | None
 ) -> None:
-    """Build a loop, and let it stand for Exits, each of which gives one of its variables."""
+    """Build a loop, and register its outputs as the stand-ins of Exits."""
     of = graph.get_operation_by_name
     attrs = {**node.attrs, STANDS_FOR: tuple([f"{k}:{op.name}" for k, op in exits])}
     inputs = [of(name).outputs[index] for name, index in node.inputs]

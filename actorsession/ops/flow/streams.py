@@ -1,12 +1,12 @@
-"""Lines for standard error and output whose writer never waits for whoever should read them.
+"""Lines for standard error and output whose writers never wait for a slow reader.
 
-A pipe that nobody reads takes 64 KiB, and then stops who writes to it: a kernel on the event loop would stop
-the whole process. Lines for what could make a writer wait go through one thread, in order; those that find
-its queue full are dropped, and their number is written where they are missing. ``Print`` writes so, and the
-processes of a cluster do with all that they say (``relay_standard_streams``).
+A pipe without a reader accepts 64 KiB and then blocks its writer: a kernel on the event loop would block the
+whole process. Lines for streams that may block go through one thread, in order. Lines that find its queue
+full are dropped, and their number is written in their place. ``Print`` uses this module, and so do the
+processes of a cluster for all their output (``relay_standard_streams``).
 
-Invariants: what is queued is bounded; while the reader reads, a line is out before its writer goes on, so it
-stands before whatever the writer says next.
+Invariants: the size of the queue is bounded. While the reader reads, a line is written before its writer
+continues, so it precedes the writer's later output.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from typing import Any
 
 __all__ = ["relay_standard_streams", "write_line"]
 
-# Bytes that wait for a reader at most.
+# Maximum number of bytes in the queue.
 _MOST = 1 << 20
-# Seconds that a writer gives a reader that has read all so far; one that lags behind gets none.
+# Seconds that a writer waits for a reader that is up to date; it does not wait for one that lags behind.
 _PATIENCE = 0.02
-# Seconds for what is left when the process ends.
+# Seconds to wait for the rest of the queue when the process ends.
 _LAST = 1.0
 
 
 class _Writer:
-    """Writes to descriptors in a thread of its own, which is started with the first line."""
+    """A writer to descriptors in a separate thread, which is started with the first line."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._written = threading.Condition(self._lock)
         self._queued: deque[tuple[int, bytes]] = deque()
-        self._size = 0  # of what is queued or being written
+        self._size = 0  # of the data that is queued or being written
         self._dropped: dict[int, int] = {}
         self._lags = False
         self._thread: threading.Thread | None = None
 
     def put(self, descriptor: int, data: bytes) -> None:
-        """Have bytes written, or dropped if too many wait."""
+        """Queue bytes, or drop them if the queue is full."""
         with self._lock:
             if self._size and self._size + len(data) > _MOST:
                 lines = data.count(b"\n") or 1
@@ -67,14 +67,14 @@ class _Writer:
         self._size += len(data)
 
     def _note_dropped(self, descriptor: int) -> None:
-        """Say behind what is queued how many lines are missing there."""
+        """Append to the queue how many lines are missing there."""
         lines = self._dropped.pop(descriptor, 0)
         if lines:
             what = "1 line was dropped" if lines == 1 else f"{lines} lines were dropped"
             self._add(descriptor, f"[{what}: nobody read]\n".encode())
 
     def flush(self, seconds: float) -> None:
-        """Wait until all is written, or for some seconds."""
+        """Wait until everything is written, or until some seconds have passed."""
         with self._lock:
             for descriptor in tuple(self._dropped):
                 self._note_dropped(descriptor)
@@ -90,7 +90,7 @@ class _Writer:
                     if not self._queued:
                         self._written.wait()
                 descriptor, data = self._queued.popleft()
-            with contextlib.suppress(OSError):  # whoever should read is gone
+            with contextlib.suppress(OSError):  # the reader is gone
                 _write(descriptor, data)
             with self._lock:
                 self._size -= len(data)
@@ -104,7 +104,7 @@ def _write(descriptor: int, data: bytes) -> None:
     while rest:
         try:
             rest = rest[os.write(descriptor, rest) :]
-        except BlockingIOError:  # somebody has made the pipe so
+        except BlockingIOError:  # the pipe was made non-blocking
             select.select([], [descriptor], [])
 
 
@@ -112,7 +112,7 @@ _writer = _Writer()
 
 
 def _start_anew() -> None:
-    """In a forked child: the thread stayed behind in the parent, with what it had to write."""
+    """Reset the writer in a forked child: its thread exists only in the parent, with the queued data."""
     global _writer
     _writer = _Writer()
 
@@ -123,11 +123,11 @@ atexit.register(lambda: _writer.flush(_LAST))
 
 
 def write_line(stream: Any, line: str) -> None:
-    """Write a line to a stream, and do not wait for a reader.
+    """Write a line to a stream without waiting for a reader.
 
     Args:
-        stream: such as ``sys.stderr``.
-        line: without the end of line.
+        stream: a stream such as ``sys.stderr``.
+        line: the line without its end.
     """
     descriptor = _descriptor_that_may_wait(stream)
     if descriptor is None:
@@ -138,7 +138,7 @@ def write_line(stream: Any, line: str) -> None:
 
 
 def _descriptor_that_may_wait(stream: Any) -> int | None:
-    """Return what a stream writes to, unless that takes all that it is given."""
+    """Return a stream's descriptor, or ``None`` if writes to the stream never block."""
     try:
         descriptor = int(stream.fileno())
         mode = os.fstat(descriptor).st_mode
@@ -148,7 +148,7 @@ def _descriptor_that_may_wait(stream: Any) -> int | None:
 
 
 class _Relayed(io.TextIOBase):
-    """A text stream whose writers do not wait for its reader; partial lines wait for their ends."""
+    """A text stream whose writers do not wait for its reader; partial lines are held until complete."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -177,9 +177,9 @@ class _Relayed(io.TextIOBase):
 
 
 def relay_standard_streams() -> None:
-    """Make all that this process writes to its standard streams from now on wait for nobody.
+    """Replace the standard streams of this process by ones whose writers never wait.
 
-    Streams that write to a file, or to none, stay as they are.
+    Streams that write to a file, or to no descriptor, stay as they are.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -1,11 +1,11 @@
 """Gradients of conditionals of single operations: of ``Switch`` and ``Merge``.
 
-The gradient of a merge goes the way that its value came: to the input that lived, and is dead for the
-others. The gradient of a switch merges those of its two ways, on the same predicate; a way that leads nowhere
-gives zeros. Both are conditionals themselves, so they have gradients as well. Called through the op registry.
+The gradient of a merge goes to the input whose value was taken, and is dead for the others. The gradient of a
+switch merges those of its two outputs, on the same predicate; an output without gradient contributes zeros.
+Both are conditionals themselves, so they have gradients as well. Called through the op registry.
 
-A loop of single operations has one where a ``While`` can stand in for it (``stand_ins``); then nobody asks
-the nodes inside. Of those alone it cannot be told how what goes round comes back.
+A loop of single operations has a gradient if a ``While`` can stand in for it (``stand_ins``); then the
+gradients of the nodes inside are not used. From those nodes alone the backward loop cannot be derived.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FALSE, _TRUE = 0, 1  # the outputs of a switch
 
 
 def switch_gradient(op: Operation, *grads: Tensor | None) -> Grads:
-    """Return the gradient of a ``Switch``; that of the way taken, and zeros if it leads nowhere."""
+    """Return the gradient of a ``Switch``: that of the selected output, and zeros if that has none."""
     data, predicate = op.inputs
     if predicate.op.type == "LoopCond":
         raise _of_a_loop(op)
@@ -35,7 +35,8 @@ def switch_gradient(op: Operation, *grads: Tensor | None) -> Grads:
         grad = grads[way]
         if grad is None:
             grad = zeros_for(_unswitched(data) if data.dtype.kind == "r" else op.outputs[way])
-        # What does not depend on the data, such as a constant, lives on both ways unless it is sent one.
+        # A value that does not depend on the data, such as a constant, is never dead unless it passes a
+        # switch.
         ways.append(make("Switch", [grad, predicate]).outputs[way])
     return [make("Merge", ways).outputs[0], None]
 
@@ -52,12 +53,12 @@ def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = No
 
 
 def exit_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """Refuse an ``Exit`` of a loop for which nothing stands in."""
+    """Raise LookupError for an ``Exit`` of a loop without a stand-in."""
     raise _of_a_loop(op)
 
 
 def _unswitched(handle: Tensor) -> Tensor:
-    """Return the handle of a variable before it was sent some way."""
+    """Return the handle of a variable before any switch."""
     while handle.op.type in ("Switch", "RefSwitch", "Identity"):
         handle = handle.op.inputs[0]
     return handle

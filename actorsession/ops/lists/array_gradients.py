@@ -1,7 +1,8 @@
 """Gradients of the arrays of TensorFlow 1's loops: what was read is written to an array of gradients.
 
-The gradient of a flow is the flow of the array of gradients, so that the same order holds on the way back. An
-array has one such array for each call of ``gradients``. Given to the registry by ``array_nodes``.
+The gradient of a flow is the flow of the array of gradients, so that the backward operations are ordered in
+the same way. An array has one array of gradients for each call of ``gradients``. ``array_nodes`` registers
+these gradients.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ Grads = Sequence["Tensor | None"]
 
 def _array(handle: Tensor, flow: Tensor) -> Sequence[Tensor]:
     """Return the array of gradients of an array, with its flow."""
-    # Not at the top: ``backward`` imports what registers these.
+    # Not at the top: ``backward`` imports modules that register these gradients.
     from actorsession.ops.derivatives.backward import gradient_source
 
     return make("TensorArrayGradV3", [handle, flow], {"source": gradient_source()}).outputs
 
 
 def read_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """Return the gradient of ``TensorArrayReadV3``: written where it was read."""
+    """Return the gradient of ``TensorArrayReadV3``: a write at the same index."""
     if grad is None:
         return [None] * 3
     handle, index, flow = op.inputs
@@ -38,7 +39,7 @@ def read_gradient(op: Operation, grad: Tensor | None) -> Grads:
 
 
 def write_gradient(op: Operation, grad: Tensor | None) -> Grads:
-    """Return the gradient of ``TensorArrayWriteV3``: read where it was written."""
+    """Return the gradient of ``TensorArrayWriteV3``: a read at the same index."""
     if grad is None:
         return [None] * 4
     handle, index, value, _ = op.inputs

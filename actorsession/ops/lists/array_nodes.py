@@ -1,9 +1,10 @@
-"""The arrays and stacks of TensorFlow 1's loops, as graphs from elsewhere hold them.
+"""The arrays and stacks of TensorFlow 1's loops, as they appear in imported graphs.
 
-``TensorArray`` here is made of lists, which are values. TensorFlow 1 wrote ``TensorArrayV3`` and its kin into
-graphs, and stacks for what gradients of loops need of each iteration: handles of something that changes, in
-the order that a float called flow, or control inputs, give. Nothing here builds them; they are imported,
-exported, run and differentiated. Stacks are of gradients, and have none.
+This library's ``TensorArray`` is made of lists, which are values. TensorFlow 1 wrote ``TensorArrayV3`` and
+related op types into graphs, and stacks for the values of each iteration that gradients of loops need. These
+are handles of mutable objects, ordered by a float called flow or by control inputs. No function here builds
+them; they are imported, exported, run and differentiated. Stacks belong to gradients and have no gradient
+themselves.
 """
 
 from __future__ import annotations
@@ -37,18 +38,19 @@ from actorsession.ops.lists.array_values import StepArray, StepStack
 
 __all__: list[str] = []
 
-# TensorFlow says two of its handle, a name and a number; here it is one object. Either will do.
+# In TensorFlow a handle consists of a name and a number; here it is one object. The shape is left open for
+# both.
 _HANDLE = TensorSpec(resource, unknown_shape)
 _FLOW = TensorSpec(float32, TensorShape([]))
 
 
 def _flow() -> Any:
-    # Of no use but to say what comes after what.
+    # The value only orders operations.
     return np.zeros((), np.float32)
 
 
 def _check(ctx: InferContext, *wanted: Any) -> None:
-    """Refuse inputs of other types; ``None`` for any type."""
+    """Check the dtypes of the inputs; ``None`` stands for any dtype."""
     found = [spec.dtype for spec in ctx.inputs]
     fits = [want is None or want is got for want, got in zip(wanted, found, strict=False)]
     if len(found) != len(wanted) or not all(fits):
@@ -178,7 +180,7 @@ def _infer_close(ctx: InferContext) -> list[TensorSpec]:
     return []
 
 
-# An array goes with the step, so there is nothing to close.
+# An array is released with its step, so there is nothing to close.
 _CLOSED: Kernel = lambda handle: None  # noqa: E731
 
 register(

@@ -1,7 +1,7 @@
-"""What stands behind the array and stack handles of TensorFlow 1's loops: see ``array_nodes``.
+"""The objects behind the array and stack handles of TensorFlow 1's loops; see ``array_nodes``.
 
-An array lives as long as the step that made it: its handle is the object itself, which nobody else can get.
-Kernels of one step may run in several threads, so each method is atomic.
+An array exists as long as the step that made it: its handle is the object itself, which no other step can
+reach. Kernels of one step may run in several threads, so each method is atomic.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = ["StepArray", "StepStack"]
 
-# Elements by which one write makes an array longer: an index must not say how long a step takes.
+# Elements that one write may add to an array, so that an index cannot determine how long a step takes.
 _MOST_GROWTH = 1 << 20
 
 
 class _Cleared:
-    """In the place of an element that was read and is not needed again."""
+    """Marker in place of an element that was read and is not needed again."""
 
 
 class StepArray:
-    """An array of tensors that is written once and read once, or as often as it is read.
+    """An array of tensors, each written once and read once or several times.
 
     Args:
-        dtype: of all elements.
-        size: how many there are.
-        element_shape: what is known of the shape of each.
-        dynamic: whether writing behind the end makes it longer.
-        clears: whether an element is gone once it was read.
+        dtype: dtype of all elements.
+        size: number of elements.
+        element_shape: static shape of each element.
+        dynamic: whether a write after the end extends the array.
+        clears: whether an element is removed when it is read.
         alike: whether all elements have the shape of the first.
-        adds: whether a second write to an element is added to the first, as gradients are.
+        adds: whether a second write to an element is added to the first, as for gradients.
     """
 
     def __init__(
@@ -56,9 +56,10 @@ class StepArray:
         self._element_shape = element_shape
         self._dynamic, self._clears, self._alike, self._adds = dynamic, clears, alike, adds
         self._elements: list[Any] = [None] * size
-        # Of elements that were written, also when they are gone; their gradients have the same.
+        # Shapes of elements that were written, even if they are cleared; their gradients have the same
+        # shapes.
         self._shapes: dict[int, tuple[int, ...]] = {}
-        # The shape last written: to look it up took two thirds of the time of a small RNN.
+        # The shape last written: looking it up took two thirds of the time of a small RNN.
         self._fitting: tuple[int, ...] | None = None
         self._lock = threading.RLock()
         self._gradients: dict[str, StepArray] = {}
@@ -67,10 +68,11 @@ class StepArray:
         return len(self._elements)
 
     def write(self, index: int, value: Any) -> None:
-        """Put an element in.
+        """Write an element.
 
         Raises:
-            InvalidArgumentError: for an index outside, another shape, or an element that is there already.
+            InvalidArgumentError: for an index out of range, another shape, or an element that was written
+                before.
         """
         with self._lock:
             if index < 0 or (index >= len(self._elements) and not self._dynamic):
@@ -107,10 +109,11 @@ class StepArray:
             )
 
     def read(self, index: int) -> Any:
-        """An element; zeros if it was never written and its shape is known.
+        """Return an element; zeros if it was never written and its shape is known.
 
         Raises:
-            InvalidArgumentError: for an index outside, or an element that is not there.
+            InvalidArgumentError: for an index out of range, or an element that was cleared or has no known
+                shape.
         """
         with self._lock:
             if not 0 <= index < len(self._elements):
@@ -137,14 +140,14 @@ class StepArray:
         return np.zeros(shape, self._dtype.np_dtype)
 
     def read_all(self, indices: Sequence[int], shape: TensorShape) -> Any:
-        """Elements one behind the other; see ``read``.
+        """Return elements stacked along a new first axis; see ``read``.
 
         Args:
-            indices: which.
-            shape: what is known of their shape, for none at all.
+            indices: indices of the elements.
+            shape: static shape of the elements, used if there are none.
 
         Raises:
-            InvalidArgumentError: for elements of different shapes too.
+            InvalidArgumentError: as for ``read``, and for elements of different shapes.
         """
         with self._lock:
             parts = [self.read(index) for index in indices]
@@ -166,7 +169,7 @@ class StepArray:
         return out
 
     def gradient(self, source: str) -> StepArray:
-        """Return the array of its gradients, the same one for each ``source``."""
+        """Return the array of the gradients, one for each ``source``."""
         with self._lock:
             if source not in self._gradients:
                 made = StepArray(
@@ -178,16 +181,16 @@ class StepArray:
 
 
 def _sizes(shape: TensorShape) -> tuple[int, ...] | None:
-    """A shape that is known whole; ``None`` for others."""
+    """Return the sizes of a fully defined shape, else ``None``."""
     known = [size for size in shape.sizes or () if size is not None]
     return tuple(known) if shape.rank == len(known) else None
 
 
 class StepStack:
-    """Tensors of which the last one put on is taken first.
+    """A stack of tensors.
 
     Args:
-        limit: how many it holds; any number if less than 0.
+        limit: maximum number of elements; unlimited if less than 0.
     """
 
     def __init__(self, limit: int) -> None:
@@ -196,10 +199,10 @@ class StepStack:
         self._lock = threading.Lock()
 
     def push(self, value: Any) -> None:
-        """Put an element on.
+        """Push an element.
 
         Raises:
-            InvalidArgumentError: if it is full.
+            InvalidArgumentError: if the stack is full.
         """
         with self._lock:
             if 0 <= self._limit <= len(self._elements):
@@ -207,10 +210,10 @@ class StepStack:
             self._elements.append(value)
 
     def pop(self) -> Any:
-        """Take the last one.
+        """Remove the last element and return it.
 
         Raises:
-            InvalidArgumentError: if there is none.
+            InvalidArgumentError: if the stack is empty.
         """
         with self._lock:
             if not self._elements:

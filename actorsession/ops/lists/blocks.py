@@ -1,6 +1,6 @@
-"""Lists of tensors and tensors of many items: stack, gather and their ways back.
+"""Conversions between lists of tensors and stacked tensors: stack, gather and their inverses.
 
-Beside ``tensor_list``, which says what lists are.
+See ``lists.nodes`` for what lists are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def rows_of(values: Any, what: str) -> list[Any]:
-    """Return the items along the first axis, as kernels give them: scalars where they have rank 0."""
+    """Return the items along the first axis in the form of kernel results: scalars where they have rank 0."""
     if not np.ndim(values):
         raise InvalidArgumentError(f"{what}: a scalar has no items to make a list of")
     return list(values)
@@ -70,9 +70,9 @@ def tensor_list_stack(
 
     Args:
         input_handle: the list.
-        element_dtype: of its elements.
-        num_elements: how many there must be; any number for -1.
-        element_shape: what is known of their one shape.
+        element_dtype: dtype of its elements.
+        num_elements: required number of elements; any number for -1.
+        element_shape: static shape of all elements.
         name: wanted name.
     """
     inputs = [input_handle, element_shape_operand(element_shape, input_handle.graph)]
@@ -168,7 +168,7 @@ def tensor_list_gather(
     element_shape: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the elements at some places as one tensor; arguments as ``tensor_list_stack``."""
+    """Return the elements at some indices as one tensor; arguments as ``tensor_list_stack``."""
     graph = input_handle.graph
     inputs = [
         input_handle,
@@ -186,14 +186,14 @@ def tensor_list_scatter(
     num_elements: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """A list with the items along the first axis of a tensor at some places.
+    """Return a list with the items along the first axis of a tensor at some indices.
 
     Args:
         tensor: the items.
-        indices: the place of each.
-        element_shape: what the shapes of elements have in common.
-        input_handle: a list that is changed at those places; a new one if left out.
-        num_elements: length of a new list; as long as it must be if left out.
+        indices: the index of each item.
+        element_shape: static shape of the elements.
+        input_handle: a list in which these elements are replaced; a new one if left out.
+        num_elements: length of a new list; as long as necessary if left out.
         name: wanted name.
     """
     value = convert_to_tensor(tensor)
@@ -237,7 +237,7 @@ def _gather_kernel(ctx: KernelContext) -> Kernel:
 
 def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
     given, indices, element_shape = op.inputs
-    # One after another, so that what is read twice counts twice, is for whoever adds lists.
+    # Elements are added one after another, because an element that is read twice has two contributions.
     length = tensor_list_length(given)
     inputs = [grad, indices, element_shape, length]
     made = make_one("TensorListScatterAdd", inputs, {"element_dtype": grad.dtype})

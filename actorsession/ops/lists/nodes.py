@@ -1,11 +1,11 @@
 """Lists of tensors as values of a graph: the ops that make, change and read them, with their gradients.
 
-A list is a scalar tensor of dtype ``variant`` (see ``list_values``): an op that changes one gives another,
-and the one it got stays what it was. TensorFlow's op types, which it gives no names of their own either:
-``TensorArray`` and the gradients of loops are made of them. ``tensor_list_blocks`` has those that take many
-items at a time.
+A list is a scalar tensor of dtype ``variant`` (see ``lists.values``). An op that changes a list returns a new
+one, and its input stays unchanged. The op types are TensorFlow's, which has no public functions for them
+either: ``TensorArray`` and the gradients of loops are built from them. ``lists.blocks`` has the ops that
+process many items at a time.
 
-The gradient of a list is the list of the gradients of its items, of the same length; one that was never
+The gradient of a list is the list of the gradients of its items, of the same length; an item that was never
 set is zero.
 """
 
@@ -58,12 +58,12 @@ __all__ = [
 def empty_tensor_list(
     element_shape: Any, element_dtype: Any, max_num_elements: Any = None, name: str | None = None
 ) -> Tensor:
-    """A list without elements.
+    """Return a list without elements.
 
     Args:
-        element_shape: what the shapes of all elements have in common.
-        element_dtype: of the elements.
-        max_num_elements: how many there can be; any number if left out.
+        element_shape: static shape of all elements.
+        element_dtype: dtype of the elements.
+        max_num_elements: maximum number of elements; any number if left out.
         name: wanted name.
     """
     graph = graph_of(element_shape, max_num_elements)
@@ -77,7 +77,7 @@ def empty_tensor_list(
 def tensor_list_reserve(
     element_shape: Any, num_elements: Any, element_dtype: Any, name: str | None = None
 ) -> Tensor:
-    """A list of ``num_elements`` elements that were not set; arguments as ``empty_tensor_list``."""
+    """Return a list of ``num_elements`` unset elements; arguments as ``empty_tensor_list``."""
     graph = graph_of(element_shape, num_elements)
     inputs = [
         element_shape_operand(element_shape, graph),
@@ -118,7 +118,7 @@ define("TensorListReserve", _infer_new, _reserve_kernel, NOT_DIFFERENTIABLE, siz
 
 
 def tensor_list_push_back(input_handle: Tensor, tensor: Any, name: str | None = None) -> Tensor:
-    """Return the list with ``tensor`` behind its elements."""
+    """Return the list with ``tensor`` appended."""
     item = convert_to_tensor(tensor, graph=input_handle.graph)
     attrs = {"element_dtype": item.dtype}
     return make_one("TensorListPushBack", [input_handle, item], attrs, name)
@@ -188,7 +188,7 @@ def tensor_list_length(input_handle: Tensor, name: str | None = None) -> Tensor:
 
 
 def tensor_list_resize(input_handle: Tensor, size: Any, name: str | None = None) -> Tensor:
-    """Return the list with elements cut off, or added that were not set, so that there are ``size``."""
+    """Return the list truncated, or extended by unset elements, to ``size`` elements."""
     count = convert_to_tensor(size, graph=input_handle.graph)
     return make_one("TensorListResize", [input_handle, count], None, name)
 
@@ -222,7 +222,7 @@ def _infer_resize(ctx: InferContext) -> list[TensorSpec]:
 
 
 def resized(given: TensorList, count: int) -> TensorList:
-    """Return the list with a number of elements; see ``tensor_list_resize``."""
+    """Return the list with ``count`` elements; see ``tensor_list_resize``."""
     if count < 0:
         raise InvalidArgumentError(f"a list of {count} elements was asked for")
     items = given.items
@@ -264,13 +264,13 @@ def tensor_list_set_item(
     resize_if_index_out_of_bounds: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the list with another element at a place.
+    """Return the list with another element at an index.
 
     Args:
         input_handle: the list.
-        index: the place.
+        index: the index.
         item: the element.
-        resize_if_index_out_of_bounds: whether a place behind the end makes the list longer.
+        resize_if_index_out_of_bounds: whether an index after the end extends the list.
         name: wanted name.
     """
     graph = input_handle.graph
@@ -290,7 +290,7 @@ def tensor_list_get_item(
     element_shape: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the element at a place; zeros if it was never set and its shape is known."""
+    """Return the element at an index; zeros if it was never set and its shape is known."""
     graph = input_handle.graph
     inputs = [
         input_handle,

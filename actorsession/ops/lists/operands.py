@@ -1,6 +1,6 @@
-"""What the ops on lists of tensors have in common: the operands that they check and read.
+"""Code that the ops on lists of tensors share: checks and conversions of operands.
 
-Called by ``tensor_list`` and ``tensor_list_blocks``, which say what lists are.
+Used by the other modules of this folder; ``lists.nodes`` describes lists.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Grads = Sequence["Tensor | None"]
 
 
 def element_shape_operand(given: Any, graph: Any) -> Tensor:
-    """Return what is known of the shapes of elements as the operand that ops take: -1 for what is unknown."""
+    """Return an element shape as the operand of list ops, in which -1 stands for unknown."""
     if isinstance(given, Tensor):
         return given
     known = given if isinstance(given, TensorShape) else TensorShape(given)
@@ -47,7 +47,7 @@ def element_shape_operand(given: Any, graph: Any) -> Tensor:
 
 
 def _as_shape(value: Any) -> TensorShape:
-    """Return what the value of such an operand says."""
+    """Return the shape that the value of such an operand describes."""
     if not value.ndim:
         if value == -1:
             return unknown_shape
@@ -56,7 +56,7 @@ def _as_shape(value: Any) -> TensorShape:
 
 
 def known_shape(ctx: InferContext, index: int) -> TensorShape:
-    """Return what an element shape says that is known while the graph is built."""
+    """Return the static value of an element shape operand."""
     found = ctx.constant(index)
     if found is not None:
         return _as_shape(found)
@@ -65,7 +65,7 @@ def known_shape(ctx: InferContext, index: int) -> TensorShape:
 
 
 def shape_reader(ctx: KernelContext, index: int) -> Callable[[Any], TensorShape]:
-    """From the value of an element shape to the shape; found once if the value is a constant."""
+    """Return the function from an element shape's value to the shape, precomputed if that is constant."""
     found = ctx.constant(index)
     if found is None:
         return _as_shape
@@ -74,11 +74,12 @@ def shape_reader(ctx: KernelContext, index: int) -> Callable[[Any], TensorShape]
 
 
 def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, Any], Any]:
-    """From a list, a place and the value of an element shape to the element; see ``TensorList.item``."""
+    """Return the function from a list, an index and an element shape's value to the element."""
     read, found = shape_reader(ctx, index), ctx.constant(index)
     known = None if found is None else _as_shape(found)
 
-    # Loops read an element or more in each iteration, and to merge shapes would cost more than all else.
+    # Loops read one or more elements in each iteration, and merging shapes would cost more than everything
+    # else.
     def item(given: TensorList, place: int, element_shape: Any) -> Any:
         if known is not None and 0 <= place < len(given.items):
             found = given.items[place]
@@ -94,7 +95,7 @@ def require_list(ctx: InferContext, *operands: int) -> None:
 
     Raises:
         TypeError: for another dtype.
-        ValueError: for a shape that can be no scalar's.
+        ValueError: for a shape that cannot be a scalar's.
     """
     for i in operands:
         spec = ctx.inputs[i]
@@ -107,14 +108,14 @@ def require_list(ctx: InferContext, *operands: int) -> None:
 
 
 def require_elements(ctx: InferContext, index: int) -> None:
-    """Check that an operand is of the element dtype that the node names; TypeError otherwise."""
+    """Check that an operand has the node's element dtype; TypeError otherwise."""
     wanted, found = ctx.attrs["element_dtype"], ctx.inputs[index].dtype
     if found is not wanted:
         raise TypeError(f"{ctx.op}: input {index} is of the list's {wanted.name}, got {found.name}")
 
 
 def require_int_scalars(ctx: InferContext, *operands: int) -> None:
-    """Check that operands are int32 scalars; TypeError or ValueError otherwise."""
+    """Check that operands are int32 or int64 scalars; TypeError or ValueError otherwise."""
     for i in operands:
         spec = ctx.inputs[i]
         if spec.dtype not in (int32, int64):
@@ -144,7 +145,7 @@ def define(
     makes_lists: bool = True,
     sized_by: Container[int] = (),
 ) -> None:
-    """Register an op type; one that makes lists shares memory with what it puts into them."""
+    """Register an op type; results that are lists may share memory with the inputs."""
     register(
         OpDef(
             name=name, infer=infer, kernel=kernel, gradient=gradient,
@@ -155,5 +156,5 @@ def define(
 
 
 def shape_of(item: Tensor) -> Any:
-    """Return the shape of a tensor, as what is known of it if that is all."""
+    """Return the shape of a tensor, static if it is fully defined or the tensor is a list."""
     return item.shape if item.shape.is_fully_defined() or item.dtype is variant else shape(item)

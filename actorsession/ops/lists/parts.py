@@ -1,6 +1,6 @@
-"""Lists of tensors of different lengths, and the tensor that they are parts of: join and split.
+"""Concatenation of a list of tensors of different lengths, and splitting of a tensor into such a list.
 
-Beside ``tensor_list``, which says what lists are.
+See ``lists.nodes`` for what lists are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["tensor_list_concat", "tensor_list_split"]
 def tensor_list_concat(
     input_handle: Tensor, element_dtype: Any, element_shape: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the elements of a list behind each other along their first axis, and how long each was.
+    """Return the elements of a list concatenated along their first axis, and their lengths.
 
     Arguments as ``tensor_list_stack``; ``element_shape`` has a first axis of unknown extent.
     """
@@ -52,7 +52,7 @@ def tensor_list_concat(
 def tensor_list_split(
     tensor: Any, element_shape: Any, lengths: Any, name: str | None = None
 ) -> Tensor:
-    """Parts of a tensor along its first axis, of the given lengths, as a list."""
+    """Return a list of slices of a tensor along its first axis, of the given lengths."""
     value = convert_to_tensor(tensor)
     graph = value.graph
     inputs = [

@@ -1,11 +1,12 @@
-"""A vector that never changes: to append, take away or replace an item gives another one.
+"""An immutable vector: appending, removing or replacing an item returns a new one.
 
-Both share all but a path of their structure, so each such step takes time and memory in the logarithm of
-the length: a loop may keep every version. Used by ``list_values``; it knows nothing of tensors.
+The two share all but one path of their structure, so each operation takes time and memory logarithmic in the
+length, and a loop may keep every version. Used by ``lists.values``; independent of tensors.
 
-A tree of tuples, ``WIDTH`` items in each leaf and as many nodes in each node above, and beside it the last
-items, 1 to ``WIDTH`` of them, which most steps touch alone. Invariants: the tail is empty in the empty vector
-alone; the tree holds whole leaves only, from the left; its root is of height ``shift``, in bits.
+The structure is a tree of tuples, with ``WIDTH`` items in each leaf and as many nodes in each inner node, and
+a separate tail of the last 1 to ``WIDTH`` items, which most operations touch alone. Invariants: the tail is
+empty in the empty vector only; the tree holds only full leaves, from the left; its root is of height
+``shift``, in bits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 __all__ = ["EMPTY", "WIDTH", "PersistentVector"]
 
 _BITS = 5
-# Items per node: an append copies half of this on the average, a look-up goes through log32 of the length.
+# Items per node: an append copies half of this on average, and a look-up visits log32 of the length nodes.
 WIDTH = 1 << _BITS
 _MASK = WIDTH - 1
 
@@ -24,11 +25,11 @@ _Node = tuple[Any, ...]
 
 
 class PersistentVector:
-    """A vector that never changes; made by ``of`` and by the methods of another.
+    """An immutable vector; made by ``of`` and by the methods of another one.
 
     Args:
         count: number of items.
-        shift: bits of an index below the root's share of it.
+        shift: bits of an index below those that select a child of the root.
         root: the tree.
         tail: the last items.
     """
@@ -43,7 +44,7 @@ class PersistentVector:
 
     @classmethod
     def of(cls, items: Iterable[Any]) -> PersistentVector:
-        """A vector of items, in time linear in their number."""
+        """Return a vector of items, in time linear in their number."""
         all_items = tuple(items)
         count = len(all_items)
         in_tree = max(count - 1, 0) & ~_MASK
@@ -80,11 +81,11 @@ class PersistentVector:
             raise IndexError(f"index {index} is not in [0, {self._count})")
 
     def append(self, item: Any) -> PersistentVector:
-        """A vector with one more item at the end."""
+        """Return a vector with one more item at the end."""
         count, shift, root, tail = self._count, self._shift, self._root, self._tail
         if len(tail) < WIDTH:
             return PersistentVector(count + 1, shift, root, (*tail, item))
-        if count >> _BITS > 1 << shift:  # with the tail, more leaves than the root has room for
+        if count >> _BITS > 1 << shift:  # with the tail, more leaves than fit under the root
             root = (root, _path(shift, tail))
             shift += _BITS
         else:
@@ -92,10 +93,10 @@ class PersistentVector:
         return PersistentVector(count + 1, shift, root, (item,))
 
     def pop(self) -> PersistentVector:
-        """A vector without the last item.
+        """Return a vector without the last item.
 
         Raises:
-            IndexError: if there is none.
+            IndexError: if the vector is empty.
         """
         count, shift, root, tail = self._count, self._shift, self._root, self._tail
         if len(tail) > 1:
@@ -111,10 +112,10 @@ class PersistentVector:
         return PersistentVector(count - 1, shift, root, tail)
 
     def replace(self, index: int, item: Any) -> PersistentVector:
-        """A vector with another item at an index.
+        """Return a vector with another item at an index.
 
         Raises:
-            IndexError: if there is none to replace.
+            IndexError: for an index out of range.
         """
         self._check(index)
         root, tail = self._root, self._tail
@@ -140,14 +141,14 @@ def _leaves(node: _Node, shift: int) -> Iterator[Any]:
 
 
 def _path(shift: int, leaf: _Node) -> _Node:
-    """A node of a height with one leaf in it."""
+    """Return a node of a height that contains one leaf."""
     for _ in range(0, shift, _BITS):
         leaf = (leaf,)
     return leaf
 
 
 def _with_leaf(node: _Node, shift: int, index: int, leaf: _Node) -> _Node:
-    """A node with a leaf, in which ``index`` is, behind those it has."""
+    """Return a node with a leaf appended, which contains ``index``."""
     place = index >> shift & _MASK
     if shift == _BITS:
         return (*node, leaf)
@@ -157,7 +158,7 @@ def _with_leaf(node: _Node, shift: int, index: int, leaf: _Node) -> _Node:
 
 
 def _without_leaf(node: _Node, shift: int) -> tuple[_Node, _Node]:
-    """A node without its last leaf, and that leaf; an empty node if there was no other."""
+    """Return a node without its last leaf, and that leaf; an empty node if there was no other."""
     if shift == _BITS:
         return node[:-1], node[-1]
     rest, leaf = _without_leaf(node[-1], shift - _BITS)

@@ -1,7 +1,7 @@
-"""Sums of lists of tensors, and zeros like them: what gradients of lists are added up from.
+"""Sums of lists of tensors, and zeros like them, from which gradients of lists are built.
 
-Op types of our own: TensorFlow's ``AddN`` and ``ZerosLike`` take lists as well, and look at each value to
-know. Called by the gradients of lists, loops and branches, and by ``gradients``.
+The op types are this library's: TensorFlow's ``AddN`` and ``ZerosLike`` accept lists as well, and inspect
+each value to recognise them. Used by the gradients of lists, loops and branches, and by ``gradients``.
 """
 
 from __future__ import annotations
@@ -33,20 +33,19 @@ __all__ = ["add_lists", "zero_list", "zero_of"]
 
 
 def zero_list(given: Tensor) -> Tensor:
-    """A list of zeros that have the shapes of what stands in ``given``."""
+    """Return a list of zeros with the shapes of the elements of ``given``."""
     return make_one("TensorListZerosLike", [given])
 
 
 def zero_of(tensor: Tensor) -> Tensor:
-    """Zeros like a tensor or list."""
+    """Return zeros like a tensor or list."""
     return zero_list(tensor) if tensor.dtype is variant else zeros_like(tensor)
 
 
 def add_lists(lists: Sequence[Tensor]) -> Tensor:
-    """Return the list of the sums of what stands at each place of lists of one length.
+    """Return the list of the elementwise sums of lists of one length.
 
-    One that is nothing but an element in a list of zeros, as gradients of readers are, costs the rest of the
-    list no addition.
+    A list that consists of one element in a list of zeros, as gradients of reads do, needs only one addition.
     """
     single = [each for each in lists if _is_single(each)]
     whole = [each for each in lists if not _is_single(each)] or [single.pop()]

@@ -1,8 +1,8 @@
 """``TensorArray``: an array of tensors that loops write and read one by one.
 
-Made of lists of tensors (see ``tensor_list``), as TensorFlow 2 makes it: an array that was written is another
-one, with another list behind it, and the one before stays what it was. Loops and branches take it as the
-list that it is. Gradients are those of lists.
+It is made of lists of tensors (see ``lists.nodes``), as in TensorFlow 2. A write returns a new array with
+another list, and the previous one stays unchanged. Loops and branches pass it as its list. Gradients are
+those of lists.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ class TensorArray(Composite):
     """An array of tensors of one dtype.
 
     Args:
-        dtype: of its elements.
-        size: how many there are, an int32 scalar; not with ``flow``.
-        dynamic_size: whether a write behind the end makes it longer.
-        clear_after_read: accepted for TensorFlow's sake; elements can be read again.
-        tensor_array_name: accepted for TensorFlow's sake.
+        dtype: dtype of its elements.
+        size: number of elements, an int32 scalar; not with ``flow``.
+        dynamic_size: whether a write after the end extends the array.
+        clear_after_read: accepted for compatibility; elements can be read again.
+        tensor_array_name: accepted for compatibility.
         handle: always ``None``.
-        flow: the list behind it, if there is one.
+        flow: the list of an existing array.
         infer_shape: whether all elements must have the same static shape.
-        element_shape: what is known of the shapes of elements.
-        colocate_with_first_write_call: accepted for TensorFlow's sake.
+        element_shape: static shape of the elements.
+        colocate_with_first_write_call: accepted for compatibility.
         name: wanted name.
 
     Raises:
         ValueError: without both ``size`` and ``flow``, or with both.
-        TypeError: for a ``flow`` that is no list.
+        TypeError: for a ``flow`` that is not a list.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class TensorArray(Composite):
         self._dtype = as_dtype(dtype)
         self._dynamic_size = bool(dynamic_size)
         self._infer_shape = infer_shape
-        # Shared by all arrays that come of this one: what a loop writes, whoever reads after it knows.
+        # Shared by all arrays derived from this one: shapes inferred in a loop apply to reads after it.
         self._shapes = [as_shape(element_shape)]
         self._size: Tensor | None = None
         if flow is None:
@@ -92,7 +92,7 @@ class TensorArray(Composite):
                 flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted)
         self._flow = flow
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def dtype(self) -> DType:
@@ -101,22 +101,22 @@ class TensorArray(Composite):
 
     @property
     def flow(self) -> Tensor:
-        """The list behind it."""
+        """The list of the elements."""
         return self._flow
 
     @property
     def handle(self) -> None:
-        """Nothing: the list is the array."""
+        """Always ``None``: the array has no handle besides its list."""
         return None
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether a write behind the end makes it longer."""
+        """Whether a write after the end extends the array."""
         return self._dynamic_size
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shapes of its elements."""
+        """The static shape of the elements."""
         return self._shapes[0]
 
     def _parts(self) -> list[Tensor]:
@@ -127,7 +127,7 @@ class TensorArray(Composite):
         return self._with(flow) if isinstance(flow, Tensor) else flow
 
     def _with(self, flow: Tensor) -> TensorArray:
-        """This array with another list behind it."""
+        """Return this array with another list."""
         made = TensorArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
         made._dynamic_size, made._size, made._shapes = self._dynamic_size, self._size, self._shapes
         return made
@@ -146,10 +146,10 @@ class TensorArray(Composite):
     def __repr__(self) -> str:
         return f"<TensorArray of {self._dtype.name} {self.element_shape} {self._flow.name!r}>"
 
-    # -- one element ---------------------------------------------------------------------------
+    # -- single elements -----------------------------------------------------------------------
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """Return the element at a place; zeros if it was never written.
+        """Return the element at an index; zeros if it was never written.
 
         Args:
             index: an int32 scalar.
@@ -160,7 +160,7 @@ class TensorArray(Composite):
         )
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return the array with another element at a place.
+        """Return the array with another element at an index.
 
         Args:
             index: an int32 scalar.
@@ -169,7 +169,7 @@ class TensorArray(Composite):
 
         Raises:
             TypeError: for an element of another dtype.
-            ValueError: for one of another shape.
+            ValueError: for an element of another shape.
         """
         item = self._value(value)
         self._check_shape(item.shape)
@@ -179,7 +179,7 @@ class TensorArray(Composite):
             )
         )
 
-    # -- many ----------------------------------------------------------------------------------
+    # -- several elements ----------------------------------------------------------------------
 
     def stack(self, name: str | None = None) -> Tensor:
         """Return all elements along a new first axis."""
@@ -195,23 +195,23 @@ class TensorArray(Composite):
         return -1 if known is None else int(known)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the elements at some places along a new first axis; ``indices`` is an int32 vector."""
+        """Return the elements at some indices along a new first axis; ``indices`` is an int32 vector."""
         return tensor_list_gather(
             self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayV2Gather"
         )
 
     def concat(self, name: str | None = None) -> Tensor:
-        """Return all elements behind each other along their first axis."""
+        """Return all elements concatenated along their first axis."""
         dims = self.element_shape.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims[1:]])
         return tensor_list_concat(self._flow, self._dtype, shape, name or "TensorArrayV2Concat")[0]
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """Return the array of the items along the first axis of a tensor, whose number it then has.
+        """Return an array of the items along the first axis of a tensor, of which it gets the length.
 
         Raises:
             TypeError: for a value of another dtype.
-            ValueError: for one whose items have another shape, or a scalar.
+            ValueError: for a scalar, or a value whose items have another shape.
         """
         items = self._value(value)
         shape = _without_first(items.shape, "unstack")
@@ -220,16 +220,16 @@ class TensorArray(Composite):
         return self._with(tensor_list_from_tensor(items, known, name or "TensorArrayUnstack"))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return the array with the items along the first axis of a tensor at some places.
+        """Return the array with the items along the first axis of a tensor at some indices.
 
         Args:
-            indices: an int32 vector, a place for each item.
+            indices: an int32 vector, an index for each item.
             value: the tensor.
             name: wanted name.
 
         Raises:
             TypeError: for a value of another dtype.
-            ValueError: for one whose items have another shape, or a scalar.
+            ValueError: for a scalar, or a value whose items have another shape.
         """
         items = self._value(value)
         self._check_shape(_without_first(items.shape, "scatter"))
@@ -240,16 +240,16 @@ class TensorArray(Composite):
         )
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Return the array of parts of a tensor along its first axis.
+        """Return an array of slices of a tensor along its first axis.
 
         Args:
             value: the tensor.
-            lengths: how long each part is, an integer vector.
+            lengths: the length of each slice, an integer vector.
             name: wanted name.
 
         Raises:
             TypeError: for a value of another dtype.
-            ValueError: for one whose parts have another shape, or a scalar.
+            ValueError: for a scalar, or a value whose slices have another shape.
         """
         items = self._value(value)
         rest = _without_first(items.shape, "split")
@@ -262,24 +262,24 @@ class TensorArray(Composite):
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims])
         return self._with(tensor_list_split(items, shape, sizes, name or "TensorArraySplit"))
 
-    # -- the rest ------------------------------------------------------------------------------
+    # -- other methods -------------------------------------------------------------------------
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return how many elements there are."""
+        """Return the number of elements."""
         if self._size is not None and not self._dynamic_size:
             return self._size
         return tensor_list_length(self._flow, name or "TensorArrayV2Size")
 
     def identity(self) -> TensorArray:
-        """Return the same array, by an operation of its own."""
+        """Return the same array, copied by an ``Identity`` operation."""
         return self._with(make_one("Identity", [self._flow]))
 
     def close(self, name: str | None = None) -> Operation:
-        """An operation that does nothing: an array ends with its last reader."""
+        """Return an operation that does nothing, since an array is released after its last reader."""
         return make("NoOp", [], None, name, self._flow.graph)
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """Refused, as in TensorFlow 2: gradients of arrays are built by ``gradients`` itself.
+        """Raise NotImplementedError, as in TensorFlow 2: ``gradients`` builds the gradients of arrays itself.
 
         Raises:
             NotImplementedError: always.
@@ -296,6 +296,6 @@ def _without_first(shape: TensorShape, what: str) -> TensorShape:
 
 
 def _rest_of(items: Tensor) -> Tensor:
-    """Return the shape of items as it is when the step runs."""
+    """Return the dynamic shape of items along the first axis."""
     whole = make_one("Shape", [items])
     return whole[1:]

@@ -1,8 +1,8 @@
-"""The value of a variant tensor: a list of tensors that never changes.
+"""The value of a variant tensor: an immutable list of tensors.
 
-Made and read by the kernels of ``tensor_list``. What stands in a list is borrowed and read-only as every
-value is, and an item that was never set is ``None``: it reads as zeros. Several lists share what they have
-in common; see ``persistent_vector``. A list travels as its dtype, its shape and its items.
+The kernels of ``lists.nodes`` make and read such lists. Items are borrowed and read-only, as every value is.
+An item that was never set is ``None`` and reads as zeros. Several lists share their common structure; see
+``persistent_vector``. A list is sent as its dtype, its shape and its items.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["TensorList", "added", "empty_list", "fits", "new_list", "sum_of", "z
 
 
 def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
-    """Return whether a value of some shape is what a static shape allows.
+    """Return whether a static shape is compatible with the shape of a value.
 
-    As ``is_compatible_with``, without a shape made of the value's: gradients of loops ask for each item of
-    each iteration.
+    The result is that of ``is_compatible_with``, but no shape object is made: gradients of loops call this
+    for each item of each iteration.
     """
     sizes = shape.sizes
     if sizes is None or sizes == found:
@@ -42,17 +42,17 @@ def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
 
 
 class TensorList:
-    """A list of tensors of one element type.
+    """A list of tensors of one element dtype.
 
     Args:
-        element_dtype: of its items; ``None`` while nothing has said so, for lists in which a loop begins to
-            gather what it has.
-        element_shape: what all their shapes have in common.
-        items: the tensors; ``None`` for those never set.
+        element_dtype: dtype of the items; ``None`` while it is undetermined, for the initially empty lists in
+            which a loop accumulates values.
+        element_shape: static shape of all items.
+        items: the tensors; ``None`` for those that were never set.
     """
 
     __slots__ = ("element_dtype", "element_shape", "items")
-    # What generic code asks of a value: it is one element, and of no size by itself.
+    # Attributes that generic code reads of a value: a list is one element without a size.
     dtype = np.dtype(object)
     shape = ()
     ndim = 0
@@ -70,7 +70,7 @@ class TensorList:
         return len(self.items)
 
     def like(self, items: PersistentVector) -> TensorList:
-        """A list of the same kind with other items."""
+        """Return a list of the same kind with other items."""
         return TensorList(self.element_dtype, self.element_shape, items)
 
     def appended(self, item: Any) -> TensorList:
@@ -80,7 +80,7 @@ class TensorList:
         return TensorList(self.element_dtype, self.element_shape, self.items.append(item))
 
     def check(self, item: Any) -> None:
-        """Refuse an item of a shape that the list does not take with InvalidArgumentError."""
+        """Raise InvalidArgumentError for an item of an incompatible shape."""
         if not fits(self.element_shape, np.shape(item)):
             raise InvalidArgumentError(
                 f"a list of elements of shape {self.element_shape} does not take one of shape "
@@ -93,15 +93,15 @@ class TensorList:
     # -- reading -------------------------------------------------------------------------------
 
     def item(self, index: int, shape: TensorShape) -> Any:
-        """An item, zeros if it was never set.
+        """Return an item; zeros if it was never set.
 
         Args:
-            index: its place.
-            shape: what the reader knows of its shape.
+            index: the index.
+            shape: static shape of the item at the reader.
 
         Raises:
-            InvalidArgumentError: if there is no such place, the item has another shape, or it was never set
-                and its shape is not known.
+            InvalidArgumentError: if the index is out of range, the item has another shape, or it was never
+                set and its shape is not known.
         """
         if not 0 <= index < len(self.items):
             raise InvalidArgumentError(
@@ -117,10 +117,10 @@ class TensorList:
         return found
 
     def zeros(self, shape: TensorShape) -> Any:
-        """Return what stands for an item that was never set, given what its reader knows of its shape.
+        """Return the value of an item that was never set, for a static shape at its reader.
 
         Raises:
-            InvalidArgumentError: if that and the list's own shape contradict each other or leave it open.
+            InvalidArgumentError: if that shape and the list's contradict each other or are not fully defined.
         """
         known = self._merged(shape)
         if not known.is_fully_defined():
@@ -139,7 +139,7 @@ class TensorList:
             ) from exc
 
     def values(self, shape: TensorShape) -> tuple[list[Any], tuple[int, ...]]:
-        """All items, zeros for those never set, and the one shape that they have.
+        """Return all items, zeros for those never set, and their common shape.
 
         Raises:
             InvalidArgumentError: if their shapes differ, or are not known.
@@ -166,7 +166,7 @@ class TensorList:
             items = [nothing if item is None else item for item in items]
         return items, dims
 
-    # -- travelling ----------------------------------------------------------------------------
+    # -- wire form -----------------------------------------------------------------------------
 
     def to_wire(self) -> list[Any]:
         """Return the list as plain values."""
@@ -174,7 +174,7 @@ class TensorList:
 
     @classmethod
     def from_wire(cls, value: Any) -> TensorList:
-        """Read what ``to_wire`` made.
+        """Return the list that ``to_wire`` encoded.
 
         Raises:
             ProtocolError: for any other form.
@@ -211,14 +211,14 @@ def _filled(dims: tuple[int, ...], dtype: DType | None) -> Any:
 
 
 def new_list(dtype: DType, shape: TensorShape, count: int) -> TensorList:
-    """A list of items of which none was set."""
+    """Return a list of items of which none was set."""
     if count <= WIDTH:
         return TensorList(dtype, shape, PersistentVector(count, 5, (), (None,) * count))
     return TensorList(dtype, shape, PersistentVector.of([None] * count))
 
 
 def empty_list(dtype: DType | None, shape: TensorShape = unknown_shape) -> TensorList:
-    """A list without items."""
+    """Return a list without items."""
     return TensorList(dtype, shape, EMPTY)
 
 
@@ -226,10 +226,10 @@ GENERATED_CODE_NAMES.fill("NO_ITEMS", empty_list(None))
 
 
 def sum_of(lists: Sequence[TensorList]) -> TensorList:
-    """Return the list of the sums of what stands at each place; what was never set counts as zero.
+    """Return the list of elementwise sums, where unset items count as zero.
 
     Raises:
-        InvalidArgumentError: if the lists differ in length or the shapes at a place do.
+        InvalidArgumentError: if the lists differ in length, or items at one index differ in shape.
     """
     first = next((each for each in lists if each.element_dtype is not None), lists[0])
     if any(len(other) != len(first) for other in lists):
@@ -261,7 +261,7 @@ def added(column: Sequence[Any]) -> Any:
 
 
 def zeros_of(given: TensorList) -> TensorList:
-    """A list of zeros that have the shapes of what stands in another."""
+    """Return a list of zeros with the shapes of the items of another list."""
     return given.like(PersistentVector.of([_zero(i, given.element_dtype) for i in given.items]))
 
 

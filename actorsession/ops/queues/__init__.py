@@ -1,1 +1,1 @@
-"""What values wait in between steps: queues, barriers, accumulators, staging areas."""
+"""State that holds values between steps: queues, barriers, accumulators, staging areas."""

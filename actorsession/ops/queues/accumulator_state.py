@@ -1,10 +1,10 @@
-"""Gradients that wait to be taken together: the state behind accumulators.
+"""The state of accumulators: gradients that are summed until they are taken together.
 
-A gradient counts only if its step is not older than the accumulator's, which goes up by one each time the
-gradients are taken; so nobody trains on what was computed before the last update. Nothing here waits: who
-takes gets a future, which is done as soon as there are enough gradients, in the thread that brings the last.
-Gradients that a step has taken which ends early are put back: they are added to those that came since, and
-the accumulator's step goes down by one again.
+A gradient counts only if its step is not older than the accumulator's. That step increases by one each time
+the gradients are taken, so no update uses gradients that were computed before the previous update. No method
+blocks: a take returns a future, which is done as soon as there are enough gradients, in the thread that adds
+the last one. If a step took gradients and ends early, they are put back: they are added to those that arrived
+since, and the accumulator's step decreases by one again.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["AccumulatorState", "DenseSum", "SparseSum"]
 
 
 class Sum(Protocol):
-    """Gradients added up."""
+    """A sum of gradients."""
 
     def add(self, gradient: Any) -> None:
-        """Add one."""
+        """Add a gradient."""
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """Return the sum, or the mean of so many, and begins anew; with what adds the sum again."""
+        """Return the sum or mean of ``count`` gradients and a function that undoes this; reset the sum."""
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset the sum."""
 
 
 class DenseSum:
@@ -45,7 +45,7 @@ class DenseSum:
         self._total: Any = None
 
     def add(self, gradient: Any) -> None:
-        """Add an array of the shape that the others have."""
+        """Add an array, of the shape of the previous ones."""
         if self._total is None:
             self._total = np.array(gradient)
             return
@@ -57,22 +57,22 @@ class DenseSum:
         self._total += gradient
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """Return the sum, or the mean of ``count`` gradients, and what adds the sum again."""
+        """Return the sum or mean of ``count`` gradients and a function that undoes this; reset the sum."""
         total, self._total = self._total, None
         taken = total
         if mean:
             taken = (total / total.dtype.type(count)).astype(total.dtype, copy=False)
         elif np.ndim(total):
-            taken = total.copy()  # the caller's own, and the sum may be needed again
+            taken = total.copy()  # the caller owns the result, and the sum may be needed again
         return taken if np.ndim(taken) else taken[()], lambda: self.add(total)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset the sum."""
         self._total = None
 
 
 class SparseSum:
-    """The sum of rows at indices; each row's mean is over the gradients that have it, as in TensorFlow."""
+    """The sum of rows at indices; a row's mean is over the gradients that contain it, as in TensorFlow."""
 
     def __init__(self) -> None:
         self._rows: dict[int, Any] = {}
@@ -80,7 +80,7 @@ class SparseSum:
         self._shape: list[int] = []  # of a row
 
     def add(self, gradient: Any) -> None:
-        """Add (indices, rows); rows of one index within it are added up."""
+        """Add (indices, rows); rows with equal indices within a gradient are added up."""
         indices, rows = gradient
         shape = list(rows.shape[1:])
         if self._rows and shape != self._shape:
@@ -96,7 +96,7 @@ class SparseSum:
             self._rows[i] = np.array(row) if found is None else found + row
 
     def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
-        """(indices, rows), indices going up, and what adds the rows again."""
+        """Return ascending indices, rows and a function that adds the rows again, and reset the sum."""
         taken_rows, taken_counts = self._rows, self._counts
 
         def undo() -> None:
@@ -114,30 +114,30 @@ class SparseSum:
         return (np.array(order, np.int64), rows), undo
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset the sum."""
         self._rows, self._counts = {}, {}
 
 
 @dataclass(slots=True, eq=False)
 class _Taker:
-    """Somebody who wants the gradients."""
+    """A pending take."""
 
     wanted: int
     shape: Callable[[Any], Any]
     future: Take = field(default_factory=Take)
 
 
-# Who was served with what, and what puts it back.
+# A fulfilled take, its value, and the function that puts the value back.
 _Served: TypeAlias = tuple[_Taker, Any, Callable[[int], None]]
 
 
 class AccumulatorState:
-    """One accumulator; callable from any thread.
+    """The state of one accumulator; its methods are thread-safe.
 
     Args:
-        label: what it is called in messages.
-        total: the gradients so far, none yet.
-        mean: whether their mean is taken, or their sum.
+        label: name of the accumulator in messages.
+        total: an empty sum.
+        mean: whether a take returns the mean or the sum.
     """
 
     def __init__(self, label: str, total: Sum, *, mean: bool) -> None:
@@ -147,7 +147,7 @@ class AccumulatorState:
         self._lock = threading.Lock()
         self._count = 0
         self._step = 0
-        self._least_step = 0  # which was set, and stays when gradients are put back
+        self._least_step = 0  # set by the program; kept when gradients are put back
         self._resets = 0
         self._takers: deque[_Taker] = deque()
 
@@ -166,11 +166,11 @@ class AccumulatorState:
         self._tell(outcomes)
 
     def take(self, wanted: int, shape: Callable[[Any], Any]) -> Take:
-        """Take the gradients as soon as there are so many.
+        """Take the gradients as soon as there are enough.
 
         Args:
-            wanted: how many, at least 1.
-            shape: makes the node's values of them.
+            wanted: required number, at least 1.
+            shape: a function of the gradients that returns the values of the node.
 
         Raises:
             InvalidArgumentError: if ``wanted`` is less than 1.
@@ -188,17 +188,17 @@ class AccumulatorState:
 
     @property
     def count(self) -> int:
-        """How many gradients there are."""
+        """The number of accumulated gradients."""
         return self._count
 
     def set_step(self, step: int) -> None:
-        """Set the step from which on gradients count; an earlier one than now is left alone."""
+        """Set the minimum step of gradients that count; a step before the current one has no effect."""
         with self._lock:
             self._least_step = max(self._least_step, step)
             self._step = max(self._step, step)
 
     def clear(self) -> None:
-        """Leave it as if it were new; who waits for it gets a CancelledError."""
+        """Reset the accumulator; pending takes fail with CancelledError."""
         with self._lock:
             takers, self._takers = list(self._takers), deque()
             self._total.clear()

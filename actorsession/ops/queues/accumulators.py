@@ -1,7 +1,7 @@
 """Conditional accumulators: gradients of several workers, taken together once there are enough.
 
-Owns the op types ``ResourceConditionalAccumulator`` and ``SparseConditionalAccumulator`` with what acts on
-them, and the classes that users hold. ``accumulator_state`` does the work; taking suspends.
+Owns the op types ``ResourceConditionalAccumulator`` and ``SparseConditionalAccumulator`` with the ops on
+them, and the public classes. ``accumulator_state`` has the state; a take suspends its node.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _REDUCTIONS = ("MEAN", "SUM")
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds of accumulators can do.
+    """The base class of both kinds of accumulators.
 
     Args:
-        dtype: of the gradients.
-        shape: of them, as far as it is known.
+        dtype: dtype of the gradients.
+        shape: static shape of the gradients.
         accumulator_ref: the accumulator's handle.
     """
 
@@ -63,12 +63,12 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """Return how many gradients there are, as an int32 scalar."""
+        """Return the number of accumulated gradients, as an int32 scalar."""
         name = name or f"{self.name}_NumAccumulated"
         return self._make("AccumulatorNumAccumulated", [], name).outputs[0]
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """Set the step from which on gradients count; an earlier one than now is left alone.
+        """Set the minimum step of gradients that count; a step before the current one has no effect.
 
         Args:
             new_global_step: an integer scalar.
@@ -89,12 +89,12 @@ def _check_reduction(reduction_type: str) -> str:
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """Adds gradients up until enough are there.
+    """Sums gradients until there are enough.
 
     Args:
-        dtype: of the gradients.
-        shape: of them, as far as it is known.
-        shared_name: by which several sessions share it, on the device that it is on.
+        dtype: dtype of the gradients.
+        shape: static shape of the gradients.
+        shared_name: name under which several sessions share the accumulator on its device.
         name: wanted name.
         reduction_type: ``"MEAN"`` or ``"SUM"``.
 
@@ -133,10 +133,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return self._make("AccumulatorApplyGradient", [step, tensor], name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
-        """Take the mean or sum of all gradients once there are enough, and begin anew.
+        """Take the mean or sum of all gradients once there are enough, and reset the accumulator.
 
         Args:
-            num_required: how many, an int32 scalar.
+            num_required: required number, an int32 scalar.
             name: wanted name.
         """
         count = convert_to_tensor(num_required, int32)
@@ -144,9 +144,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """Adds sparse gradients up, row by row, until enough are there.
+    """Sums sparse gradients, row by row, until there are enough.
 
-    Arguments as ``ConditionalAccumulator``. The mean of a row is over the gradients that have it.
+    Arguments as ``ConditionalAccumulator``. The mean of a row is over the gradients that contain it.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_indexed_slices_grad(
         self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
     ) -> Operation:
-        """``apply_grad`` of a gradient as ``gradients`` gives it."""
+        """Call ``apply_grad`` with the components of ``IndexedSlices``."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
@@ -181,9 +181,9 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         """Add a sparse gradient, unless it was computed at an older step than the accumulator's.
 
         Args:
-            grad_indices: where its rows belong, an integer vector.
+            grad_indices: indices of its rows, an integer vector.
             grad_values: the rows.
-            grad_shape: the shape of the whole, checked against the accumulator's.
+            grad_shape: shape of the whole gradient, checked against the accumulator's.
             local_step: the step at which it was computed, an integer scalar.
             name: wanted name.
         """
@@ -197,20 +197,20 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return self._make("SparseAccumulatorApplyGradient", inputs, name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> tuple[Tensor, ...]:
-        """Take the mean or sum of all gradients once there are enough, and begin anew.
+        """Take the mean or sum of all gradients once there are enough, and reset the accumulator.
 
         Args:
-            num_required: how many, an int32 scalar.
+            num_required: required number, an int32 scalar.
             name: wanted name.
 
         Returns:
-            Indices, which go up, rows, and the shape of the whole with -1 where it is not known.
+            Ascending indices, rows, and the shape of the whole gradient with -1 for unknown dimensions.
         """
         count = convert_to_tensor(num_required, int32)
         return tuple(self._make("SparseAccumulatorTakeGradient", [count], name).outputs)
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
-        """``take_grad`` as ``IndexedSlices``."""
+        """Return the result of ``take_grad`` as ``IndexedSlices``."""
         indices, values, shape = self.take_grad(num_required, name)
         return IndexedSlices(values, indices, shape)
 

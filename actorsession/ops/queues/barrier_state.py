@@ -1,10 +1,10 @@
-"""Elements that are put together from parts: the state behind barriers.
+"""The state of barriers: elements that are assembled from components.
 
-An element is known by its key and complete once each of its components was inserted; complete ones are taken
-in the order in which their keys came first. Nothing here waits: who takes gets a future, which is done in the
-thread that brings the last element. An insertion that cannot be done as a whole changes nothing. (TensorFlow
-keeps what came before the key that is wrong, and its takers wait for ever at a barrier to which nothing can
-come any more; here they get what is left, or OutOfRangeError.)
+An element is identified by its key and complete once each of its components was inserted; complete elements
+are taken in the order in which their keys were first inserted. No method blocks: a take returns a future,
+which is done in the thread that completes the last element. An insertion that fails has no effect at all. (In
+TensorFlow the keys before the invalid one are inserted, and takes wait for ever at a barrier that no
+insertion can reach any more; here they get the remaining elements, or OutOfRangeError.)
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from actorsession.records import dataclass
 
 __all__ = ["BarrierState"]
 
-# The insertion that brings the first new key has this number, as in TensorFlow.
+# The number of the insertion of the first new key, as in TensorFlow.
 _FIRST = -(2**63)
 
-# An element in order: number of the insertion, place in it, key, components.
+# An element in order: number of the insertion, position in it, key, components.
 _Element: TypeAlias = tuple[int, int, bytes, tuple[Any, ...]]
 _Join: TypeAlias = Callable[[Sequence[tuple[Any, ...]]], Any]
 
@@ -47,7 +47,7 @@ class _Part:
 
 @dataclass(slots=True, eq=False)
 class _Taker:
-    """Somebody who wants elements."""
+    """A pending take."""
 
     wanted: int
     small: bool
@@ -59,10 +59,10 @@ _Outcome: TypeAlias = tuple[_Taker, "list[_Element] | OutOfRangeError"]
 
 
 class BarrierState:
-    """One barrier; callable from any thread.
+    """The state of one barrier; its methods are thread-safe.
 
     Args:
-        label: what it is called in messages, such as ``Barrier 'b'``.
+        label: name of the barrier in messages, such as ``Barrier 'b'``.
         specs: static types of an element's components.
     """
 
@@ -74,7 +74,7 @@ class BarrierState:
         self._begin()
 
     def _begin(self) -> None:
-        # Components of unknown shape have that of the first value, so that they can be stacked.
+        # Components of unknown shape get the shape of the first value, so that they can be stacked.
         self._shapes = [spec.shape for spec in self._specs]
         self._number = _FIRST
         self._places = 0
@@ -83,14 +83,14 @@ class BarrierState:
         self._takers: deque[_Taker] = deque()
         self._closed = self._cancelled = False
 
-    # -- what the nodes ask for --------------------------------------------------------------------
+    # -- methods for kernels -----------------------------------------------------------------------
 
     def insert(self, component: int, keys: Array, values: Array) -> None:
-        """Give elements a component each.
+        """Insert one component of each of some elements.
 
         Args:
-            component: which one.
-            keys: of the elements, a vector.
+            component: index of the component.
+            keys: keys of the elements, a vector.
             values: a row for each key; copied.
 
         Raises:
@@ -110,19 +110,21 @@ class BarrierState:
         self._tell(outcomes)
 
     def take(self, wanted: int, join: _Join, *, small: bool) -> Take:
-        """Take complete elements, as soon as there are so many.
+        """Take complete elements, as soon as there are enough.
 
         Args:
-            wanted: how many.
-            join: makes the node's values of (number of the first insertion, key, components...) of each.
-            small: whether fewer, but at least one, will do once the barrier is closed.
+            wanted: required number.
+            join: a function of the (number of the first insertion, key, components...) of each element that
+                returns the values of the node.
+            small: whether fewer elements, but at least one, suffice once the barrier is closed.
 
         Returns:
-            Of the node's values; OutOfRangeError if the barrier is closed and there cannot be so many.
+            A future of the node's values; OutOfRangeError if the barrier is closed and there cannot be
+            enough.
 
         Raises:
             InvalidArgumentError: if ``wanted`` is negative.
-            OutOfRangeError: if that is clear at once.
+            OutOfRangeError: if it is certain at once that there cannot be enough.
         """
         if wanted < 0:
             raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {wanted}")
@@ -141,14 +143,13 @@ class BarrierState:
         return taker.future
 
     def close(self, *, cancel_pending: bool) -> None:
-        """Take no new keys any more; elements that are begun may be completed.
+        """Refuse new keys from now on; incomplete elements may be completed.
 
         Args:
-            cancel_pending: whether those may not be completed either and are dropped; may be asked for
-                later as well.
+            cancel_pending: whether incomplete elements are dropped instead; possible in a later call as well.
 
         Raises:
-            CancelledError: if it is closed already, and that is all that was asked for.
+            CancelledError: if the barrier is closed already and the call changes nothing.
         """
         with self._lock:
             if self._closed and (self._cancelled or not cancel_pending):
@@ -161,16 +162,16 @@ class BarrierState:
 
     @property
     def ready_size(self) -> int:
-        """How many elements are complete."""
+        """The number of complete elements."""
         return len(self._ready)
 
     @property
     def incomplete_size(self) -> int:
-        """How many elements are begun and not complete."""
+        """The number of incomplete elements."""
         return len(self._parts)
 
     def clear(self) -> None:
-        """Leave the barrier as if it were new; who waits for it gets a CancelledError."""
+        """Reset the barrier; pending takes fail with CancelledError."""
         with self._lock:
             takers = list(self._takers)
             self._resets += 1
@@ -237,7 +238,7 @@ class BarrierState:
             part = self._parts[key] = _Part(number, self._places)
             self._places += 1
             self._number = number + 1
-        # A copy: an element of its own must not keep all others of its array alive.
+        # A copy: a row must not keep the whole array alive.
         part.components[component] = row.copy() if isinstance(row, np.ndarray) else row
         if len(part.components) == len(self._specs):
             del self._parts[key]
@@ -245,7 +246,7 @@ class BarrierState:
             heapq.heappush(self._ready, (part.number, part.place, key, components))
 
     def _serve(self) -> list[_Outcome]:
-        """Do what can be done now; what is to be told when the lock is free."""
+        """Serve all possible takes, and return outcomes to deliver after the lock is released."""
         outcomes: list[_Outcome] = []
         while self._takers:
             taker, there = self._takers[0], len(self._ready)

@@ -1,6 +1,6 @@
-"""Barriers: elements whose components come one by one, taken once they are complete.
+"""Barriers: elements whose components are inserted one by one, and that are taken once they are complete.
 
-Owns the class that users hold and the op types; ``barrier_state`` does the work. Taking suspends.
+Owns the public class and the op types; ``barrier_state`` has the state. A take suspends its node.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from actorsession.ops.shared_state import (
 __all__ = ["Barrier", "BarrierTakeMany"]
 
 _KIND = "barrier"
-# What every op that takes elements knows of them.
+# The attributes that describe elements in every op that takes them.
 _COMPONENTS: Mapping[str, Any] = {"component_types": REQUIRED, "shapes": ()}
 _TAKE: Mapping[str, Any] = {
     **_COMPONENTS, "allow_small_batch": False, "wait_for_incomplete": False, "timeout_ms": -1,
@@ -38,12 +38,12 @@ _TAKE: Mapping[str, Any] = {
 
 
 class BarrierTakeMany(NamedTuple):
-    """What ``Barrier.take_many`` returns.
+    """The result of ``Barrier.take_many``.
 
     Attributes:
-        indices: for each element, number of the insertion that brought its key, from -2**63 on.
-        keys: of the elements.
-        values: their components, each stacked.
+        indices: number of the insertion that first contained the key of each element, from -2**63 on.
+        keys: keys of the elements.
+        values: components of the elements, each stacked.
     """
 
     indices: Tensor
@@ -54,12 +54,12 @@ class BarrierTakeMany(NamedTuple):
 class Barrier:
     """Elements by key, whose components are inserted one by one and which are taken once they are complete.
 
-    Elements come out in the order in which their keys were first inserted.
+    Elements are taken in the order in which their keys were first inserted.
 
     Args:
         types: a dtype, or one for each component of an element.
-        shapes: likewise; unknown ones are those of the first value.
-        shared_name: by which several sessions share it, on the device that it is on.
+        shapes: a shape, or one for each component; unknown ones become those of the first value.
+        shared_name: name under which several sessions share the barrier on its device.
         name: wanted name.
 
     Raises:
@@ -87,11 +87,11 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """Give elements one of their components.
+        """Insert one component of each of some elements.
 
         Args:
-            component_index: which one.
-            keys: of the elements, a string vector.
+            component_index: index of the component.
+            keys: keys of the elements, a string vector.
             values: a row for each key.
             name: wanted name.
 
@@ -113,17 +113,17 @@ class Barrier:
         timeout: None = None,
         name: str | None = None,
     ) -> BarrierTakeMany:
-        """Take complete elements out; wait until there are so many.
+        """Take complete elements out; wait until there are enough.
 
         Args:
-            num_elements: how many, an int32 scalar.
-            allow_small_batch: whether fewer, but at least one, will do once the barrier is closed.
-            timeout: not supported, as in TensorFlow: the step may have one.
+            num_elements: required number, an int32 scalar.
+            allow_small_batch: whether fewer elements, but at least one, suffice once the barrier is closed.
+            timeout: not supported, as in TensorFlow; the step may have one.
             name: wanted name.
 
         Returns:
-            Indices, keys, and a list of the components. OutOfRangeError at run time if the barrier is
-            closed and there cannot be so many.
+            Indices, keys, and a list of the components. OutOfRangeError at run time if the barrier is closed
+            and there cannot be enough.
 
         Raises:
             TypeError: for a timeout.
@@ -145,10 +145,10 @@ class Barrier:
         return BarrierTakeMany(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Take no new keys in any more; elements that are begun may still be completed.
+        """Refuse new keys from now on; incomplete elements may still be completed.
 
         Args:
-            cancel_pending_enqueues: whether those may not be completed either.
+            cancel_pending_enqueues: whether incomplete elements are dropped instead.
             name: wanted name.
 
         Returns:
@@ -159,12 +159,12 @@ class Barrier:
         return make("BarrierClose", [self._barrier_ref], attrs, name)
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """Return how many elements are complete, as an int32 scalar."""
+        """Return the number of complete elements, as an int32 scalar."""
         name = name or f"{self._base}_BarrierReadySize"
         return make_one("BarrierReadySize", [self._barrier_ref], name=name)
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """Return how many elements are begun and not complete, as an int32 scalar."""
+        """Return the number of incomplete elements, as an int32 scalar."""
         name = name or f"{self._base}_BarrierIncompleteSize"
         return make_one("BarrierIncompleteSize", [self._barrier_ref], name=name)
 
@@ -201,7 +201,7 @@ def _components(attrs: Mapping[str, Any]) -> list[TensorSpec]:
 
 
 def _elements(attrs: Mapping[str, Any]) -> list[TensorSpec]:
-    """Static types of what is taken: number, key and components."""
+    """Return the static types of a taken element: number, key and components."""
     return [
         TensorSpec(int64, scalar_shape), TensorSpec(string, scalar_shape), *_components(attrs),
     ]  # fmt: skip
@@ -235,7 +235,7 @@ def _insert_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _array(value: Any) -> Any:
-    """Scalar as arrays, so that messages can tell their shape; a string scalar is plain bytes."""
+    """Return a value as an array, so that messages can include its shape; a string scalar is plain bytes."""
     return value if isinstance(value, np.ndarray) else np.asarray(value, _boxed(value))
 
 

@@ -1,7 +1,7 @@
-"""What all queues can do: elements go in, come out, and are counted, until the queue is closed.
+"""The common operations of all queues: enqueue, dequeue, size and close.
 
-Messages are TensorFlow's. ``queues`` has the kinds of queues, ``kernels`` the op types, ``state`` what they
-act on.
+Messages are TensorFlow's. ``queues`` has the kinds of queues, ``kernels`` the op types, ``state`` the state
+that they act on.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["QueueBase", "as_list", "check_counts"]
 
 
 class QueueBase(Components):
-    """What all queues can do.
+    """The base class of all queues.
 
     Args:
-        dtypes: of an element's components.
-        shapes: of them; unknown if empty.
-        names: of them, if elements are dictionaries.
+        dtypes: dtypes of an element's components.
+        shapes: shapes of the components; unknown if empty.
+        names: names of the components, if elements are dictionaries.
         queue_ref: the queue's handle.
     """
 
@@ -48,14 +48,14 @@ class QueueBase(Components):
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """A queue that is, in each step, one of several of the same kind and types.
+        """Return a queue that is, in each step, one of several of the same kind and types.
 
         Args:
-            index: an integer scalar, which says which one.
-            queues: those to choose from.
+            index: an integer scalar that selects the queue.
+            queues: the queues.
 
         Raises:
-            TypeError: if ``queues`` is no list of queues of equal types.
+            TypeError: if ``queues`` is not a list of queues of equal types.
         """
         if not queues or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
@@ -83,13 +83,13 @@ class QueueBase(Components):
 
     @property
     def _last_name(self) -> str:
-        """Its name without scopes: those of the operations on it are around it as well."""
+        """The queue's name without scopes, since the operations on it are built in those scopes as well."""
         return self.name.rpartition("/")[2]
 
-    # -- putting in ----------------------------------------------------------------------------
+    # -- enqueue -------------------------------------------------------------------------------
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Put an element in; wait while the queue is full.
+        """Build an operation that puts an element in, and waits while the queue is full.
 
         Args:
             vals: a tensor, a list or tuple of them, or a dictionary if components have names.
@@ -100,12 +100,12 @@ class QueueBase(Components):
 
         Raises:
             ValueError: if the values are not the components of an element.
-            TypeError: if their dtypes are others.
+            TypeError: if their dtypes differ from the queue's.
         """
         return self._put("QueueEnqueueV2", vals, name or f"{self._last_name}_enqueue")
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Put one element in for each row of the values; wait while the queue is full.
+        """Build an operation that puts in an element for each row, and waits while the queue is full.
 
         Arguments and errors as ``enqueue``.
         """
@@ -141,16 +141,16 @@ class QueueBase(Components):
             )
         return given
 
-    # -- taking out ----------------------------------------------------------------------------
+    # -- dequeue -------------------------------------------------------------------------------
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Take an element out; wait while there is none.
+        """Build an operation that takes an element out, and waits while there is none.
 
         Args:
             name: wanted name.
 
         Returns:
-            A tensor, a list of them if elements have several components, or a dictionary if those have
+            A tensor, a list of them if elements have several components, or a dictionary if components have
             names. OutOfRangeError at run time if the queue is closed and empty.
         """
         op = make(
@@ -159,22 +159,22 @@ class QueueBase(Components):
         return self._element(op)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
-        """Take ``n`` elements out, stacked into one; wait until there are so many.
+        """Build an operation that waits for ``n`` elements and takes them out, stacked into one.
 
-        What it has taken goes back if the step ends before it is complete.
+        The elements it has taken go back if the step ends before it is complete.
 
         Args:
             n: an int32 scalar.
             name: wanted name.
 
         Returns:
-            As ``dequeue``, with a dimension more. OutOfRangeError at run time if the queue is closed and
-            has too few; they stay in it.
+            As ``dequeue``, with one more dimension. OutOfRangeError at run time if the queue is closed and
+            has too few elements; they stay in it.
         """
         return self._take("QueueDequeueManyV2", n, name or f"{self._last_name}_DequeueMany")
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """``dequeue_many`` that is content with fewer elements, but not none, once the queue is closed."""
+        """Build a ``dequeue_many`` for which one element or more suffices once the queue is closed."""
         return self._take("QueueDequeueUpToV2", n, name or f"{self._last_name}_DequeueUpTo")
 
     def _take(self, op_type: str, n: Any, name: str) -> Any:
@@ -190,13 +190,13 @@ class QueueBase(Components):
             return dict(zip(self._names, outputs, strict=True))
         return outputs[0] if len(outputs) == 1 else outputs
 
-    # -- the rest ------------------------------------------------------------------------------
+    # -- other operations ----------------------------------------------------------------------
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Take no more elements in; those that are in it may still be taken out.
+        """Build an operation that closes the queue to new elements; those in it may still be taken out.
 
         Args:
-            cancel_pending_enqueues: whether steps that wait to put something in end with CancelledError.
+            cancel_pending_enqueues: whether pending enqueues fail with CancelledError.
             name: wanted name.
 
         Returns:
@@ -212,7 +212,7 @@ class QueueBase(Components):
         )
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return how many elements are in the queue, as an int32 scalar."""
+        """Return the number of elements in the queue, as an int32 scalar."""
         return make_one("QueueSizeV2", [self._queue_ref], name=name or f"{self._last_name}_Size")
 
     def _attrs(self) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class QueueBase(Components):
 
 
 def _common_shapes(shapes: Sequence[Sequence[TensorShape]]) -> list[Any]:
-    """For each component the shape that all queues have; unknown dimensions where they differ."""
+    """Return for each component the common shape of all queues; dimensions are unknown where they differ."""
     if not all(shapes):
         return []
     common: list[Any] = []
@@ -235,12 +235,12 @@ def _common_shapes(shapes: Sequence[Sequence[TensorShape]]) -> list[Any]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list of what is one, or of a single value."""
+    """Return a list or tuple as a list, and any other value as a list of one."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def check_counts(dtypes: Sequence[Any], shapes: Sequence[TensorShape], names: Any) -> None:
-    """Whether there are dtypes, and as many shapes and names where there are any."""
+    """Check that there are dtypes, and as many shapes and names if there are any."""
     if not dtypes:
         raise ValueError("elements of a queue have at least one component, got no dtypes")
     if shapes and len(shapes) != len(dtypes):

@@ -1,4 +1,4 @@
-"""Elements of queues as the values of nodes: one, or several stacked into one, and the other way round."""
+"""Conversion of queue elements to the values of nodes, single or stacked, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def join_one(elements: Sequence[Element]) -> Any:
 
 
 def split_many(values: Sequence[Any]) -> list[Element]:
-    """Elements from components that hold one row for each.
+    """Return elements from components that hold one row for each element.
 
     Raises:
         InvalidArgumentError: if components have different numbers of rows.
@@ -32,18 +32,17 @@ def split_many(values: Sequence[Any]) -> list[Element]:
             "All input tensors must have the same size in the 0th dimension; they have "
             f"{[len(value) for value in values]}"
         )
-    # Copies: an element of its own must not keep all others of its array alive.
+    # Copies: a row must not keep the whole array alive.
     return [tuple([own(value[i]) for value in values]) for i in range(counts.pop())]
 
 
 def own(row: Any) -> Any:
-    """A component that shares memory with nothing."""
+    """Return a component as a value that shares no memory."""
     return row.copy() if isinstance(row, np.ndarray) else row
 
 
 def join_many(elements: Sequence[Element], specs: Sequence[TensorSpec]) -> Any:
-    """Return the components of several elements, stacked; shorter ones are padded with zeros or empty
-    strings.
+    """Return the components of several elements, stacked, and padded with zeros or empty strings.
 
     Args:
         elements: the elements.

@@ -1,4 +1,4 @@
-"""What elements of queues and staging areas are made of: components with dtypes, shapes and perhaps names."""
+"""The components of elements of queues and staging areas: dtypes, shapes and optional names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["Components"]
 
 
 class Components:
-    """What is known of an element.
+    """The static type of an element.
 
     Args:
-        dtypes: of its components.
-        shapes: of them; may be empty if they are not known.
-        names: of them, if elements are dictionaries.
+        dtypes: dtypes of the components.
+        shapes: shapes of the components; may be empty if they are unknown.
+        names: names of the components, if elements are dictionaries.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Components:
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shapes of an element's components; empty if they are not known."""
+        """The shapes of an element's components; empty if they are unknown."""
         return self._shapes
 
     @property

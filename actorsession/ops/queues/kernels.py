@@ -1,8 +1,8 @@
-"""The op types of queues: TensorFlow's, over ``state``.
+"""TensorFlow's op types of queues, implemented on ``state``.
 
-A queue's handle says nothing about what is in it; every op that takes one therefore repeats the component
-types and shapes as attributes. Queues without a shared name belong to the session whose node made them; those
-with one to the device, under their container. Nodes that may wait suspend (see ``OpDef.suspends``).
+A queue's handle does not describe its elements; every op that takes one therefore has the component types and
+shapes as attributes. Queues without a shared name belong to the session whose node made them; those with one
+to the device, under their container. Nodes that may wait suspend (see ``OpDef.suspends``).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from actorsession.ops.shared_state import check_handle_of, register_op, register
 
 __all__ = ["COMPONENTS"]
 
-# What every op that takes a queue's handle knows of it.
+# The attributes that describe elements in every op that takes a queue's handle.
 COMPONENTS: Mapping[str, Any] = {"component_types": REQUIRED, "shapes": ()}
 _KIND = "queue"
-# An element may have so many components that are handed over without a copy; more are copied.
+# The number of components of an element that are passed without a copy; the others are copied.
 _MOST = 64
 _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
@@ -75,7 +75,7 @@ register_state(
 )  # fmt: skip
 
 
-# -- putting in ------------------------------------------------------------------------------------
+# -- enqueue ---------------------------------------------------------------------------------------
 
 
 def _check_components(ctx: InferContext, *, many: bool) -> None:
@@ -98,7 +98,7 @@ def _check_components(ctx: InferContext, *, many: bool) -> None:
 
 
 def _check_rows(ctx: InferContext, given: Sequence[TensorSpec]) -> None:
-    """Whether all components may have a row for each element."""
+    """Check that all components may have equally many rows."""
     counts = [spec.shape.sizes[0] for spec in given if spec.shape.sizes]
     if len(set(counts) - {None}) > 1:
         raise ValueError(f"{ctx.op}: all components have a row for each element, got {counts} rows")
@@ -158,7 +158,7 @@ register_op(
 )
 
 
-# -- taking out ------------------------------------------------------------------------------------
+# -- dequeue ---------------------------------------------------------------------------------------
 
 
 def _infer_dequeue(ctx: InferContext) -> list[TensorSpec]:
@@ -217,7 +217,7 @@ for _name in ("QueueDequeueManyV2", "QueueDequeueUpToV2"):
     )
 
 
-# -- the rest --------------------------------------------------------------------------------------
+# -- other ops -------------------------------------------------------------------------------------
 
 
 def _infer_nothing(ctx: InferContext) -> list[TensorSpec]:

@@ -1,7 +1,7 @@
-"""Queues as users make them: ``FIFOQueue``, ``RandomShuffleQueue``, ``PaddingFIFOQueue``, ``PriorityQueue``.
+"""The public queue classes: ``FIFOQueue``, ``RandomShuffleQueue``, ``PaddingFIFOQueue``, ``PriorityQueue``.
 
-Names and arguments are TensorFlow's. Everything is checked before a node is made, which would stay in the
-graph. What is done with a queue stands in ``base``.
+Names and arguments are TensorFlow's. All arguments are checked before a node is made, since a node stays in
+the graph. ``base`` has the operations on queues.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue
 
 
 class FIFOQueue(QueueBase):
-    """A queue whose elements come out in the order in which they came in.
+    """A queue whose elements are taken in the order in which they were put in.
 
     Args:
-        capacity: how many elements it holds; less than 0 for no bound.
+        capacity: maximum number of elements; unbounded if less than 0.
         dtypes: a dtype, or one for each component of an element.
-        shapes: likewise; needed to take several elements out as one.
-        names: names of the components, if elements are to be dictionaries.
-        shared_name: by which several sessions share it, on the device that it is on.
+        shapes: a shape, or one for each component; needed to take several elements out as one.
+        names: names of the components, if elements are dictionaries.
+        shared_name: name under which several sessions share the queue on its device.
         name: wanted name.
 
     Raises:
-        ValueError: if there are no dtypes, or not as many shapes or names, or a shape is not known in full.
+        ValueError: if there are no dtypes, or not as many shapes or names, or a shape is not fully defined.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class FIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    """A queue of whose elements a random one comes out.
+    """A queue from which a random element is taken.
 
     Args:
         capacity: as for ``FIFOQueue``.
-        min_after_dequeue: how many elements stay while the queue is open, so that they mix.
+        min_after_dequeue: minimum number of elements that stay while the queue is open, so that they mix.
         dtypes: as for ``FIFOQueue``.
         shapes: as for ``FIFOQueue``.
         names: as for ``FIFOQueue``.
-        seed: of the choice, together with the graph's.
+        seed: seed of the choice, combined with the graph's.
         shared_name: as for ``FIFOQueue``.
         name: wanted name.
     """
@@ -92,13 +92,13 @@ class PaddingFIFOQueue(QueueBase):
     Args:
         capacity: as for ``FIFOQueue``.
         dtypes: as for ``FIFOQueue``.
-        shapes: of known rank; unknown dimensions are those that may differ.
+        shapes: shapes of known rank; unknown dimensions may differ between elements.
         names: as for ``FIFOQueue``.
         shared_name: as for ``FIFOQueue``.
         name: wanted name.
 
     Raises:
-        ValueError: if shapes and dtypes are not as many, or a rank is not known.
+        ValueError: if the numbers of shapes and dtypes differ, or a rank is not known.
     """
 
     _pads = True
@@ -127,12 +127,12 @@ class PaddingFIFOQueue(QueueBase):
 
 
 class PriorityQueue(QueueBase):
-    """A queue from which the element with the lowest priority number comes out, of equals the oldest.
+    """A queue from which the element with the lowest priority number is taken, of equals the oldest.
 
     Args:
         capacity: as for ``FIFOQueue``.
-        types: dtypes of the components behind the priority, which is an int64 scalar and comes first.
-        shapes: of them.
+        types: dtypes of the components after the priority, which is an int64 scalar and comes first.
+        shapes: shapes of the components after the priority.
         names: as for ``FIFOQueue``, the priority's first.
         shared_name: as for ``FIFOQueue``.
         name: wanted name.
@@ -171,7 +171,7 @@ def _shapes(shapes: Any, dtypes: Sequence[Any]) -> list[TensorShape]:
 
 
 def _defined(shapes: list[TensorShape]) -> list[TensorShape]:
-    """Return the shapes, if each of them is known in full; only elements that are padded may differ."""
+    """Return the shapes, each of which must be fully defined; only padded elements may differ in shape."""
     if not all(shape.is_fully_defined() for shape in shapes):
         raise ValueError(f"All shapes must be fully defined: {shapes}")
     return shapes

@@ -1,7 +1,7 @@
-"""Staging areas as users hold them: values that one step puts in and a later one takes.
+"""The public classes of staging areas: values that one step puts in and a later one takes.
 
-Names, arguments and messages are TensorFlow's. ``staging_nodes`` has the op types, which find their area by
-its name, without a handle; so all nodes of an area are placed where the area was made.
+Names, arguments and messages are TensorFlow's. ``staging_nodes`` has the op types, which look their area up
+by its name, without a handle; so all nodes of an area are placed where the area was made.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ __all__ = ["MapStagingArea", "StagingArea"]
 
 
 class BaseStagingArea(Components):
-    """What both kinds of staging areas share.
+    """The base class of both kinds of staging areas.
 
     Args:
-        dtypes: of the values of an element.
-        shapes: likewise; unknown if left out.
-        names: likewise, if elements are to be dictionaries.
-        shared_name: by which it is found on its device; by default a name of its own in the graph.
-        capacity: how many elements it holds; 0 for no bound.
-        memory_limit: how many bytes; 0 for no bound.
+        dtypes: dtypes of the values of an element.
+        shapes: shapes of the values; unknown if left out.
+        names: names of the values, if elements are dictionaries.
+        shared_name: name of the area on its device; by default a unique name in the graph.
+        capacity: maximum number of elements; 0 for no bound.
+        memory_limit: maximum number of bytes; 0 for no bound.
 
     Raises:
-        ValueError: if there are not as many shapes or names as dtypes, or ``shared_name`` is no string.
+        ValueError: if there are not as many shapes or names as dtypes, or ``shared_name`` is not a string.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BaseStagingArea(Components):
         self._graph = get_default_graph()
         self._container = scope_of(self._graph).container
         self._name = shared_name or self._graph.unique_name(type(self).__name__)
-        # All nodes of the area are placed with this one.
+        # All nodes of the area are colocated with this one.
         with self._graph.name_scope(f"{self._name}_root"):
             self._root = no_op()
 
@@ -74,17 +74,17 @@ class BaseStagingArea(Components):
 
     @property
     def capacity(self) -> int:
-        """How many elements it holds; 0 for no bound."""
+        """Maximum number of elements; 0 for no bound."""
         return self._capacity
 
     @property
     def memory_limit(self) -> int:
-        """How many bytes it holds; 0 for no bound."""
+        """Maximum number of bytes; 0 for no bound."""
         return self._memory_limit
 
     @contextlib.contextmanager
     def _at(self, name: str | None, verb: str) -> Iterator[str]:
-        """Enter the area's place, and a name scope."""
+        """Enter the colocation with the area, and a name scope."""
         with (
             self._graph.colocate_with(self._root),
             self._graph.name_scope(name or f"{self._name}_{verb}") as scope,
@@ -103,7 +103,7 @@ class BaseStagingArea(Components):
             return make(op_type, (), self._attrs(), scope, self._graph)
 
     def _given(self, vals: Any, indices: Sequence[int] | None) -> tuple[list[Tensor], list[int]]:
-        """Return the values that are put in as tensors, and which of an element's they are."""
+        """Return the given values as tensors, and their indices in an element."""
         if isinstance(vals, Mapping):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -156,14 +156,14 @@ class StagingArea(BaseStagingArea):
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """Put an element in; wait while there is no room.
+        """Build an operation that puts an element in, and waits while the area is full.
 
         Args:
             values: a tensor, a list or tuple of them, or a dictionary if values have names.
             name: wanted name.
 
         Returns:
-            The operation. ResourceExhaustedError at run time if there can never be room.
+            The operation. ResourceExhaustedError at run time if the element exceeds the memory limit.
 
         Raises:
             ValueError: if the values do not fit the area.
@@ -176,7 +176,7 @@ class StagingArea(BaseStagingArea):
             return make("Stage", tensors, attrs, scope, self._graph)
 
     def get(self, name: str | None = None) -> Any:
-        """Take an element; wait while there is none.
+        """Build an operation that takes an element, and waits while there is none.
 
         Args:
             name: wanted name.
@@ -187,10 +187,10 @@ class StagingArea(BaseStagingArea):
         return self._found(self._state("Unstage", "get", name).outputs, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """An element that stays; waits until there are so many.
+        """Build an operation that reads an element without taking it, and waits until there are enough.
 
         Args:
-            index: which one, from the oldest, an int32 scalar.
+            index: position of the element, from the oldest, an int32 scalar.
             name: wanted name.
 
         Returns:
@@ -202,27 +202,27 @@ class StagingArea(BaseStagingArea):
         return self._found(op.outputs, range(len(self._dtypes)))
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return how many elements are in it, as an int32 scalar."""
+        """Return the number of elements, as an int32 scalar."""
         return self._state("StageSize", "size", name).outputs[0]
 
     def clear(self, name: str | None = None) -> Operation:
-        """Drop all elements."""
+        """Build an operation that drops all elements."""
         return self._state("StageClear", "clear", name)
 
 
 class MapStagingArea(BaseStagingArea):
     """Elements that one step puts in under a key and a later one takes, whole or value by value.
 
-    An element is there for takers once all its values were put in, and gone with the last that is taken.
+    An element can be taken once all its values were put in, and is removed with its last value.
 
     Args:
-        dtypes: of the values of an element.
-        shapes: likewise; unknown if left out.
-        names: likewise, if elements are to be dictionaries.
-        shared_name: by which it is found on its device; by default a name of its own in the graph.
-        ordered: whether without a key the element with the lowest is taken, or the oldest.
-        capacity: how many complete elements it holds; 0 for no bound.
-        memory_limit: how many bytes; 0 for no bound.
+        dtypes: dtypes of the values of an element.
+        shapes: shapes of the values; unknown if left out.
+        names: names of the values, if elements are dictionaries.
+        shared_name: name of the area on its device; by default a unique name in the graph.
+        ordered: whether a take without a key gets the element with the lowest key instead of the oldest.
+        capacity: maximum number of complete elements; 0 for no bound.
+        memory_limit: maximum number of bytes; 0 for no bound.
     """
 
     def __init__(
@@ -239,18 +239,19 @@ class MapStagingArea(BaseStagingArea):
         self._prefix = "OrderedMap" if ordered else "Map"
 
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
-        """Put values of an element in; wait while there is no room.
+        """Build an operation that puts values of an element in, and waits while the area is full.
 
         Args:
-            key: of the element, an int64 scalar. While a whole element has it, another is dropped.
-            vals: a tensor, a list or tuple of them, or a dictionary if values have names; not all need
-                be there.
-            indices: which of an element's values they are, going up; not with a dictionary.
+            key: key of the element, an int64 scalar. While there is a complete element with this key, another
+                one is dropped.
+            vals: a tensor, a list or tuple of them, or a dictionary if values have names; they may be a part
+                of an element's values.
+            indices: ascending indices of the values in an element; not with a dictionary.
             name: wanted name.
 
         Returns:
             The operation. At run time InvalidArgumentError if a value was put in before, and
-            ResourceExhaustedError if there can never be room.
+            ResourceExhaustedError if the values exceed the memory limit.
 
         Raises:
             ValueError: if the values do not fit the area.
@@ -262,21 +263,20 @@ class MapStagingArea(BaseStagingArea):
             return make(f"{self._prefix}Stage", inputs, attrs, scope, self._graph)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> tuple[Any, Any]:
-        """Take an element; wait while it is not there.
+        """Build an operation that takes an element, and waits until it is complete.
 
         Args:
-            key: which one, an int64 scalar; some element if left out.
-            indices: which of its values, as numbers going up or as names; all if left out. The others
-                stay.
+            key: key of the element, an int64 scalar; any element if left out.
+            indices: the values to take, as ascending indices or as names; all if left out. The others stay.
             name: wanted name.
 
         Returns:
-            The key, and a list of the values, or a dictionary if they have names. InvalidArgumentError
-            at run time if one of them was taken before.
+            The key, and a list of the values, or a dictionary if they have names. InvalidArgumentError at run
+            time if one of them was taken before.
 
         Raises:
-            TypeError: if ``indices`` is no list of numbers or names.
-            ValueError: if they name nothing.
+            TypeError: if ``indices`` is not a list of numbers or names.
+            ValueError: if ``indices`` is empty or has an unknown name.
         """
         if key is not None:
             return key, self._taken("Unstage", "get", key, indices, name)
@@ -289,19 +289,19 @@ class MapStagingArea(BaseStagingArea):
         return found, self._found(values, places)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
-        """An element that stays; waits while it is not there. Arguments as ``get``."""
+        """Build an operation that reads an element without taking it; waiting and arguments as ``get``."""
         return self._taken("Peek", "pop", key, indices, name)
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return how many complete elements are in it, as an int32 scalar."""
+        """Return the number of complete elements, as an int32 scalar."""
         return self._state(f"{self._prefix}Size", "size", name).outputs[0]
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """Return how many elements are begun and not complete, as an int32 scalar."""
+        """Return the number of incomplete elements, as an int32 scalar."""
         return self._state(f"{self._prefix}IncompleteSize", "incomplete_size", name).outputs[0]
 
     def clear(self, name: str | None = None) -> Operation:
-        """Drop all elements."""
+        """Build an operation that drops all elements."""
         return self._state(f"{self._prefix}Clear", "clear", name)
 
     def _taken(self, what: str, verb: str, key: Any, indices: Any, name: str | None) -> Any:

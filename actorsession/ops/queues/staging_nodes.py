@@ -1,7 +1,7 @@
-"""The op types of staging areas: TensorFlow's, over ``staging_state``.
+"""TensorFlow's op types of staging areas, implemented on ``staging_state``.
 
-No handle leads to an area: each node names it by container and shared name, and says how much it may hold.
-Nodes of one area must agree on that. (In TensorFlow the first one decides, unheard.) All areas belong to
+An area has no handle: each node refers to it by container and shared name, and has its limits as attributes.
+Nodes of one area must agree on these. (In TensorFlow the first node decides silently.) All areas belong to
 their device. Nodes that may wait suspend.
 """
 
@@ -22,16 +22,16 @@ from actorsession.ops.shared_state import register_op
 
 __all__ = ["AREA"]
 
-# What every node of an area says.
+# The attributes of every node of an area.
 AREA: Mapping[str, Any] = {
     "capacity": 0, "memory_limit": 0, "dtypes": REQUIRED, "container": "", "shared_name": "",
 }  # fmt: skip
-# So many values of an element are handed over without a copy by whoever computed them.
+# The number of values of an element that are passed without a copy; the others are copied.
 _MOST = 64
 
 
 def _area(ctx: KernelContext, label: str, make: Callable[[str, Limits], Any]) -> Any:
-    """Return the area that a node names, made if absent."""
+    """Return the area that a node refers to, made if absent."""
     limits = Limits(ctx.attrs["capacity"], ctx.attrs["memory_limit"])
     name = ctx.attrs["shared_name"] or ctx.name
     spec = f"a {label} of capacity {limits.capacity} and memory_limit {limits.memory}"
@@ -129,7 +129,7 @@ def _stage_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _own(values: tuple[Any, ...], before: int) -> tuple[Any, ...]:
-    """Values that the area may keep, of a node with so many inputs before them."""
+    """Return values that the area may keep, of a node with ``before`` other inputs before them."""
     borrowed = max(0, _MOST - before)
     copied = [v.copy() if isinstance(v, np.ndarray) else v for v in values[borrowed:]]
     return (*values[:borrowed], *copied)

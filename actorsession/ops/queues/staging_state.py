@@ -1,9 +1,9 @@
-"""Values that wait between steps, in order or by key: the state behind staging areas.
+"""The state of staging areas: values that are kept between steps, in order or by key.
 
-Nothing here waits: each attempt to put in, take or look is a future, done in whichever thread makes it
-possible. Attempts are served in the order in which they came, but one that cannot be served yet holds up none
-behind it. One whose future was cancelled takes nothing and leaves nothing; one that fails changes nothing.
-What a step has taken that ends early is put back in its place, even if the area is full by then.
+No method blocks: each attempt to put, take or read is a future, done in whichever thread makes it possible.
+Attempts are served in the order in which they were made, but one that cannot be served yet does not block
+those after it. An attempt whose future was cancelled has no effect, and neither has one that fails. If a step
+took values and ends early, they are put back in their place, even if the area is full by then.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Values: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an area may hold; 0 stands for no bound.
+    """The limits of an area; 0 stands for no bound.
 
     Attributes:
-        capacity: elements.
-        memory: bytes of their values.
+        capacity: maximum number of elements.
+        memory: maximum number of bytes of their values.
     """
 
     capacity: int
@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class _Attempt:
-    """Somebody who waits: what must be so, what is done then, and its undo; all are called under the lock."""
+    """A pending operation: its condition, its action and the undo of that, all called under the lock."""
 
     ready: Callable[[], bool]
     act: Callable[[], Values]
@@ -55,7 +55,7 @@ _Outcome: TypeAlias = tuple[_Attempt, Values, BaseException | None]
 
 
 class _Area:
-    """What both kinds of areas share: attempts, and the bytes that are in."""
+    """The base class of both kinds of areas: attempts, and the number of bytes."""
 
     def __init__(self, label: str, limits: Limits) -> None:
         self.label = label
@@ -66,7 +66,7 @@ class _Area:
         self._drops = 0
 
     def clear(self) -> None:
-        """Leave the area as if it were new; who waits for it gets a CancelledError."""
+        """Reset the area; pending attempts fail with CancelledError."""
         with self._lock:
             attempts, self._attempts = self._attempts, []
             self._drop()
@@ -76,7 +76,7 @@ class _Area:
                 attempt.future.set_exception(error)
 
     def empty(self) -> None:
-        """Drop what is in it; who waits to put something in may do so."""
+        """Drop all elements; pending puts may then proceed."""
         with self._lock:
             self._drop()
             outcomes = self._serve()
@@ -102,7 +102,7 @@ class _Area:
         return attempt.future
 
     def _serve(self) -> list[_Outcome]:
-        """Do what can be done now, under the lock; what is to be told when it is free."""
+        """Serve all possible attempts under the lock, and return outcomes to deliver after its release."""
         outcomes: list[_Outcome] = []
         again = True
         while again:
@@ -164,7 +164,7 @@ def _made(values: Values) -> Any:
 
 
 def _size_of(values: Sequence[Any]) -> int:
-    """Bytes of values; of strings their characters."""
+    """Return the number of bytes of values; for strings the number of characters."""
     return sum(_bytes_of(value) for value in values)
 
 
@@ -188,16 +188,16 @@ def _check_types(label: str, values: Sequence[Any], wanted: Sequence[DType]) -> 
 
 
 def _copies(values: Sequence[Any]) -> Values:
-    """Return what is only looked at: the area keeps its own."""
+    """Return copies of values that are only read: the area keeps the originals."""
     return tuple([v.copy() if isinstance(v, np.ndarray) else v for v in values])
 
 
 class StageState(_Area):
-    """Elements that come out in the order in which they came in.
+    """Elements that are taken in the order in which they were put in.
 
     Args:
-        label: what the area is called in messages, such as ``StagingArea 'a'``.
-        limits: what it may hold.
+        label: name of the area in messages, such as ``StagingArea 'a'``.
+        limits: limits of the area.
     """
 
     def __init__(self, label: str, limits: Limits) -> None:
@@ -205,10 +205,10 @@ class StageState(_Area):
         self._elements: deque[Values] = deque()
 
     def put(self, values: Values) -> Take:
-        """Put an element in, as soon as there is room.
+        """Put an element in, as soon as the limits allow.
 
         Raises:
-            ResourceExhaustedError: if there can never be enough.
+            ResourceExhaustedError: if the element exceeds the memory limit.
         """
         size = _size_of(values)
         self._check_size(size)
@@ -240,7 +240,7 @@ class StageState(_Area):
         return self._attempt(lambda: bool(self._elements), act, undo)
 
     def peek(self, index: int, wanted: Sequence[DType]) -> Take:
-        """A copy of one of the elements, as soon as there are so many.
+        """Return a copy of an element, as soon as there are enough.
 
         Raises:
             InvalidArgumentError: if ``index`` is negative.
@@ -256,7 +256,7 @@ class StageState(_Area):
 
     @property
     def size(self) -> int:
-        """How many elements are in it."""
+        """The number of elements."""
         return len(self._elements)
 
     def _drop(self) -> None:
@@ -265,35 +265,35 @@ class StageState(_Area):
 
 
 class MapState(_Area):
-    """Elements by key, whose values may come and go one by one.
+    """Elements by key, whose values may be put in and taken one by one.
 
     Args:
-        label: what the area is called in messages, such as ``MapStagingArea 'a'``.
-        limits: what it may hold; elements that are not complete count for the memory only.
-        ordered: whether of all elements the one with the lowest key comes out, or the oldest.
+        label: name of the area in messages, such as ``MapStagingArea 'a'``.
+        limits: limits of the area; incomplete elements count for the memory only.
+        ordered: whether ``get_any`` takes the element with the lowest key instead of the oldest.
     """
 
     def __init__(self, label: str, limits: Limits, *, ordered: bool) -> None:
         super().__init__(label, limits)
         self._ordered = ordered
         self._complete: dict[int, dict[int, Any]] = {}
-        self._counts: dict[int, int] = {}  # values of each complete element, those taken included
+        self._counts: dict[int, int] = {}  # values of each complete element, including taken ones
         self._begun: dict[int, dict[int, Any]] = {}
 
     def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Take:
-        """Put values of an element in; wait for memory and, if it is a whole element, for room.
+        """Put values of an element in; wait for memory and, for a whole element, for capacity.
 
-        An element whose key is there already is dropped, as in TensorFlow.
+        An element whose key exists already is dropped, as in TensorFlow.
 
         Args:
-            key: of the element.
-            indices: which of its values, going up.
-            values: those.
-            count: how many values it has in all.
+            key: key of the element.
+            indices: ascending indices of the values.
+            values: the values.
+            count: number of values of an element.
 
         Raises:
             InvalidArgumentError: if ``indices`` do not fit.
-            ResourceExhaustedError: if there can never be enough memory.
+            ResourceExhaustedError: if the values exceed the memory limit.
         """
         self._check_indices(key, indices, count)
         if len(indices) != len(values):
@@ -330,12 +330,12 @@ class MapState(_Area):
         return ()
 
     def get(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
-        """Take values of an element, as soon as it is complete; it is gone with its last value.
+        """Take values of an element, as soon as it is complete; it is removed with its last value.
 
         Args:
-            key: of the element.
-            indices: which of its values, going up.
-            wanted: their types.
+            key: key of the element.
+            indices: ascending indices of the values.
+            wanted: dtypes of the values.
         """
         self._check_indices(key, indices)
         return self._attempt_to_take(
@@ -343,7 +343,7 @@ class MapState(_Area):
         )
 
     def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
-        """Take values of some element, as soon as there is one: (key, values...)."""
+        """Take (key, values...) of any element, as soon as there is one."""
         self._check_indices("any", indices)
 
         def first() -> int:
@@ -362,7 +362,7 @@ class MapState(_Area):
         *,
         with_key: bool,
     ) -> Take:
-        taken: list[tuple[int, int]] = []  # the key, and how many values its element has in all
+        taken: list[tuple[int, int]] = []  # the key, and the number of values of its element
 
         def act() -> Values:
             key = choose()
@@ -377,7 +377,7 @@ class MapState(_Area):
         return self._attempt(ready, act, undo)
 
     def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
-        """Copy of values of an element, as soon as it is complete."""
+        """Return a copy of values of an element, as soon as it is complete."""
         self._check_indices(key, indices)
         return self._attempt(
             lambda: key in self._complete, lambda: _copies(self._values(key, indices, wanted))
@@ -385,12 +385,12 @@ class MapState(_Area):
 
     @property
     def size(self) -> int:
-        """How many complete elements are in it."""
+        """The number of complete elements."""
         return len(self._complete)
 
     @property
     def incomplete_size(self) -> int:
-        """How many elements are begun and not complete."""
+        """The number of incomplete elements."""
         return len(self._begun)
 
     def _take(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Values:
@@ -406,11 +406,11 @@ class MapState(_Area):
     def _put_back(self, key: int, count: int, given: dict[int, Any]) -> None:
         element = self._complete.get(key)
         if element is None:
-            # In front, where it was: without an order the oldest comes out.
+            # At the front, where it was: without an order the oldest element is taken first.
             element = {}
             self._complete = {key: element, **self._complete}
             self._counts[key] = count
-        # Another of the same key may have come since; of two the first stays, as in ``_add``.
+        # Another element with this key may have been put in since; of two the first stays, as in ``_add``.
         dropped = tuple([element[index] for index in given if index in element])
         element.update(given)
         self._bytes += _size_of(tuple(given.values())) - _size_of(dropped)

@@ -1,15 +1,15 @@
-"""What is in a queue, and who waits to put something in or take something out.
+"""The state of queues: their elements and the pending enqueues and dequeues.
 
-Owns the state behind queue handles; ``kernels`` calls it. Nothing here waits: each attempt is a future, which
-is completed in whichever thread makes it possible. Elements are tuples of components; they come out in the
-order that the kind of queue says, and attempts are served in the order in which they came.
+Owns the state behind queue handles; ``kernels`` uses it. No method blocks: each attempt is a future, which is
+completed in whichever thread makes it possible. Elements are tuples of components; the kind of queue
+determines their order, and attempts are served in the order in which they were made.
 
-Invariants: an attempt whose future was cancelled takes nothing and leaves nothing, except that the elements
-which an ``enqueue_many`` put in before stay. A ``dequeue_many`` collects elements as they come, for it may
-want more than the queue can hold; what it has collected goes back if it comes to nothing, and so does what
-a step has taken that ends early. (TensorFlow loses those elements.) What goes back is the next to come out,
-in the order in which it was taken, even if the queue is full by then. Futures are completed outside the
-lock.
+Invariants: an attempt whose future was cancelled has no effect, except that the elements which an
+``enqueue_many`` has already put in stay. A ``dequeue_many`` collects elements as they arrive, because it may
+require more than the capacity of the queue. If it fails, the collected elements go back, and so do elements
+that were taken by a step that ends early. (TensorFlow loses those elements.) Elements that go back are the
+next to be taken, in the order in which they were taken before, even if the queue is full by then. Futures are
+completed outside of the lock.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from actorsession.records import dataclass
 __all__ = ["Element", "FifoElements", "PriorityElements", "QueueState", "ShuffledElements"]
 
 Element: TypeAlias = tuple[Any, ...]
-# An element with what tells its place; the last item is the element.
+# An element with the data that determines its position; the last item is the element.
 Entry: TypeAlias = tuple[Any, ...]
 
 
 class FifoElements:
-    """Elements in the order in which they came."""
+    """Elements in the order in which they were put in."""
 
     def __init__(self) -> None:
         self._elements: deque[Element] = deque()
-        self._first = 0  # the number of the element at the front; they are numbered as they come
+        self._first = 0  # number of the element at the front; elements are numbered in order
         self._returned: list[Entry] = []  # a heap of (number, element), all before ``_first``
 
     def __len__(self) -> int:
@@ -59,12 +59,12 @@ class FifoElements:
         return self._first, self._elements.popleft()
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Put elements back that were taken, as if they had not been."""
+        """Put taken elements back in their old positions."""
         for entry in entries:
             heapq.heappush(self._returned, entry)
 
     def available(self, *, closed: bool) -> int:
-        """Return how many may be taken."""
+        """Return the number of elements that may be taken."""
         return len(self)
 
     def clear(self) -> None:
@@ -74,11 +74,11 @@ class FifoElements:
 
 
 class ShuffledElements:
-    """Elements of which a random one comes out.
+    """Elements in random order.
 
     Args:
-        least: how many must stay while the queue is open, so that they mix.
-        seed: of the choice; chosen by the system if both parts are 0.
+        least: number of elements that must stay while the queue is open, so that they mix.
+        seed: seed of the choice; chosen by the system if both parts are 0.
     """
 
     def __init__(self, least: int, seed: tuple[int, int]) -> None:
@@ -101,11 +101,11 @@ class ShuffledElements:
         return (elements.pop(),)
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Put elements back that were taken."""
+        """Put taken elements back."""
         self._elements.extend([element for (element,) in entries])
 
     def available(self, *, closed: bool) -> int:
-        """Return how many may be taken."""
+        """Return the number of elements that may be taken."""
         return len(self._elements) if closed else max(0, len(self._elements) - self._least)
 
     def clear(self) -> None:
@@ -114,7 +114,7 @@ class ShuffledElements:
 
 
 class PriorityElements:
-    """Elements of which the one with the lowest first component comes out, of equals the oldest."""
+    """Elements by ascending first component, and equal ones by age."""
 
     def __init__(self) -> None:
         self._heap: list[Entry] = []
@@ -132,12 +132,12 @@ class PriorityElements:
         return heapq.heappop(self._heap)
 
     def put_back(self, entries: Sequence[Entry]) -> None:
-        """Put elements back that were taken, as if they had not been."""
+        """Put taken elements back in their old positions."""
         for entry in entries:
             heapq.heappush(self._heap, entry)
 
     def available(self, *, closed: bool) -> int:
-        """Return how many may be taken."""
+        """Return the number of elements that may be taken."""
         return len(self._heap)
 
     def clear(self) -> None:
@@ -146,13 +146,13 @@ class PriorityElements:
 
 
 Elements: TypeAlias = FifoElements | ShuffledElements | PriorityElements
-# From the elements that were taken to the values of the node.
+# The function from taken elements to the values of the node.
 Join: TypeAlias = Callable[[Sequence[Element]], Any]
 
 
 @dataclass(slots=True, eq=False)
 class _Enqueue:
-    """Somebody who wants to put elements in."""
+    """A pending enqueue."""
 
     left: deque[Element]
     future: Future[Any] = field(default_factory=Future)
@@ -160,7 +160,7 @@ class _Enqueue:
 
 @dataclass(slots=True, eq=False)
 class _Dequeue:
-    """Somebody who wants elements."""
+    """A pending dequeue."""
 
     wanted: int
     join: Join
@@ -169,17 +169,17 @@ class _Dequeue:
     future: Take = field(default_factory=Take)
 
 
-# Whom to tell: the error, or for a dequeue without one that it was served.
+# A finished attempt and its error; ``None`` if it succeeded.
 _Outcome: TypeAlias = tuple["_Enqueue | _Dequeue", BaseException | None]
 
 
 class QueueState:
-    """One queue; callable from any thread.
+    """The state of one queue; its methods are thread-safe.
 
     Args:
-        label: what it is called in messages, such as ``FIFOQueue 'q'``.
-        capacity: how many elements it holds; less than 0 for no bound.
-        elements: those that it has, none yet.
+        label: name of the queue in messages, such as ``FIFOQueue 'q'``.
+        capacity: maximum number of elements; unbounded if less than 0.
+        elements: an empty collection of the queue's kind.
     """
 
     def __init__(self, label: str, capacity: int, elements: Elements) -> None:
@@ -192,13 +192,13 @@ class QueueState:
         self._enqueues: deque[_Enqueue] = deque()
         self._dequeues: deque[_Dequeue] = deque()
 
-    # -- what the nodes ask for ----------------------------------------------------------------
+    # -- methods for kernels -------------------------------------------------------------------
 
     def enqueue(self, elements: Sequence[Element]) -> Future[Any]:
-        """Put elements in, in their order, as there is room.
+        """Put elements in, in their order, as the capacity allows.
 
         Returns:
-            Done when the last one is in; CancelledError if the queue is closed.
+            A future, done when the last element is in; CancelledError if the queue is closed.
         """
         attempt = _Enqueue(deque(elements))
         with self._lock:
@@ -213,15 +213,15 @@ class QueueState:
         return attempt.future
 
     def dequeue(self, wanted: int, join: Join, *, up_to: bool = False) -> Take:
-        """Take elements out, as soon as there are so many.
+        """Take elements out, as soon as there are enough.
 
         Args:
-            wanted: how many.
-            join: makes the node's values of them.
-            up_to: whether fewer, but at least one, will do once the queue is closed.
+            wanted: required number.
+            join: a function of the elements that returns the values of the node.
+            up_to: whether fewer elements, but at least one, suffice once the queue is closed.
 
         Returns:
-            Of the node's values; OutOfRangeError if the queue is closed and has not so many.
+            A future of the node's values; OutOfRangeError if the queue is closed and has too few elements.
         """
         attempt = _Dequeue(wanted, join, up_to)
         with self._lock:
@@ -233,14 +233,14 @@ class QueueState:
         return attempt.future
 
     def close(self, *, cancel_pending: bool) -> None:
-        """Take nothing in any more.
+        """Refuse new elements from now on.
 
         Args:
-            cancel_pending: whether those who wait to put elements in give up, with CancelledError; may be
-                asked for later as well.
+            cancel_pending: whether pending enqueues fail with CancelledError; possible in a later call as
+                well.
 
         Raises:
-            CancelledError: if it is closed already, and that is all that was asked for.
+            CancelledError: if the queue is closed already and ``cancel_pending`` is false.
         """
         outcomes: list[_Outcome] = []
         with self._lock:
@@ -256,17 +256,17 @@ class QueueState:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes nothing in any more."""
+        """Whether the queue refuses new elements."""
         return self._closed
 
     @property
     def size(self) -> int:
-        """How many elements are in it."""
+        """The number of elements."""
         with self._lock:
             return len(self._elements)
 
     def clear(self) -> None:
-        """Leave the queue as if it were new; who waits for it gets a CancelledError."""
+        """Reset the queue; pending attempts fail with CancelledError."""
         with self._lock:
             error = f"{self.label} was reset"
             attempts: list[_Enqueue | _Dequeue] = [*self._enqueues, *self._dequeues]
@@ -281,14 +281,14 @@ class QueueState:
     # -- serving, under the lock -----------------------------------------------------------------
 
     def _serve(self) -> list[_Outcome]:
-        """Do what can be done now; what is to be told when the lock is free."""
+        """Serve all possible attempts, and return outcomes to deliver after the lock is released."""
         outcomes: list[_Outcome] = []
         while self._serve_enqueue(outcomes) or self._serve_dequeue(outcomes):
             pass
         return outcomes
 
     def _serve_enqueue(self, outcomes: list[_Outcome]) -> bool:
-        """Move the first of those who put in forward; whether that changed anything."""
+        """Advance the first pending enqueue, and return whether that changed anything."""
         if not self._enqueues:
             return False
         attempt = self._enqueues[0]
@@ -306,7 +306,7 @@ class QueueState:
         return True
 
     def _serve_dequeue(self, outcomes: list[_Outcome]) -> bool:
-        """Move the first of those who take out forward; whether that changed anything."""
+        """Advance the first pending dequeue, and return whether that changed anything."""
         if not self._dequeues:
             return False
         attempt = self._dequeues[0]
@@ -338,7 +338,7 @@ class QueueState:
     def _available(self) -> int:
         return self._elements.available(closed=self._closed)
 
-    # -- telling ---------------------------------------------------------------------------------
+    # -- delivery of outcomes --------------------------------------------------------------------
 
     def _tell(self, outcomes: Sequence[_Outcome]) -> None:
         for attempt, error in outcomes:

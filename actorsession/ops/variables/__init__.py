@@ -1,1 +1,1 @@
-"""Variables: state that outlives a step, its scopes, first values, updates and checkpoints."""
+"""Variables: state that outlives a step, with scopes, initialisers, updates and checkpoints."""

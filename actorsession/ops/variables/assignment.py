@@ -1,4 +1,4 @@
-"""Updates of variables as functions, the older spelling of the methods of ``Variable``."""
+"""Functions that update variables, the older form of the methods of ``Variable``."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def assign(
     """Replace a variable's value; see ``Variable.assign``.
 
     Args:
-        ref: the variable, or a part of one, as square brackets read it.
+        ref: the variable, or a part of one that square brackets read.
         value: the new value.
-        validate_shape: accepted for TensorFlow's sake; a variable made with ``validate_shape=False`` takes
-            any shape, all others only their own, because what reads them was built for it.
-        use_locking: accepted for TensorFlow's sake.
+        validate_shape: accepted for compatibility; a variable made with ``validate_shape=False`` accepts any
+            shape, all others only their own, because their readers were built for it.
+        use_locking: accepted for compatibility.
         name: wanted name of the update.
     """
-    # By name: a part of a variable, ``variable[...]``, has no other arguments.
+    # By name: the ``assign`` of a part of a variable, ``variable[...]``, has no other arguments.
     return ref.assign(value, name=name)
 
 
@@ -59,7 +59,7 @@ def scatter_add(
         ref: the variable, of rank 1 or more.
         indices: int32 or int64, any shape.
         updates: shape ``indices.shape + ref.shape[1:]``, or a scalar for all of them.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        use_locking: accepted for compatibility; updates are atomic anyway.
         name: wanted name of the update.
 
     Returns:
@@ -102,14 +102,14 @@ def scatter_div(
 def scatter_min(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Lower the rows ``indices`` of a variable to ``updates`` where those are less."""
+    """Take the minimum of the rows ``indices`` of a variable and ``updates``, element by element."""
     return ref.scattered("ResourceScatterMin", indices, updates, name)
 
 
 def scatter_max(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Raise the rows ``indices`` of a variable to ``updates`` where those are greater."""
+    """Take the maximum of the rows ``indices`` of a variable and ``updates``, element by element."""
     return ref.scattered("ResourceScatterMax", indices, updates, name)
 
 
@@ -137,13 +137,13 @@ def scatter_nd_sub(
 def batch_scatter_update(
     ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Replace rows in each member of a batch that a variable holds.
+    """Replace rows in each member of a batch in a variable.
 
     Args:
         ref: the variable.
-        indices: shape ``[b1, ..., bk, n]``: which positions of axis k.
+        indices: shape ``[b1, ..., bk, n]``: positions on axis k.
         updates: shape ``indices.shape + ref.shape[k + 1:]``.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        use_locking: accepted for compatibility; updates are atomic anyway.
         name: wanted name of the update.
 
     Returns:

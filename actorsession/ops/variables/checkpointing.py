@@ -1,10 +1,10 @@
-"""Saving and restoring tensors as ops: ``SaveV2``, ``RestoreV2`` and what joins shards.
+"""Ops that save and restore tensors: ``SaveV2``, ``RestoreV2`` and the ops that merge shards.
 
-Owns the nodes; the formats are those of ``checkpoints``. Files are written and read where the op runs, so
-for a remote session by the task that it is placed on. Savers build these nodes.
+Owns the nodes; the file formats are those of ``checkpoints``. Files are written and read where the op runs,
+which for a remote session is the task on which it is placed. Savers build these nodes.
 
-``RestoreV2`` reads everything that it is asked for before it gives anything, and checks it against the
-static types of its outputs: what is damaged, missing or of another shape fails before any variable changes.
+``RestoreV2`` reads all requested tensors before it returns any, and checks them against the static types of
+its outputs: damaged or missing tensors and wrong shapes fail before any variable changes.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def save_v2(
     tensors: Sequence[Any],
     name: str | None = None,
 ) -> Operation:
-    """Write tensors to a checkpoint of their own, whole or not at all.
+    """Write tensors to a new checkpoint atomically.
 
     Args:
-        prefix: what its file begins with, a string; folders that are missing are made.
+        prefix: prefix of the checkpoint's file, a string; missing folders are made.
         tensor_names: a name for each tensor, a string vector.
-        shape_and_slices: for each the shape of a larger tensor and the part of it that this one is, as in
-            ``"5 4 2,2:-"``; empty for a whole one.
-        tensors: what to save, of any dtype but ``resource``.
+        shape_and_slices: for each tensor the shape of a larger tensor and its slice of that tensor, as in
+            ``"5 4 2,2:-"``; empty for a whole tensor.
+        tensors: the tensors to save, of any dtype but ``resource``.
         name: wanted name.
 
     Raises:
@@ -76,12 +76,12 @@ def restore_v2(
     dtypes: Sequence[Any],
     name: str | None = None,
 ) -> list[Tensor]:
-    """Read tensors from a checkpoint, of our format or of TensorFlow's.
+    """Read tensors from a checkpoint, in this library's format or in TensorFlow's.
 
     Args:
-        prefix: what its files begin with, a string.
+        prefix: prefix of the checkpoint's files, a string.
         tensor_names: the tensors, a string vector.
-        shape_and_slices: the part of each that is wanted, as for ``save_v2``.
+        shape_and_slices: the slice of each tensor to read, as for ``save_v2``.
         dtypes: element type of each.
         name: wanted name.
 
@@ -103,9 +103,9 @@ def sharded_filename(basename: Any, shard: Any, num_shards: Any, name: str | Non
     """Return the prefix of one shard of a checkpoint: ``basename-00000-of-00002``.
 
     Args:
-        basename: prefix of the whole, a string.
-        shard: which shard, int32.
-        num_shards: how many there are, int32.
+        basename: prefix of the whole checkpoint, a string.
+        shard: number of the shard, int32.
+        num_shards: number of shards, int32.
         name: wanted name.
     """
     graph = graph_of(basename, shard, num_shards)
@@ -124,12 +124,12 @@ def merge_v2_checkpoints(
     delete_old_dirs: bool = True,
     name: str | None = None,
 ) -> Operation:
-    """Make one checkpoint of shards, which it moves; all of them must be files that this op can see.
+    """Merge shards into one checkpoint by moving their files, all of which this op must be able to access.
 
     Args:
-        checkpoint_prefixes: of the shards, a string vector.
-        destination_prefix: of the whole, a string.
-        delete_old_dirs: whether folders that the shards leave empty are removed.
+        checkpoint_prefixes: prefixes of the shards, a string vector.
+        destination_prefix: prefix of the merged checkpoint, a string.
+        delete_old_dirs: whether folders that become empty are removed.
         name: wanted name.
     """
     graph = graph_of(checkpoint_prefixes, destination_prefix)
@@ -154,7 +154,7 @@ def _addressed(prefix: Any, names: Any, slices: Any, graph: Any) -> list[Tensor]
 
 
 def _check_strings(ctx: InferContext, ranks: Sequence[int]) -> None:
-    """Refuse first inputs that are no strings of these ranks."""
+    """Check that the first inputs are strings of these ranks."""
     for i, rank in enumerate(ranks):
         found = ctx.inputs[i]
         if found.dtype is not string:
@@ -164,7 +164,7 @@ def _check_strings(ctx: InferContext, ranks: Sequence[int]) -> None:
 
 
 def _check_addressed(ctx: InferContext) -> list[DType]:
-    """Return the dtypes of the tensors that are saved or restored."""
+    """Check the first inputs, and return the dtypes of the tensors that are saved or restored."""
     _check_strings(ctx, (0, 1, 1))
     dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
     for dtype in dtypes:
@@ -209,7 +209,7 @@ def _infer_merge(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _text(op: str, value: Any) -> str:
-    """Return the one string of a value; anything else of a shape that was not known before is refused."""
+    """Return the single string of a value; InvalidArgumentError for another shape."""
     item = value if isinstance(value, (bytes, str)) else np.asarray(value)
     if isinstance(item, np.ndarray):
         if item.ndim:
@@ -241,7 +241,7 @@ def _save_kernel(ctx: KernelContext) -> Kernel:
 
     def save(prefix: Any, names: Any, slices: Any, *values: Any) -> None:
         chosen, specs = _lists(op, len(values), names, slices)
-        # A string scalar is plain bytes, which numpy would give a type of its own.
+        # A string scalar is plain bytes, which numpy would convert to a fixed-length string type.
         arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
         checkpoints.save(host.files.prefix(_text(op, prefix)), chosen, specs, arrays)
 
@@ -267,7 +267,7 @@ def _restore_kernel(ctx: KernelContext) -> Kernel:
 def _restored(
     reader: CheckpointReader, path: str, name: str, spec: str, wanted: TensorSpec
 ) -> Array | Any:
-    """One tensor of a checkpoint, once it is known to have the type that is asked for."""
+    """Return one tensor of a checkpoint, after a check of its dtype and shape."""
     part = checkpoints.parse_spec(spec)
     entry = reader.entry(name)
     if entry.dtype is not wanted.dtype:
@@ -300,7 +300,7 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
         sources = [files.prefix(text) for text in _texts(op, prefixes)]
         target = files.prefix(_text(op, destination))
         for source in sources:
-            files.real(source + SUFFIX)  # which may be a link out
+            files.real(source + SUFFIX)  # the path may be a link that leads outside
         checkpoints.merge(sources, target, delete_old_dirs)
 
     return merge

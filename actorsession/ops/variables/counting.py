@@ -1,4 +1,4 @@
-"""``count_up_to``: a counter in a variable, which ends by an error at its limit."""
+"""``count_up_to``: a counter in a variable, which fails at its limit."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["count_up_to"]
 
 
 def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
-    """Count a variable up to a limit; see ``Variable.count_up_to``.
+    """Increment a variable up to a limit; see ``Variable.count_up_to``.
 
     Args:
         ref: a scalar variable of an integer type.
-        limit: where counting ends.
+        limit: the limit.
         name: wanted name.
     """
     return ref.count_up_to(limit, name)

@@ -1,8 +1,8 @@
-"""How a variable comes into being: who may change what is asked for, and what is asked for by default.
+"""Creation of variables: creators that may intervene, and default arguments.
 
-Owns the creators of ``variable_creator_scope``, which see each ``Variable(...)`` of the graph before it is
-built, and the two enumerations that TensorFlow's signatures name. ``variables`` stands on it. Creators live
-in a context variable, as all scopes do.
+Owns the creators of ``variable_creator_scope``, which are called for each ``Variable(...)`` of the graph
+before it is built, and the two enumerations in TensorFlow's signatures. ``variables.variable`` is built on
+this module. Creators are stored in a context variable, as all scopes are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Creator: TypeAlias = "Callable[..., Any]"
 _CREATORS: ContextVar[Mapping[Graph, tuple[Creator, ...]]] = ContextVar("actorsession_creators")
 _EMPTY: Mapping[Graph, tuple[Creator, ...]] = {}
 
-# What a creator is called with, in TensorFlow's order; those that the program did not name have these values.
+# The arguments of a creator in TensorFlow's order, with the values of those that the program does not give.
 _ASKED: Mapping[str, Any] = {
     "initial_value": None, "trainable": None, "collections": None, "validate_shape": True,
     "caching_device": None, "name": None, "variable_def": None, "dtype": None, "expected_shape": None,
@@ -35,7 +35,7 @@ _ASKED: Mapping[str, Any] = {
 
 
 class VariableSynchronization(enum.Enum):
-    """When the copies of a variable are brought together; there is one copy, so all mean the same."""
+    """When the copies of a variable are synchronised; there is one copy, so all modes are equivalent."""
 
     AUTO = 0
     NONE = 1
@@ -44,7 +44,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How updates of the copies of a variable become one; there is one copy, so all mean the same."""
+    """How updates of the copies of a variable are combined; there is one copy, so all are equivalent."""
 
     NONE = 0
     SUM = 1
@@ -54,14 +54,14 @@ class VariableAggregation(enum.Enum):
 
 
 class CreatedByScope(type):
-    """The metaclass of ``Variable``: calling the class asks the creators of the scope first."""
+    """The metaclass of ``Variable``: a call of the class first runs the creators of the scope."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """A new variable, or what a creator of the scope makes instead."""
+        """Return a new variable, or the result of a creator of the scope."""
         creators = _CREATORS.get(_EMPTY).get(get_default_graph(), ())
         if (
             not creators or "_asks_creators" not in cls.__dict__
-        ):  # subclasses are asked for as they are
+        ):  # creators do not apply to subclasses
             return super().__call__(*args, **kwargs)
         create: Creator = super().__call__
         for creator in creators:
@@ -77,12 +77,12 @@ class CreatedByScope(type):
 
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
-    """Let a function make, or change, the variables of the default graph that a block asks for.
+    """Let a function make or change the variables that a block creates in the default graph.
 
     Args:
         variable_creator: called as ``variable_creator(next_creator, **kwargs)`` with all arguments of
             ``Variable`` by name; returns the variable, usually that of ``next_creator(**kwargs)``. The
-            innermost creator is asked first, and its next one is the creator around it.
+            innermost creator is called first, and its next one is the creator around it.
     """
     graph = get_default_graph()
     known = _CREATORS.get(_EMPTY)
@@ -96,7 +96,7 @@ def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
 def trainable_by_default(
     trainable: bool | None, synchronization: VariableSynchronization | None
 ) -> bool:
-    """Return whether optimisers change a variable: as asked, else unless copies are only read together."""
+    """Return whether optimisers change a variable; by default unless copies are synchronised on read."""
     if trainable is not None:
         return bool(trainable)
     return synchronization is not VariableSynchronization.ON_READ
@@ -106,11 +106,11 @@ def joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str
     """Return the collections that a new variable joins.
 
     Args:
-        given: names of collections, that of the global variables if left out.
-        trainable: whether it joins the trainable ones as well.
+        given: names of collections; the global variables if left out.
+        trainable: whether it joins the trainable variables as well.
 
     Raises:
-        ValueError: if ``given`` is no list, tuple or set.
+        ValueError: if ``given`` is not a list, tuple or set.
     """
     if given is not None and not isinstance(given, (list, tuple, set)):
         raise ValueError(f"collections is a list, tuple or set of names, got {given!r:.100}")

@@ -1,4 +1,4 @@
-"""Variables by name, in the present variable scope: ``get_variable`` and ``get_local_variable``."""
+"""Variables by name, in the current variable scope: ``get_variable`` and ``get_local_variable``."""
 
 from __future__ import annotations
 
@@ -34,33 +34,34 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """Return the variable of that name in the present variable scope, made or shared as the scope says.
+    """Return the variable of a name in the current variable scope, made or shared as the scope determines.
 
     Args:
-        name: under that of the scope.
-        shape: of the value; left out where the initialiser is a value, or a function without arguments.
+        name: name, relative to that of the scope.
+        shape: shape of the value; left out where the initialiser is a value, or a function without arguments.
         dtype: element type; that of an initial value, else the scope's.
-        initializer: a value, or a function from shape and dtype to one, such as ``zeros_initializer()``;
-            the scope's if left out, else ``glorot_uniform_initializer`` for floats and zeros for others.
-        regularizer: a function from the variable to a loss, which joins
-            ``GraphKeys.REGULARIZATION_LOSSES``, or to ``None``; called when the variable is made.
-        trainable: whether optimisers change it; they do if left out.
+        initializer: a value, or a function of shape and dtype that returns one, such as
+            ``zeros_initializer()``; the scope's if left out, else ``glorot_uniform_initializer`` for floats
+            and zeros for others.
+        regularizer: a function of the variable that returns a loss, which joins
+            ``GraphKeys.REGULARIZATION_LOSSES``, or ``None``; called when the variable is made.
+        trainable: whether optimisers change it; true if left out.
         collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
-        caching_device: a device from whose copy readers take the value.
-        partitioner: a function from ``shape`` and ``dtype`` to a number of parts per axis.
+        caching_device: a device with a copy from which readers get the value.
+        partitioner: a function of ``shape`` and ``dtype`` that returns a number of parts per axis.
         validate_shape: whether the initial value's shape must be known.
-        use_resource: accepted for TensorFlow's sake.
+        use_resource: accepted for compatibility.
         custom_getter: called instead of the getter, and instead of the scope's.
-        constraint: a function from a value to the one that optimisers put in its place.
-        synchronization: accepted for TensorFlow's sake.
-        aggregation: accepted for TensorFlow's sake.
+        constraint: a function that optimisers apply to the updated value.
+        synchronization: accepted for compatibility.
+        aggregation: accepted for compatibility.
 
     Returns:
         A ``Variable``, or with a partitioner a ``PartitionedVariable``.
 
     Raises:
-        ValueError: if the name must be new and is not, or the other way round; for another shape or dtype
-            than that of the variable; or if a new one cannot be made so.
+        ValueError: if the name must be new and is not, or must exist and does not; for another shape or dtype
+            than that of the variable; or if a new one cannot be made with these arguments.
     """
     return get_variable_scope().get_variable(
         store_of(get_default_graph()),
@@ -99,7 +100,7 @@ def get_local_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """As ``get_variable``, for one that belongs to a process: in ``LOCAL_VARIABLES`` and never trained."""
+    """Return a process-local variable, never trained and in ``LOCAL_VARIABLES``; see ``get_variable``."""
     return get_variable(
         name, shape, dtype, initializer, regularizer, False,
         [*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner,

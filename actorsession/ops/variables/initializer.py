@@ -1,4 +1,4 @@
-"""What initialisers have in common: settings, dtype, and how they are called."""
+"""Base classes of initialisers: settings, dtype, and the calling convention."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Initializer:
     """Base class of initialisers; a subclass overrides ``build``.
 
     Args:
-        dtype: element type unless the call names one.
+        dtype: element type, unless the call gives one.
     """
 
-    # What ``get_config`` tells beside the dtype: arguments and attributes of one name.
+    # The arguments in ``get_config`` besides the dtype; attributes have the same names.
     _settings: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, dtype: Any = float32) -> None:
@@ -31,17 +31,17 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Return the initialiser that ``get_config`` told of."""
+        """Return the initialiser that ``get_config`` described."""
         return cls(**config)
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Build a first value.
+        """Build an initial value.
 
         Args:
             shape: a fully known shape.
             dtype: element type; the initialiser's own if left out.
-            partition_info: where in a larger variable the value lies, with ``full_shape`` and
-                ``var_offset``; most initialisers do not care.
+            partition_info: position of the value in a larger variable, with ``full_shape`` and
+                ``var_offset``; most initialisers ignore it.
 
         Raises:
             ValueError: if the shape is not fully known.
@@ -51,7 +51,7 @@ class Initializer:
         return self.build(dims, self.dtype if dtype is None else as_dtype(dtype))
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Build the value; what a subclass overrides."""
+        """Build the value; a subclass overrides this method."""
         raise NotImplementedError(f"{type(self).__name__} must override build")
 
 

@@ -1,8 +1,9 @@
-"""Initialisers: functions from a shape and dtype to the first value of a variable.
+"""Initialisers: functions of a shape and dtype that return the initial value of a variable.
 
-TensorFlow's lower-case names are the public ones; they are classes, so that they can be told apart
-and carry their settings. Calling one builds nodes in the default graph. As ``initializers`` the module
-has the shorter names as well, ``zeros`` for ``zeros_initializer``, and the initialisers of variables.
+TensorFlow's lower-case names are the public ones. They are classes, so that they can be distinguished and
+carry their settings. Calling one builds nodes in the default graph. As the namespace ``initializers`` the
+module also has the shorter names, ``zeros`` for ``zeros_initializer``, and the functions that initialise
+variables.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ class constant_initializer(Initializer):
     """A given value.
 
     Args:
-        value: one value for all elements, or several in row order, the last of which fills what is left.
-        dtype: element type unless the call names one.
-        verify_shape: whether one value for several elements is refused.
+        value: one value for all elements, or several in row order, the last of which fills the rest.
+        dtype: element type, unless the call gives one.
+        verify_shape: whether the value must have exactly the shape of the variable.
     """
 
     _settings = ("value",)
@@ -79,7 +80,8 @@ class constant_initializer(Initializer):
         """Build the value.
 
         Raises:
-            ValueError: if the value does not fill the shape, or has another one and must not.
+            ValueError: if the value does not fit the shape, or differs from it while ``verify_shape`` is
+                true.
         """
         if self.verify_shape and np.shape(self.value) != shape:
             raise ValueError(
@@ -99,9 +101,9 @@ class random_uniform_initializer(Initializer):
 
     Args:
         minval: smallest value.
-        maxval: upper bound, not reached; 1 for floats if left out.
-        seed: of the sequence; see ``set_random_seed``.
-        dtype: element type unless the call names one.
+        maxval: exclusive upper bound; 1 for floats if left out.
+        seed: seed of the sequence; see ``set_random_seed``.
+        dtype: element type, unless the call gives one.
     """
 
     _settings = ("minval", "maxval", "seed")
@@ -125,8 +127,8 @@ class random_normal_initializer(FloatingInitializer):
     Args:
         mean: mean.
         stddev: standard deviation.
-        seed: of the sequence; see ``set_random_seed``.
-        dtype: element type unless the call names one.
+        seed: seed of the sequence; see ``set_random_seed``.
+        dtype: element type, unless the call gives one.
     """
 
     _settings = ("mean", "stddev", "seed")
@@ -145,7 +147,7 @@ class random_normal_initializer(FloatingInitializer):
 
 
 class truncated_normal_initializer(random_normal_initializer):
-    """Normally distributed values, drawn again where more than two deviations from the mean."""
+    """Normally distributed values, redrawn if more than two standard deviations from the mean."""
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """Build the value."""
@@ -153,11 +155,11 @@ class truncated_normal_initializer(random_normal_initializer):
 
 
 class identity_initializer(FloatingInitializer):
-    """The identity matrix, with zeros behind it where it is no square.
+    """The identity matrix, padded with zeros if it is not square.
 
     Args:
-        gain: factor of it.
-        dtype: element type unless the call names one.
+        gain: factor of the matrix.
+        dtype: element type, unless the call gives one.
     """
 
     _settings = ("gain",)
@@ -167,7 +169,7 @@ class identity_initializer(FloatingInitializer):
         self.gain = gain
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Build a first value; a part of a larger variable is that part of the whole matrix.
+        """Build an initial value; a part of a larger variable gets that part of the whole matrix.
 
         Raises:
             ValueError: unless the variable is a matrix.

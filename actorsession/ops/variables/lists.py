@@ -1,6 +1,7 @@
 """Lists of variables: the collections that they join, and ops over all of them.
 
-Initialisers of many variables at once, and which of them have a value. Stands on ``variables``.
+Owns initialisers of many variables at once, and checks which variables have a value. Built on
+``variables.variable``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def global_variables(scope: str | None = None) -> list[Any]:
     """Return the variables of the default graph that are shared and saved.
 
     Args:
-        scope: only those whose name starts with a match of this pattern.
+        scope: pattern; only variables whose name starts with a match of it are returned.
     """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
@@ -56,12 +57,12 @@ def model_variables(scope: str | None = None) -> list[Any]:
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of the default graph that averages are kept of; see ``global_variables``."""
+    """Return the variables of the default graph that have moving averages; see ``global_variables``."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """Return an operation that gives each variable its first value.
+    """Return an operation that assigns each variable its initial value.
 
     Args:
         var_list: the variables; for an empty list the operation does nothing.
@@ -71,37 +72,37 @@ def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> O
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that initialises all global variables which the default graph has now."""
+    """Return an operation that initialises all current global variables of the default graph."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initialises all local variables which the default graph has now."""
+    """Return an operation that initialises all current local variables of the default graph."""
     return variables_initializer(local_variables())
 
 
 def all_variables() -> list[Any]:
-    """``global_variables``, by its older name."""
+    """Return the variables of ``global_variables``, under its older name."""
     return global_variables()
 
 
 def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """``variables_initializer``, by its older name."""
+    """Return the operation of ``variables_initializer``, under its older name."""
     return variables_initializer(var_list, name)
 
 
 def initialize_all_variables() -> Operation:
-    """``global_variables_initializer``, by its older name."""
+    """Return the operation of ``global_variables_initializer``, under its older name."""
     return global_variables_initializer()
 
 
 def initialize_local_variables() -> Operation:
-    """``local_variables_initializer``, by its older name."""
+    """Return the operation of ``local_variables_initializer``, under its older name."""
     return local_variables_initializer()
 
 
 def is_variable_initialized(variable: Variable) -> Tensor:
-    """A bool scalar that says whether a value was assigned."""
+    """Return a bool scalar that is true if a value was assigned."""
     return variable.is_initialized()
 
 
@@ -124,7 +125,7 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
-    """An older test for values: a tensor whose step fails unless all variables have one.
+    """Return a tensor whose step fails unless all variables have a value (an older function).
 
     Args:
         var_list: the variables to look at; all global and local ones if left out.

@@ -1,9 +1,9 @@
-"""The orthogonal initialiser: random matrices whose rows or columns have length 1 and right angles.
+"""The orthogonal initialiser: random matrices with orthonormal rows or columns.
 
-Orthonormal vectors are made of normally distributed ones one after the other, which gives every rotation the
-same chance. Each is freed of those before it twice: once leaves errors that grow with the number of vectors,
-a second time does not (W. Kahan; B. Parlett, The Symmetric Eigenvalue Problem, 6.9). As a loop in the graph
-it needs nothing but products, wherever the variable is placed.
+Orthonormal vectors are made of normally distributed ones, one after another, which makes every rotation
+equally likely. The components along the previous vectors are subtracted twice: one subtraction leaves errors
+that grow with the number of vectors, the second does not (W. Kahan; B. Parlett, The Symmetric Eigenvalue
+Problem, 6.9). As a loop in the graph it needs only matrix products, wherever the variable is placed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = ["orthogonal_initializer"]
 
 
 class orthogonal_initializer(FloatingInitializer):
-    """A random orthogonal matrix; of other shapes the last axis counts the columns.
+    """A random orthogonal matrix; for shapes of more axes the last one is the columns.
 
     With more rows than columns the columns are orthonormal, otherwise the rows.
 
     Args:
-        gain: factor of it.
-        seed: of the sequence; see ``set_random_seed``.
-        dtype: element type unless the call names one.
+        gain: factor of the matrix.
+        seed: seed of the sequence; see ``set_random_seed``.
+        dtype: element type, unless the call gives one.
     """
 
     _settings = ("gain", "seed")
@@ -67,10 +67,10 @@ class orthogonal_initializer(FloatingInitializer):
 
 
 def _orthonormal(vectors: Tensor, count: int) -> Tensor:
-    """Orthonormal rows that span what the rows of ``vectors`` span."""
+    """Return orthonormal rows with the span of the rows of ``vectors``."""
 
     def free(row: Tensor, done: Tensor) -> Tensor:
-        """A row without what it has of those that are done; the others are still 0."""
+        """Return a row without its components along finished rows; the other rows are still 0."""
         shares = matmul(row, done, transpose_b=True)
         left: Tensor = row - matmul(shares, done)
         return left

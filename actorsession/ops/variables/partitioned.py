@@ -1,8 +1,8 @@
-"""Variables in parts: one value that several variables hold, each a stretch of it along one axis.
+"""Partitioned variables: one value that several variables hold, each a slice of it along one axis.
 
-Owns ``PartitionedVariable`` and the arithmetic of cuts. ``variable_store`` makes them where a partitioner
-asks for it. A partitioned variable is no element of a graph: it has no name that could be fetched, and as an
-operand it stands for its parts joined.
+Owns ``PartitionedVariable`` and the arithmetic of slices. ``variables.store`` makes them if a partitioner is
+given. A partitioned variable is not an element of a graph: it has no name that could be fetched, and as an
+operand it is the concatenation of its parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["PartitionInfo", "PartitionedVariable", "called_partitioner", "cuts"]
 
 @dataclass(frozen=True, slots=True)
 class PartitionInfo:
-    """What an initialiser is told of the part that it makes a value for.
+    """The position of a part, which an initialiser gets when it makes a value for the part.
 
     Attributes:
         full_shape: shape of the whole variable.
@@ -37,14 +37,14 @@ class PartitionInfo:
     var_offset: tuple[int, ...]
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """Return the first position on the axis that is cut, 0 if none is."""
+        """Return the first position on the partitioned axis, 0 if there is none."""
         return self.var_offset[self.single_slice_dim(shape) or 0] if self.var_offset else 0
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """Return the axis along which a part of that shape is less than the whole, if there is one.
+        """Return the axis along which a part of that shape is shorter than the whole, if there is one.
 
         Raises:
-            ValueError: if it does not fit into the whole, or is less along several axes.
+            ValueError: if the part does not fit into the whole, or is shorter along several axes.
         """
         if len(shape) != len(self.full_shape):
             raise ValueError(f"a part of shape {list(shape)} of a whole of {list(self.full_shape)}")
@@ -59,17 +59,17 @@ class PartitionInfo:
 
 
 class PartitionedVariable:
-    """Several variables that hold one value together; what ``get_variable`` gives under a partitioner.
+    """Several variables that hold one value together; the result of ``get_variable`` with a partitioner.
 
     Args:
-        name: of the whole.
-        shape: of the whole.
+        name: name of the whole.
+        shape: shape of the whole.
         dtype: element type.
         variable_list: the parts, in order.
         partitions: number of parts per axis, all but one of them 1.
 
     Raises:
-        TypeError: if the parts are no list of variables, or ``partitions`` no list of numbers.
+        TypeError: if the parts are not a list of variables, or ``partitions`` is not a list of numbers.
         ValueError: if the numbers do not fit the parts or the shape.
     """
 
@@ -98,7 +98,7 @@ class PartitionedVariable:
 
     @property
     def name(self) -> str:
-        """The name of the whole; its parts are called ``name/part_0`` and so on."""
+        """The name of the whole; its parts are named ``name/part_0`` and so on."""
         return self._name
 
     @property
@@ -122,7 +122,7 @@ class PartitionedVariable:
         return graph
 
     def __iter__(self) -> Iterator[Variable]:
-        """The parts, in order."""
+        """Iterate over the parts, in order."""
         return iter(self._variables)
 
     def __len__(self) -> int:
@@ -139,11 +139,11 @@ class PartitionedVariable:
         return self._partitions
 
     def _partition_axes(self) -> list[int]:
-        """Return the axis that is cut, the first one if none is."""
+        """Return the partitioned axis, or the first axis if there is none."""
         return [axis for axis, count in enumerate(self._partitions) if count > 1] or [0]
 
     def as_tensor(self) -> Tensor:
-        """Return the whole value: the parts joined, each read anew."""
+        """Return the whole value: the concatenation of new reads of the parts."""
         return self._concat()
 
     def _concat(self) -> Tensor:
@@ -167,16 +167,17 @@ class PartitionedVariable:
         """Replace the whole value, part by part.
 
         Args:
-            value: a value for the whole, or another ``PartitionedVariable`` cut in the same way.
-            use_locking: accepted for TensorFlow's sake.
+            value: a value for the whole, or another ``PartitionedVariable`` that is partitioned in the same
+                way.
+            use_locking: accepted for compatibility.
             name: wanted name of the updates.
             read_value: whether tensors are returned.
 
         Returns:
-            For each part what its own ``assign`` gives.
+            The result of ``assign`` for each part.
 
         Raises:
-            ValueError: for a ``PartitionedVariable`` that is cut in another way.
+            ValueError: for a ``PartitionedVariable`` that is partitioned differently.
         """
         return self._updated("assign", value, name, read_value)
 
@@ -219,11 +220,11 @@ class PartitionedVariable:
 
 
 def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> list[int]:
-    """Return what a partitioner says of a new variable.
+    """Return a partitioner's result for a new variable.
 
     Raises:
-        ValueError: if the shape is not known, or the answer is not one number of parts per axis, at least
-            1 and above 1 on one axis at most.
+        ValueError: if the shape is not fully defined, or the result is not one number of parts per axis, at
+            least 1 and above 1 on one axis at most.
     """
     if not shape.is_fully_defined():
         raise ValueError(
@@ -258,12 +259,12 @@ def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> li
 def cuts(
     shape: tuple[int, ...], partitions: Sequence[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Offset and shape of each part.
+    """Return the offset and shape of each part.
 
     Args:
-        shape: of the whole.
+        shape: shape of the whole.
         partitions: number of parts per axis, all but one of them 1. The first parts are one position longer
-            where the extent cannot be divided evenly.
+            if the extent is not divisible.
     """
     axis = next((i for i, n in enumerate(partitions) if n > 1), 0)
     each, longer = divmod(shape[axis], partitions[axis])

@@ -1,7 +1,7 @@
-"""Into how many parts a variable is cut: functions that ``variable_scope`` and ``get_variable`` take.
+"""Partitioners: functions that determine the number of parts of a variable.
 
-A partitioner is called with ``shape`` and ``dtype`` and gives one number of parts per axis, all but one of
-them 1. Those made here cut along one given axis.
+``variable_scope`` and ``get_variable`` accept them. A partitioner is called with ``shape`` and ``dtype`` and
+returns one number of parts per axis, all but one of them 1. Those made here partition one given axis.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Partitioner: TypeAlias = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Cut each variable into a fixed number of parts, at most one per position of the axis.
+    """Return a partitioner with a fixed number of parts, at most one per position of the axis.
 
     Args:
-        num_shards: how many.
-        axis: which axis is cut.
+        num_shards: number of parts.
+        axis: the partitioned axis.
     """
 
     def partitioner(shape: ShapeLike, dtype: Any = None, **_: Any) -> list[int]:
@@ -42,13 +42,13 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> Partitioner:
-    """Cuts variables so that no part has more than some bytes, as far as one axis allows.
+    """Return a partitioner that limits the size of a part, as far as one axis allows.
 
     Args:
-        max_shard_bytes: how large a part may be.
-        axis: which axis is cut.
-        bytes_per_string_element: what a string is counted as.
-        max_shards: at most so many parts, even if they are larger then.
+        max_shard_bytes: maximum size of a part.
+        axis: the partitioned axis.
+        bytes_per_string_element: assumed size of a string.
+        max_shards: maximum number of parts, which takes precedence over their size.
 
     Raises:
         ValueError: for sizes and numbers below 1.
@@ -77,13 +77,13 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Partitioner:
-    """Cuts variables into as many parts as there may be, as long as each keeps a least size.
+    """Return a partitioner that makes as many parts as possible, each of a minimum size.
 
     Args:
-        max_partitions: how many parts at most.
-        axis: which axis is cut.
-        min_slice_size: least bytes of a part; a smaller variable is not cut.
-        bytes_per_string_element: what a string is counted as.
+        max_partitions: maximum number of parts.
+        axis: the partitioned axis.
+        min_slice_size: minimum size of a part in bytes; a smaller variable is not partitioned.
+        bytes_per_string_element: assumed size of a string.
 
     Raises:
         ValueError: for sizes and numbers below 1.
@@ -95,7 +95,7 @@ def min_max_variable_partitioner(
     def partitioner(shape: ShapeLike, dtype: Any, **_: Any) -> list[int]:
         dims, along = _checked(shape, axis)
         size = math.prod(dims) * _itemsize(dtype, bytes_per_string_element)
-        # Rounded up, as in TensorFlow: the last part may be below the least size.
+        # Rounded up, as in TensorFlow: the last part may be below the minimum size.
         shards = min(math.ceil(size / min_slice_size), max_partitions, dims[along])
         return _cut(dims, along, shards)
 

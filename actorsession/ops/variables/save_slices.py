@@ -1,6 +1,6 @@
-"""What a part of a variable says of itself to those who save it.
+"""The description of a part of a variable for savers.
 
-Parts of a partitioned variable are saved under the name of the whole, with where they lie in it, so that
+Parts of a partitioned variable are saved under the name of the whole, with their position in it, so that
 another program may restore them with another number of parts.
 """
 
@@ -15,11 +15,11 @@ __all__ = ["SaveSliceInfo"]
 
 @dataclass(frozen=True, slots=True)
 class SaveSliceInfo:
-    """Where a part lies in the variable that it is a part of.
+    """The position of a part in its whole variable.
 
     Attributes:
         full_name: name of the whole.
-        full_shape: its shape.
+        full_shape: shape of the whole.
         var_offset: first position of the part per axis.
         var_shape: shape of the part.
     """
@@ -31,7 +31,7 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """The place as it stands in files: ``7 2 0,3:0,2``, the shape and then start and extent per axis."""
+        """The position as written in files: ``7 2 0,3:0,2``, the shape and then start and extent per axis."""
         whole = " ".join(map(str, self.full_shape))
         parts = [f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape, strict=True)]
         return f"{whole} {':'.join(parts)}"

@@ -1,8 +1,8 @@
-"""Changes of parts of a variable beyond sums: products and extremes of rows, single places, slices.
+"""Updates of parts of a variable beyond sums: products and extremes of rows, single elements, slices.
 
-Owns the op types behind ``scatter_mul`` and its kin, ``scatter_nd_*`` and ``variable[...].assign``.
-``variable_updates`` builds them as methods, ``assignment`` as functions. All of them check the whole request
-before they write, so that a refused update leaves the variable as it was.
+Owns the op types of ``scatter_mul`` and the other ``scatter_*`` functions, ``scatter_nd_*`` and
+``variable[...].assign``. ``variables.updates`` builds them as methods, ``variables.assignment`` as functions.
+All of them check the whole request before they write, so that a refused update leaves the variable unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Change = Callable[[Array, Any, Array], None]
 
 
 def _by_ufunc(function: Any) -> _Change:
-    """Rows are joined one after the other, so that those with one index all count."""
+    """Return an update that applies rows one after another, so that all rows of one index count."""
 
     def change(whole: Array, where: Any, rows: Array) -> None:
         function.at(whole, where, rows)
@@ -50,7 +50,7 @@ def _by_ufunc(function: Any) -> _Change:
 
 
 def _by_comparison(function: Any, last: float) -> _Change:
-    """Rows replace what they beat: nothing beats a NaN, nor does a NaN beat anything."""
+    """Return an update by minimum or maximum; NaN in the variable stays, NaN in the rows is ignored."""
 
     def change(whole: Array, where: Any, rows: Array) -> None:
         if rows.dtype.kind not in "iu":
@@ -71,7 +71,7 @@ def _divide_rows(whole: Array, where: Any, rows: Array) -> None:
         raise InvalidArgumentError("integers of a variable are divided by zero")
     for place, row in zip(where.tolist(), rows, strict=True):
         down = whole[place] // row
-        # Towards zero, as integers are divided in C.
+        # Rounded towards zero, as in integer division in C.
         whole[place] = down + ((down < 0) & (down * row != whole[place]))
 
 
@@ -120,7 +120,7 @@ def _infer_scatter_nd(kinds: str) -> Callable[[InferContext], list[TensorSpec]]:
 
 
 def _places(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Any, ...]:
-    """Return the numpy index of the places that ``indices`` name, once all are known to exist."""
+    """Return the numpy index of the positions in ``indices``, after a check that all of them exist."""
     depth = indices.shape[-1] if indices.ndim else 0
     if not 1 <= depth <= whole.ndim:
         raise InvalidArgumentError(
@@ -183,7 +183,7 @@ for _name, (_kinds, _function) in _ND.items():
             gradient=NOT_DIFFERENTIABLE,
             attrs=VARIABLE_ATTRS,
             stateful=True,
-            # As rows: touched here and there.
+            # As for rows: scattered accesses.
             cost=lambda inputs, outputs: 8 + 1e-2 * elements(inputs[2]),
         )
     )

@@ -1,12 +1,12 @@
-"""Scopes of variables: blocks in which names are shared on purpose and defaults are common.
+"""Variable scopes: blocks in which variables share names and defaults.
 
-Owns ``variable_scope`` and which scope is present. Names of variables come from the stack of these scopes
-alone; entering one enters a scope of names as well, but those are made unique and these are not.
-``variable_settings`` says what a scope is.
+Owns ``variable_scope`` and the current scope. Names of variables come from the stack of these scopes alone.
+Entering one enters a name scope as well, but name scopes are made unique and variable scopes are not.
+``variables.settings`` has the scope object.
 
-The present scope and the counts behind ``default_name`` are context variables per graph, as scopes of names
-are: threads and asyncio children do not see each other's. Outside all scopes a graph has one scope per
-thread, whose settings stay.
+The current scope and the counts for ``default_name`` are context variables per graph, as name scopes are:
+threads and asyncio children do not see each other's. Outside all scopes a graph has one scope per thread,
+whose settings are kept.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- the present scope -----------------------------------------------------------------------------
+# -- the current scope -----------------------------------------------------------------------------
 
 
 class _Present(NamedTuple):
-    """The present scope of a graph, and how often each name was entered, for ``default_name``."""
+    """The current scope of a graph, and how often each name was entered, for ``default_name``."""
 
     scope: VariableScope
     entered: dict[str, int]
 
 
 class _Roots(threading.local):
-    """What a thread has outside all scopes of a graph."""
+    """The scope of a thread outside all variable scopes of a graph."""
 
     def __init__(self) -> None:
         self.present = _Present(VariableScope(False), {})
@@ -67,37 +67,37 @@ def _present(graph: Graph) -> _Present:
 
 
 def get_variable_scope() -> VariableScope:
-    """Return the present variable scope of the default graph."""
+    """Return the current variable scope of the default graph."""
     return _present(get_default_graph()).scope
 
 
 def no_regularizer(_: Any) -> None:
-    """A regulariser without a loss, for variables in a scope that has another one."""
+    """Return no loss: a regulariser for variables in a scope that has another one."""
 
 
 class variable_scope(contextlib.AbstractContextManager[VariableScope]):
     """A block whose variables have a common prefix and common defaults.
 
     Args:
-        name_or_scope: a name, under that of the present scope; or a ``VariableScope``, which is entered
-            again as it is, wherever that is.
-        default_name: a name for when ``name_or_scope`` is ``None``, made unique among the scopes here.
-        values: tensors; the graph is theirs.
-        initializer: default initialiser; this and the following are those of the scope around, or of the
-            scope that is entered again, if left out.
+        name_or_scope: a name, relative to the current scope; or a ``VariableScope``, which is entered again
+            under its full name.
+        default_name: a name used if ``name_or_scope`` is ``None``, made unique in the current scope.
+        values: tensors that determine the graph.
+        initializer: default initialiser; if left out, this and the following are inherited from the enclosing
+            scope, or from the scope that is entered again.
         regularizer: default regulariser.
         caching_device: default device of copies.
         partitioner: default partitioner.
-        custom_getter: called before that of the scope around, which is its getter.
-        reuse: ``True`` or ``AUTO_REUSE``; sharing is inherited and cannot be taken back.
+        custom_getter: called first; its getter is the custom getter of the enclosing scope.
+        reuse: ``True`` or ``AUTO_REUSE``; sharing is inherited and cannot be revoked.
         dtype: default element type.
-        use_resource: accepted for TensorFlow's sake.
+        use_resource: accepted for compatibility.
         constraint: default constraint.
-        auxiliary_name_scope: whether a scope of names is entered as well.
+        auxiliary_name_scope: whether a name scope is entered as well.
 
     Raises:
         TypeError: without any name, or for a wrong kind of argument.
-        ValueError: for another ``reuse``, or to share with a default name.
+        ValueError: for another ``reuse``, or for sharing with a default name.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class variable_scope(contextlib.AbstractContextManager[VariableScope]):
         _PRESENT.reset(self._token)
         self._stack.close()
         if not isinstance(self._name_or_scope, VariableScope):
-            # Inner names count anew when this one is entered again.
+            # Inner names are counted from zero when this scope is entered again.
             for name in inside.entered:
                 if name.startswith(f"{inside.scope.name}/"):
                     inside.entered[name] = 0
@@ -188,12 +188,12 @@ class variable_scope(contextlib.AbstractContextManager[VariableScope]):
         self._enter_names(known.name.rsplit("/", 1)[-1], stack)
         scope = copy.copy(known)
         self._change(scope, known)
-        counts = dict(outer.entered)  # what is entered inside does not count outside
+        counts = dict(outer.entered)  # scopes entered inside do not count outside
         counts[scope.name] = counts.get(scope.name, 0) + 1
         return scope, counts
 
     def _enter_names(self, name: str, stack: contextlib.ExitStack) -> str:
-        """Enter a scope of names if there is to be one; returns the present one's full name."""
+        """Enter a name scope if requested, and return its full name."""
         if self._names and name:
             return stack.enter_context(self._graph.name_scope(name))
         present = scope_of(self._graph).name
@@ -227,7 +227,7 @@ def _check_scope(
 
 
 def _unique(name: str, present: _Present) -> str:
-    """Return the name, with ``_1``, ``_2``, ... if a scope of that name was entered here."""
+    """Return the name, with ``_1``, ``_2``, ... if a scope of that name was entered in this one."""
     prefix = f"{present.scope.name}/" if present.scope.name else ""
     found, number = name, 0
     while present.entered.get(prefix + found):
@@ -237,7 +237,7 @@ def _unique(name: str, present: _Present) -> str:
 
 
 def _chained(inner: Getter, outer: Getter | None) -> Getter:
-    """A custom getter whose getter is the one of the scope around."""
+    """Return a custom getter whose getter is that of the enclosing scope."""
     if outer is None:
         return inner
 
@@ -262,7 +262,7 @@ def variable_op_scope(
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
 ) -> Iterator[VariableScope]:
-    """``variable_scope`` with the values first, its older spelling."""
+    """Enter a ``variable_scope`` by its older signature, with the values first."""
     with variable_scope(
         name_or_scope, default_name, values, initializer, regularizer, caching_device, partitioner,
         custom_getter, reuse, dtype, use_resource, constraint,

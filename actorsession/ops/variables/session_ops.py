@@ -1,9 +1,9 @@
 """Tensor handles as ops: keep a value in the session, read it in a later step, delete it.
 
-Owns the three op types and the functions that build them. Their kernels find the session's store of
-values as a resource of their device; a device that has none, as on a server, refuses them. A handle is a
-string, ``node;number;device``. The value behind it is kept only once a session has fetched the handle:
-until then it rides along with the string (``UnsavedHandle``), and is dropped with it.
+Owns the three op types and the functions that build them. The kernels look up the session's tensor store as a
+resource of their device; on a device without one, as on a server, they fail. A handle is a string,
+``node;number;device``. Its value is kept only once a session has fetched the handle; until then the value is
+an attribute of the string (``UnsavedHandle``), and is released with it.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ __all__ = ["delete_session_tensor", "get_session_handle", "get_session_tensor"]
 SESSION_HANDLE = "GetSessionHandle"
 """The op type whose output, when a session fetches it, becomes a ``TensorHandle``."""
 
-# On a placeholder for handles: the dtype of the values behind them.
+# Attribute of a placeholder for handles: the dtype of their values.
 _HANDLE_OF = "_handle_of"
 
 
 class UnsavedHandle(bytes):
-    """A handle in the step that made it, with the value that is to be kept.
+    """A handle in the step that made it, with its value.
 
     Attributes:
-        value: the value, which nobody else may change; gone once it was kept.
+        value: the value, to which there is no other mutable reference; deleted after it was kept.
     """
 
     value: Any
 
 
 class _Store(Protocol):
-    """What the kernels ask of the session's store."""
+    """The part of the session's tensor store that the kernels use."""
 
     def new_handle(self, node: str, device: str) -> str:
-        """A handle that was never given before."""
+        """Return a handle that was never returned before."""
 
     def get(self, handle: str, device: str) -> Any:
-        """Return the value behind a handle; InvalidArgumentError if there is none."""
+        """Return the value of a handle; InvalidArgumentError if there is none."""
 
     def remove(self, handle: str) -> None:
         """Delete a value; InvalidArgumentError if there is none."""
@@ -73,19 +73,19 @@ class _Store(Protocol):
 
 
 def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
-    """A handle of a value that stays in the session, on the device where it was computed.
+    """Return a handle of a value that is kept in the session, on the device where it was computed.
 
-    Fetching it keeps the value and gives a ``TensorHandle``. Only local sessions keep values.
+    Fetching it keeps the value and returns a ``TensorHandle``. Only local sessions keep values.
 
     Args:
-        data: the tensor whose value is kept.
-        name: wanted name, with which the handle begins.
+        data: the tensor whose value to keep.
+        name: wanted name, the first component of the handle.
 
     Returns:
         A string scalar.
 
     Raises:
-        TypeError: if ``data`` is no tensor.
+        TypeError: if ``data`` is not a tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError(f"data is a Tensor, got {type(data).__name__}: {data!r:.100}")
@@ -97,18 +97,18 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
     """Return the value that a handle refers to, as a tensor on the device where it is kept.
 
     Args:
-        handle: a handle of that device, as a string or ``TensorHandle``; which one is read is
-            decided by what is fed.
+        handle: a handle of that device, as a string or ``TensorHandle``; the feed determines which handle is
+            read.
         dtype: element type of the value.
-        name: wanted name of the reading.
+        name: wanted name of the read.
 
     Returns:
-        A placeholder for the handle's string, and the value. A handle of another device that is
-        fed is moved here first.
+        A placeholder for the handle's string, and the value. The value of a fed handle of another device is
+        first moved to this device.
 
     Raises:
         ValueError: if the handle does not end with the name of a device.
-        TypeError: if ``dtype`` is none.
+        TypeError: if ``dtype`` is not a dtype.
     """
     wanted = as_dtype(dtype)
     with get_default_graph().device(handle_device(handle)):
@@ -117,7 +117,7 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
-    """Return the deletion of the value that a handle refers to.
+    """Return an operation that deletes the value of a handle.
 
     Args:
         handle: a handle of the same device, as a string or ``TensorHandle``.
@@ -142,7 +142,7 @@ def _holder(of: DType | None) -> Tensor:
 
 
 def handle_device(handle: Any) -> str:
-    """Return the device that a handle ends with, in canonical form.
+    """Return the device at the end of a handle, in canonical form.
 
     Raises:
         ValueError: if it ends with anything else.
@@ -158,7 +158,7 @@ def handle_device(handle: Any) -> str:
 
 
 def handle_dtype(placeholder: Tensor) -> DType | None:
-    """Return the dtype of the values behind the handles that a placeholder is fed, if it is such a one."""
+    """Return the dtype of the values of a placeholder's handles; ``None`` for any other placeholder."""
     name = placeholder.op.attrs.get(_HANDLE_OF)
     return None if name is None else as_dtype(name)
 

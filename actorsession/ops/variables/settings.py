@@ -1,7 +1,7 @@
-"""What the variables of a scope have in common: ``VariableScope``.
+"""The settings of a variable scope: ``VariableScope``.
 
-Owns the settings of one scope and how they fill in what is asked for. ``variable_scope`` makes and nests
-scopes, ``variable_store`` makes and finds variables.
+Owns the settings of one scope and how they complete a request for a variable. ``variables.scope`` makes and
+nests scopes, ``variables.store`` makes and finds variables.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Getter: TypeAlias = "Callable[..., Any]"
 
 
 class VariableScope:
-    """What the variables of a scope have in common.
+    """The common settings of the variables of a scope.
 
     Args:
-        reuse: ``True`` shares variables that exist, ``AUTO_REUSE`` makes those that do not; otherwise
-            names must be new.
+        reuse: with ``True`` variables must exist and are shared; ``AUTO_REUSE`` also makes missing ones;
+            otherwise names must be new.
         name: prefix of the names of variables.
         initializer: default initialiser.
-        regularizer: default function from a variable to a loss, or nothing.
-        caching_device: default device of copies that readers use.
-        partitioner: default function that says how variables are cut.
+        regularizer: default function of a variable that returns a loss or ``None``.
+        caching_device: default device of cached copies.
+        partitioner: default partitioner.
         custom_getter: called as ``custom_getter(getter, name, ...)`` instead of the getter.
-        name_scope: the scope of names that was entered with this one first.
+        name_scope: the name scope that was first entered with this scope.
         dtype: default element type.
-        use_resource: accepted for TensorFlow's sake.
+        use_resource: accepted for compatibility.
         constraint: default constraint.
     """
 
@@ -66,16 +66,16 @@ class VariableScope:
         self._use_resource = use_resource
         self._constraint = constraint
 
-    # -- what it says --------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """The prefix of names, without a closing slash."""
+        """The prefix of names, without a trailing slash."""
         return self._name
 
     @property
     def original_name_scope(self) -> str:
-        """The scope of names that was entered with this scope first."""
+        """The name scope that was first entered with this scope."""
         return self._name_scope
 
     @property
@@ -95,7 +95,7 @@ class VariableScope:
 
     @property
     def caching_device(self) -> str | DeviceFunction | None:
-        """Default device of copies."""
+        """Default device of cached copies."""
         return self._caching_device
 
     @property
@@ -105,7 +105,7 @@ class VariableScope:
 
     @property
     def custom_getter(self) -> Getter | None:
-        """What is called instead of the getter, scopes around included."""
+        """The function called instead of the getter, including those of enclosing scopes."""
         return self._custom_getter
 
     @property
@@ -115,7 +115,7 @@ class VariableScope:
 
     @property
     def use_resource(self) -> bool | None:
-        """As asked for; makes no difference."""
+        """The requested value, which has no effect."""
         return self._use_resource
 
     @property
@@ -126,10 +126,10 @@ class VariableScope:
     def __repr__(self) -> str:
         return f"<VariableScope {self._name!r} reuse={self._reuse!r}>"
 
-    # -- what can be changed -------------------------------------------------------------------
+    # -- setters -------------------------------------------------------------------------------
 
     def reuse_variables(self) -> None:
-        """Shares variables from here on."""
+        """Share variables from now on."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
@@ -141,7 +141,7 @@ class VariableScope:
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: str | DeviceFunction | None) -> None:
-        """Set the default device of copies."""
+        """Set the default device of cached copies."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
@@ -149,7 +149,7 @@ class VariableScope:
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Getter | None) -> None:
-        """Set what is called instead of the getter."""
+        """Set the function that is called instead of the getter."""
         self._custom_getter = custom_getter
 
     def set_dtype(self, dtype: Any) -> None:
@@ -157,13 +157,13 @@ class VariableScope:
         self._dtype = as_dtype(dtype)
 
     def set_use_resource(self, use_resource: bool | None) -> None:
-        """Accepted for TensorFlow's sake."""
+        """Store the setting, which is accepted for compatibility and has no effect."""
         self._use_resource = use_resource
 
-    # -- what was made in it -------------------------------------------------------------------
+    # -- variables of the scope ----------------------------------------------------------------
 
     def get_collection(self, name: str) -> list[Any]:
-        """Return the values of a collection of the default graph whose names lie in the scope."""
+        """Return the values of a collection of the default graph whose names are in the scope."""
         scope = f"{self._name}/" if self._name else None
         return get_default_graph().get_collection(name, scope)
 
@@ -179,14 +179,14 @@ class VariableScope:
         """Return the trainable variables of the scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
-    # -- making and finding --------------------------------------------------------------------
+    # -- lookup and creation -------------------------------------------------------------------
 
     def get_variable(self, var_store: Any, name: str, **asked: Any) -> Any:
         """Return the variable ``name`` of the scope in a store; see the function ``get_variable``.
 
         Args:
             var_store: the store of the graph.
-            name: under the name of the scope.
+            name: name, relative to that of the scope.
             **asked: the other arguments of ``get_variable``, and ``reuse``.
         """
         given = {key: value for key, value in asked.items() if value is not None}
@@ -204,7 +204,8 @@ class VariableScope:
         }
         filled = {**asked, **defaults, **given}
         filled.pop("custom_getter", None)
-        # Only what was given for this variable decides; a scope's initialiser may serve many dtypes.
+        # Only the arguments for this variable determine its dtype; a scope's initialiser may serve many
+        # dtypes.
         filled["dtype"] = request_dtype(asked.get("dtype"), asked.get("initializer"), self._dtype)
         full_name = f"{self._name}/{name}" if self._name else name
         getter = functools.partial(_stored, var_store)
@@ -217,6 +218,6 @@ class VariableScope:
 def _stored(
     var_store: Any, name: str, shape: ShapeLike = None, dtype: Any = float32, **asked: Any
 ) -> Any:
-    """Return what custom getters call: the variable of that full name."""
+    """Return the variable of a full name; this is the getter of custom getters."""
     request = VariableRequest(name=name, shape=TensorShape(shape), dtype=as_dtype(dtype), **asked)
     return var_store.get(request)

@@ -1,12 +1,12 @@
 """Variables as ops: handles, reads, assignments and scattered updates.
 
-Owns the op types that touch the state behind a resource handle. ``variables`` wraps them in the
-class that users hold, ``training`` adds the fused updates of optimisers. A handle is an ordinary
-input, so everything that touches a variable is tied to the device of its ``VarHandleOp``.
+Owns the op types that access the state behind a resource handle. ``variables.variable`` wraps them in the
+public class, ``training`` adds the fused updates of optimisers. A handle is an ordinary input, so every op
+that uses a variable is tied to the device of its ``VarHandleOp``.
 
-A handle says nothing about what it refers to; every op that takes one therefore repeats the
-variable's dtype and static shape as attributes. A value once read never changes: updates write in
-place only when the holder says that nobody else has the old value.
+A handle does not describe its variable; every op that takes one therefore has the variable's dtype and static
+shape as attributes. A value that was read never changes: updates write in place only if the holder reports
+that there is no other reference to the old value.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = [
     "elements", "fits_always", "flat_rows", "register_scatter", "sum_duplicates", "variable_spec",
 ]  # fmt: skip
 
-# What every op that takes a handle knows of the variable behind it.
+# The attributes that describe the variable in every op that takes a handle.
 VARIABLE_ATTRS: Mapping[str, Any] = {"dtype": REQUIRED, "shape": unknown_shape}
 
 
-# -- what the static types of such ops must be ---------------------------------------------------
+# -- checks of static types ----------------------------------------------------------------------
 
 
 def variable_spec(attrs: Mapping[str, Any]) -> TensorSpec:
@@ -53,10 +53,10 @@ def variable_spec(attrs: Mapping[str, Any]) -> TensorSpec:
 
 
 def check_handle(ctx: InferContext, index: int = 0) -> TensorSpec:
-    """Return the variable's static type, once input ``index`` is known to be a handle.
+    """Check that input ``index`` is a handle, and return the variable's static type.
 
     Raises:
-        TypeError: if the input is no handle.
+        TypeError: if the input is not a handle.
     """
     found = ctx.inputs[index].dtype
     if found is not resource:
@@ -67,7 +67,7 @@ def check_handle(ctx: InferContext, index: int = 0) -> TensorSpec:
 
 
 def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
-    """Refuse an input that can never be a value of the variable.
+    """Check that an input can be a value of the variable.
 
     Raises:
         TypeError: if its dtype is another.
@@ -87,7 +87,7 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
 
 
 def fits_always(declared: TensorShape, given: TensorShape) -> bool:
-    """Return whether each value of static shape ``given`` has the shape ``declared``."""
+    """Return whether every value of static shape ``given`` fits the shape ``declared``."""
     if declared.sizes is None:
         return True
     if given.sizes is None or len(given.sizes) != len(declared.sizes):
@@ -96,10 +96,10 @@ def fits_always(declared: TensorShape, given: TensorShape) -> bool:
 
 
 def check_same_shape(op: str, old: Any, value: Any) -> None:
-    """Refuse an update whose shape is not that of the variable's present value.
+    """Check that the shape of an update is that of the variable's current value.
 
     Raises:
-        InvalidArgumentError: naming both shapes.
+        InvalidArgumentError: if it is not; the error names both shapes.
     """
     if np.shape(old) != np.shape(value):
         raise InvalidArgumentError(
@@ -144,7 +144,7 @@ register(
 
 
 def _read_gradient(op: Operation, grad: Tensor | None) -> Sequence[Tensor | None]:
-    # What flows to the handle is, by convention, the gradient of the value behind it.
+    # By convention, the gradient of the handle is the gradient of the variable's value.
     return [grad]
 
 
@@ -252,7 +252,7 @@ for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp"
             gradient=NOT_DIFFERENTIABLE,
             attrs=VARIABLE_ATTRS,
             stateful=True,
-            # Two reads and a write per element: as measured on float32 in the second-level cache.
+            # Two reads and a write per element: measured on float32 in the second-level cache.
             cost=lambda inputs, outputs: 0.7 + 1e-4 * elements(inputs[1]),
         )
     )
@@ -262,12 +262,12 @@ for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp"
 
 
 def check_scattered(ctx: InferContext, updates: int, indices: int, variable: TensorSpec) -> None:
-    """Refuse rows and indices that can never be an update of some rows of the variable.
+    """Check that rows and indices can be an update of some rows of the variable.
 
     Args:
         ctx: the node being built.
-        updates: which input holds the rows, shape ``indices.shape + variable.shape[1:]``.
-        indices: which input says where they belong.
+        updates: index of the input with the rows, shape ``indices.shape + variable.shape[1:]``.
+        indices: index of the input with the positions of the rows.
         variable: the variable's static type.
 
     Raises:
@@ -296,7 +296,7 @@ def _infer_scatter(kinds: str, ctx: InferContext) -> list[TensorSpec]:
     if variable.dtype.kind not in kinds:
         raise TypeError(f"{ctx.op} needs a numeric variable, this one holds {variable.dtype.name}")
     if ctx.inputs[2].shape.rank == 0 and ctx.inputs[2].dtype is variable.dtype:
-        # TensorFlow: one scalar may stand for all updates.
+        # As in TensorFlow, one scalar may be used for all updates.
         whole = ctx.inputs[1].shape.concatenate(variable.shape[1:])
         filled = (*ctx.inputs[:2], TensorSpec(variable.dtype, whole))
         ctx = InferContext(ctx.op, filled, ctx.attrs, ctx.constants)
@@ -305,7 +305,7 @@ def _infer_scatter(kinds: str, ctx: InferContext) -> list[TensorSpec]:
 
 
 def flat_rows(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Array, Array]:
-    """Indices as a vector, and the updates with one row per index.
+    """Return the indices as a vector, and the updates with one row per index.
 
     Args:
         op: operation type, for messages.
@@ -375,7 +375,7 @@ def register_scatter(name: str, kinds: str, change: Callable[[Array, Array, Arra
     Args:
         name: operation type.
         kinds: kinds of dtype (see ``DType.kind``) that the variable may hold.
-        change: takes the value, indices in range and one row per index, and writes to the value.
+        change: a function of the value, indices in range and one row per index that writes to the value.
     """
     register(
         OpDef(
@@ -385,7 +385,7 @@ def register_scatter(name: str, kinds: str, change: Callable[[Array, Array, Arra
             gradient=NOT_DIFFERENTIABLE,
             attrs=VARIABLE_ATTRS,
             stateful=True,
-            # Rows are touched here and there, which costs more than going over them in order.
+            # Scattered accesses to rows cost more than a sequential pass.
             cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
         )
     )

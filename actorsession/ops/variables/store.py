@@ -1,8 +1,8 @@
-"""The variables of a graph by name: what ``get_variable`` finds again.
+"""The variables of a graph by name, which ``get_variable`` shares.
 
-Owns the rules of sharing: whether a name may be new or must be known, and that who shares a variable asks for
-its shape and dtype. Each graph has one store, kept among its collections and so as long as the graph.
-``variable_scope`` calls it with full names; nothing here knows of scopes.
+Owns the rules of sharing: whether a name must be new or must exist, and that a request for an existing
+variable must have its shape and dtype. Each graph has one store, kept in its collections and thus as long as
+the graph. ``variables.scope`` calls it with full names; the store is independent of scopes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEY = ("actorsession", "variable store")
 
 
 class ReuseMode(enum.Enum):
-    """How a scope treats names, beside ``True`` (must be known) and ``False`` or ``None`` (must be new)."""
+    """How a scope treats names, besides ``True`` (must exist) and ``False`` or ``None`` (must be new)."""
 
     AUTO_REUSE = 1
 
@@ -56,7 +56,7 @@ Reuse: TypeAlias = bool | ReuseMode | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariableRequest:
-    """A variable that somebody asks for, with what scopes have filled in; see ``get_variable``."""
+    """A request for a variable, completed with the settings of scopes; see ``get_variable``."""
 
     name: str
     shape: TensorShape
@@ -89,14 +89,15 @@ class VariableStore:
         self._partitioned: dict[str, PartitionedVariable] = {}
 
     def get(self, asked: VariableRequest) -> Any:
-        """Return the variable of that name, made if it is new and may be.
+        """Return the variable of a name, which is made if it is new and may be new.
 
         Returns:
-            A ``Variable``, or under a partitioner a ``PartitionedVariable``.
+            A ``Variable``, or with a partitioner a ``PartitionedVariable``.
 
         Raises:
-            ValueError: if the name must be known and is not, or the other way round; for another shape,
-                dtype or cut than that of the variable; or if a new one cannot be made so.
+            ValueError: if the name must exist and does not, or must be new and is not; for another shape,
+                dtype or partitioning than that of the variable; or if a new one cannot be made with these
+                arguments.
         """
         scalar = asked.shape.rank == 0
         with self._lock, self._graph.name_scope(None):
@@ -114,7 +115,7 @@ class VariableStore:
                 )
             return self._get_single(asked, None)
 
-    # -- one variable --------------------------------------------------------------------------
+    # -- single variables ----------------------------------------------------------------------
 
     def _get_single(self, asked: VariableRequest, part: PartitionInfo | None) -> Any:
         found = self._variables.get(asked.name)
@@ -144,7 +145,7 @@ class VariableStore:
         return made
 
     def _regularize(self, name: str, made: Any, regularizer: Callable[[Tensor], Any]) -> None:
-        # Outside loops and branches, where the variable is as well.
+        # Outside of loops and branches, like the variable itself.
         with (
             self._graph.control_dependencies(None),
             self._graph.colocate_with(made.op),
@@ -154,7 +155,7 @@ class VariableStore:
         if loss is not None:
             self._graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
-    # -- variables in parts --------------------------------------------------------------------
+    # -- partitioned variables -----------------------------------------------------------------
 
     def _get_partitioned(self, asked: VariableRequest) -> PartitionedVariable:
         name = asked.name
@@ -226,13 +227,13 @@ def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
         )
 
 
-# -- first values ----------------------------------------------------------------------------------
+# -- initial values --------------------------------------------------------------------------------
 
 
 def _initial(
     asked: VariableRequest, part: PartitionInfo | None
 ) -> tuple[Any, DType | None, TensorShape | None]:
-    """Return the first value of a new variable, with dtype and shape where they do not come from it."""
+    """Return the initial value of a new variable, and the dtype and shape that it does not define itself."""
     initializer, shape = asked.initializer, asked.shape
     if initializer is None:
         initializer = _default_initializer(asked)
@@ -280,12 +281,12 @@ def _default_initializer(asked: VariableRequest) -> Any:
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:
     try:
         return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a function of an extension module that does not say
+    except (TypeError, ValueError):  # a function of an extension module without a signature
         return None
 
 
 def _takes_arguments(function: Callable[..., Any]) -> bool:
-    """Return whether a function cannot be called without arguments."""
+    """Return whether a function requires arguments."""
     found = _parameters(function)
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return found is None or any(
@@ -297,7 +298,7 @@ def _takes_arguments(function: Callable[..., Any]) -> bool:
 
 
 def store_of(graph: Graph) -> VariableStore:
-    """Return the one store of a graph, made at first use."""
+    """Return the store of a graph, which is made at first use."""
     kept = graph.get_collection_ref(_KEY)
     if not kept:
         kept.append(VariableStore(graph))
@@ -306,7 +307,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 def request_dtype(dtype: Any, initializer: Any, default: DType) -> DType:
-    """Return the dtype that is asked for: as given, else that of an initial value, else the default.
+    """Return the requested dtype: the given one, else that of an initial value, else the default.
 
     Raises:
         ValueError: if a value does not fit the dtype given.

@@ -1,7 +1,7 @@
-"""How variables are changed: the methods of ``Variable`` that build updates.
+"""Methods of ``Variable`` that build updates.
 
-Owns what ``Variable`` offers for it; ``assignment`` has the same as functions. Every method builds one update
-where the variable is and, unless told otherwise, gives a read that runs after it.
+Owns these methods of ``Variable``; ``variables.assignment`` has the same updates as functions. Every method
+builds one update on the variable's device and by default returns a read that runs after it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ __all__ = ["VariableUpdates", "batch_places"]
 
 
 class VariableUpdates:
-    """What can be done to a variable."""
+    """The methods that change a variable."""
 
     # -- the whole value -----------------------------------------------------------------------
 
     def load(self, value: Any, session: Any = None) -> Any:
-        """Replace the value at once, in a session.
+        """Replace the value immediately, in a session.
 
         Args:
-            value: the new value, an array or what makes one.
+            value: the new value, an array or a value that converts to one.
             session: the session; the default one if left out.
 
         Returns:
-            Nothing; for an ``AsyncSession`` an awaitable of it.
+            ``None``; for an ``AsyncSession`` an awaitable of it.
 
         Raises:
             ValueError: without a session, or if it runs another graph.
@@ -58,7 +58,7 @@ class VariableUpdates:
 
         Args:
             value: the new value, of the variable's dtype and shape.
-            use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+            use_locking: accepted for compatibility; updates are atomic anyway.
             name: wanted name of the update.
             read_value: whether a tensor is returned.
 
@@ -92,15 +92,15 @@ class VariableUpdates:
         return self._assigned("AssignSubVariableOp", delta, name, read_value)
 
     def count_up_to(self, limit: int, name: str | None = None) -> Tensor:
-        """Add one to the value, in each step that runs it, until it has reached a limit.
+        """Add one to the value in each step that runs the operation, until a limit is reached.
 
         Args:
-            limit: where counting ends.
+            limit: the limit.
             name: wanted name.
 
         Returns:
-            The value before; in a step that finds the limit reached OutOfRangeError is raised instead
-            and the value stays.
+            The previous value. If the limit is reached, the step fails with OutOfRangeError and the value
+            does not change.
 
         Raises:
             TypeError: unless the variable is int32 or int64 and ``limit`` an int.
@@ -113,18 +113,18 @@ class VariableUpdates:
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Add rows to some rows of the value; rows with one index add up.
+        """Add rows to some rows of the value; rows with equal indices add up.
 
         Args:
-            sparse_delta: the rows and where they belong.
-            use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+            sparse_delta: the rows and their indices.
+            use_locking: accepted for compatibility; updates are atomic anyway.
             name: wanted name of the update.
 
         Returns:
             A tensor that reads the variable after the update.
 
         Raises:
-            TypeError: if ``sparse_delta`` is no ``IndexedSlices``, or of another dtype.
+            TypeError: if ``sparse_delta`` is not an ``IndexedSlices``, or of another dtype.
             ValueError: if its shape does not fit.
         """
         return self._scattered("ResourceScatterAdd", sparse_delta, name)
@@ -138,7 +138,7 @@ class VariableUpdates:
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Replace some rows of the value, the last one where an index occurs twice."""
+        """Replace some rows of the value; the last row counts where an index occurs twice."""
         return self._scattered("ResourceScatterUpdate", sparse_delta, name)
 
     def scatter_mul(
@@ -156,13 +156,13 @@ class VariableUpdates:
     def scatter_min(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Lower some rows of the value to rows where those are less; see ``scatter_add``."""
+        """Take the minimum of some rows of the value and given rows; see ``scatter_add``."""
         return self._scattered("ResourceScatterMin", sparse_delta, name)
 
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Raise some rows of the value to rows where those are greater; see ``scatter_add``."""
+        """Take the maximum of some rows of the value and given rows; see ``scatter_add``."""
         return self._scattered("ResourceScatterMax", sparse_delta, name)
 
     def batch_scatter_update(
@@ -172,8 +172,8 @@ class VariableUpdates:
 
         Args:
             sparse_delta: indices of shape ``[b1, ..., bk, n]``; the rows of member (b1, ..., bk) of the
-                variable that the last axis names are replaced by ``values[b1, ..., bk]``.
-            use_locking: accepted for TensorFlow's sake.
+                variable that the last axis selects are replaced by ``values[b1, ..., bk]``.
+            use_locking: accepted for compatibility.
             name: wanted name of the update.
 
         Returns:
@@ -183,13 +183,13 @@ class VariableUpdates:
         places = batch_places(sparse_delta.indices)
         return self.scatter_nd_update(places, sparse_delta.values, name)
 
-    # -- places --------------------------------------------------------------------------------
+    # -- elements and blocks -------------------------------------------------------------------
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Replace single elements or blocks of the value, the last one where an index occurs twice.
+        """Replace elements or blocks of the value; the last one counts where an index occurs twice.
 
         Args:
-            indices: int32 or int64 of shape ``[..., depth]``: each names a block by its first ``depth``
+            indices: int32 or int64 of shape ``[..., depth]``: each selects a block by its first ``depth``
                 positions.
             updates: shape ``indices.shape[:-1] + shape[depth:]``, of the variable's dtype.
             name: wanted name of the update.
@@ -204,26 +204,26 @@ class VariableUpdates:
         return self.scattered("ResourceScatterNdUpdate", indices, updates, name)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Add to single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Add to elements or blocks of the value; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdAdd", indices, updates, name)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Subtract from single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Subtract from elements or blocks of the value; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdSub", indices, updates, name)
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Lower single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Take the minimum of elements or blocks of the value and updates; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdMin", indices, updates, name)
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        """Raise single elements or blocks of the value; see ``scatter_nd_update``."""
+        """Take the maximum of elements or blocks of the value and updates; see ``scatter_nd_update``."""
         return self.scattered("ResourceScatterNdMax", indices, updates, name)
 
     def assign_part(self, part: Tensor, value: Any, name: str | None = None) -> Tensor:
-        """Replace the part of the value that ``part``, made by square brackets, reads.
+        """Replace the part of the value that ``part``, a result of square brackets, reads.
 
         Args:
-            part: what ``variable[...]`` gave.
+            part: the result of ``variable[...]``.
             value: the new value, broadcast to the part.
             name: wanted name of the update.
 
@@ -238,18 +238,18 @@ class VariableUpdates:
             update = self.add_update("ResourceStridedSliceAssign", operands, wanted, **masks)
         return self.read_after(update)
 
-    # -- how updates are built -----------------------------------------------------------------
+    # -- construction of updates ---------------------------------------------------------------
 
     def add_update(
         self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any
     ) -> Operation:
-        """Build an operation that changes the variable, where the variable is; for optimisers.
+        """Build an operation that changes the variable, colocated with it; optimisers use it too.
 
         Args:
-            op_type: an op that takes a handle first and has ``VARIABLE_ATTRS``.
-            operands: its other inputs.
+            op_type: type of an op whose first input is a handle and that has ``VARIABLE_ATTRS``.
+            operands: the other inputs of the op.
             name: wanted name.
-            **attrs: its other attributes.
+            **attrs: the other attributes of the op.
         """
         variable = _variable(self)
         filled = {"dtype": variable.dtype, "shape": as_shape(variable.shape), **attrs}
@@ -257,7 +257,7 @@ class VariableUpdates:
             return make(op_type, [variable.handle, *operands], filled, name)
 
     def read_after(self, update: Operation) -> Tensor:
-        """A new read, which runs after ``update``."""
+        """Return a new read, which runs after ``update``."""
         with update.graph.control_dependencies([update]):
             return _variable(self).new_read()
 
@@ -274,13 +274,13 @@ class VariableUpdates:
         return self.read_after(self.add_update(op_type, [delta.indices, delta.values], name))
 
     def scattered(self, op_type: str, indices: Any, updates: Any, name: str | None) -> Tensor:
-        """Changes parts of the value by one of the ops that take indices and updates."""
+        """Update parts of the value by one of the ops that take indices and updates."""
         where = convert_to_tensor(indices, graph=_variable(self).graph)
         return self.read_after(self.add_update(op_type, [where, self._converted(updates)], name))
 
 
 def _variable(updates: VariableUpdates) -> Variable:
-    """Return the variable that this is a part of."""
+    """Return the object as the ``Variable`` that it is."""
     return cast("Variable", updates)
 
 
@@ -292,13 +292,13 @@ def _check_slices(delta: Any) -> None:
 
 
 def batch_places(indices: Any) -> Tensor:
-    """Full places of what batched indices name, for the ops that take one position per axis.
+    """Return the full positions of batched indices, for ops with one position per axis.
 
     Args:
         indices: shape ``[b1, ..., bk, n]``, of known rank.
 
     Returns:
-        Shape ``[b1, ..., bk, n, k + 1]``: each index behind the position of its member of the batch.
+        Shape ``[b1, ..., bk, n, k + 1]``: each index, preceded by the position of its batch member.
 
     Raises:
         ValueError: if the rank of ``indices`` is not known, or 0.
@@ -317,5 +317,5 @@ def batch_places(indices: Any) -> Tensor:
 
 
 def _along(axis: int, rank: int) -> list[int]:
-    """Return the shape in which a vector runs along one axis."""
+    """Return the shape of a vector that extends along one axis."""
     return [-1 if i == axis else 1 for i in range(rank)]

@@ -1,13 +1,13 @@
-"""Variables: state that outlives a step, as users hold it.
+"""Variables: state that outlives a step, as a public class.
 
-Owns ``Variable``: what it is and how it is read; ``variable_updates`` says how it is changed,
-``variable_creation`` who has a say when it is made. Stands on ``state``; ``variable_lists``, scopes of
-variables, optimisers and savers stand on it.
+Owns ``Variable``: its construction and its reads. ``variables.updates`` has its updates,
+``variables.creation`` the creators that may intervene in its construction. Built on ``variables.state``;
+``variables.lists``, variable scopes, optimisers and savers are built on this module.
 
-A variable is four nodes: the handle (which names the state), its first value, the op that assigns
-it, and one read that stands for the variable where a graph element is wanted, as in a fetch or a
-feed. As an operand a variable is read afresh, so that a read built under a control dependency runs
-after it. Reads and updates are colocated with the handle.
+A variable consists of four nodes: the handle (which names the state), the initial value, the op that assigns
+it, and one read that represents the variable where a graph element is needed, as in a fetch or a feed. As an
+operand a variable is read anew, so that a read built under a control dependency runs after it. Reads and
+updates are colocated with the handle.
 """
 
 from __future__ import annotations
@@ -40,37 +40,36 @@ __all__ = ["Variable"]
 
 
 class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
-    """A tensor whose value stays from step to step, until something assigns another.
+    """A tensor whose value persists across steps until another value is assigned.
 
-    The value lives on the device of the variable's handle, separately for each local session. It is
-    uninitialised until ``initializer`` has run. There is one kind of variable: each of TensorFlow's two
-    kinds, reference and resource, finds its behaviour here, except that a variable with a fixed shape
-    keeps it whatever is assigned.
+    The value is stored on the device of the variable's handle, separately for each local session. It is
+    uninitialised until ``initializer`` has run. There is one kind of variable, which behaves like both of
+    TensorFlow's kinds, reference and resource, except that a variable with a fixed shape keeps it whatever is
+    assigned.
 
     Args:
-        initial_value: the first value: anything that becomes a tensor, or a function without
-            arguments that builds one.
-        trainable: whether optimisers change it unless told otherwise; they do if left out.
+        initial_value: the initial value: a value that converts to a tensor, or a function without arguments
+            that builds one.
+        trainable: whether optimisers change it by default; true if left out.
         collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
-        validate_shape: whether the shape is fixed; without it later values may have another.
-        caching_device: a device, or a function from an operation to one: readers take the value from a
-            copy there, made once in each step.
+        validate_shape: whether the shape is fixed; otherwise later values may have another one.
+        caching_device: a device, or a function from an operation to one: readers get the value from a copy
+            there, which is made once in each step.
         name: wanted name; ``Variable`` if left out.
         variable_def: not supported.
-        dtype: element type; that of the first value if left out.
-        expected_shape: accepted for TensorFlow's sake.
-        import_scope: accepted for TensorFlow's sake.
-        constraint: a function from a value to the one that optimisers put in its place.
-        use_resource: accepted for TensorFlow's sake; remembered, and makes no difference.
-        synchronization: accepted for TensorFlow's sake; ``ON_READ`` variables are not trainable unless
-            told otherwise.
-        aggregation: accepted for TensorFlow's sake.
-        shape: static shape, possibly partial; that of the first value if left out.
+        dtype: element type; that of the initial value if left out.
+        expected_shape: accepted for compatibility.
+        import_scope: accepted for compatibility.
+        constraint: a function that optimisers apply to the updated value.
+        use_resource: accepted for compatibility; stored without effect.
+        synchronization: accepted for compatibility; ``ON_READ`` variables are not trainable by default.
+        aggregation: accepted for compatibility.
+        shape: static shape, possibly partial; that of the initial value if left out.
 
     Raises:
-        ValueError: without a first value, if its shape is not known although it must be or
-            contradicts ``shape``, if ``collections`` is no list or ``constraint`` no function.
-        TypeError: if the first value does not fit ``dtype``.
+        ValueError: without an initial value, if its shape is unknown although it must be known or contradicts
+            ``shape``, if ``collections`` is not a list or ``constraint`` not a function.
+        TypeError: if the initial value does not fit ``dtype``.
     """
 
     _asks_creators = True
@@ -101,7 +100,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         self._slice_info: SaveSliceInfo | None = None
         joined = joined_collections(collections, self._trainable)
         graph = graph_of(initial_value)
-        # Whatever surrounds the call: making a variable waits for nothing, so that running its
+        # The scopes around the call do not apply: the construction has no control dependencies, so that
+        # running the initializer runs nothing else.
         # initializer runs nothing else.
         with (
             graph.as_default(),
@@ -128,7 +128,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             and shape is not None
             and shape.is_fully_defined()
         ):
-            # With the type known beforehand, the first value can be made where the variable is.
+            # If the static type is known in advance, the initial value can be built on the variable's device.
             self._handle = _make_handle(graph, scope, TensorSpec(dtype, shape))
             with graph.colocate_with(self._handle.op):
                 self._initial_value = _first_value(graph, initial_value, dtype)
@@ -141,7 +141,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             self._element = self.new_read()
 
     def _copy_on(self, device: str | DeviceFunction | None) -> Tensor | None:
-        """A copy of the value on another device, from which readers take it."""
+        """Return a copy of the value on another device, for readers; ``None`` without a device."""
         if device is None:
             return None
         graph = self.graph
@@ -152,7 +152,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         ):
             return make_one("Identity", [self._element])
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -161,7 +161,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     @property
     def op(self) -> Operation:
-        """The operation that stands for the variable; the state is stored under its name."""
+        """The operation that represents the variable; the state is stored under its name."""
         return self._handle.op
 
     @property
@@ -181,15 +181,15 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape."""
+        """The static shape."""
         known = self._known_shape
         return shown(variable_spec(self.op.attrs).shape if known is None else known)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Add what is known of the static shape, for reads and updates that are built from now on.
+        """Refine the static shape, for reads and updates that are built from now on.
 
         Raises:
-            ValueError: if it contradicts what is known already.
+            ValueError: if it contradicts the static shape.
         """
         known = as_shape(self.shape).merge_with(shape)
         self._element.set_shape(known)
@@ -201,12 +201,12 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     @property
     def device(self) -> str:
-        """The device that was asked for, possibly empty."""
+        """The requested device, possibly empty."""
         return self._handle.device
 
     @property
     def trainable(self) -> bool:
-        """Whether optimisers change it unless told otherwise."""
+        """Whether optimisers change the variable by default."""
         return self._trainable
 
     @property
@@ -216,7 +216,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that assigns the first value."""
+        """The operation that assigns the initial value."""
         return self._initializer
 
     def __repr__(self) -> str:
@@ -224,47 +224,46 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
 
     @property
     def constraint(self) -> Callable[[Tensor], Any] | None:
-        """What optimisers apply to the value after they changed it."""
+        """The function that optimisers apply to the updated value."""
         return self._constraint
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """As asked for; makes no difference."""
+        """The requested value, which has no effect."""
         return self._kinds[1]
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """As asked for; makes no difference."""
+        """The requested value, which has no effect."""
         return self._kinds[2]
 
     def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
-        """Say of which larger variable this is a part; what partitioned variables call."""
+        """Set the larger variable of which this is a part; used by partitioned variables."""
         self._slice_info = info
 
     def _get_save_slice_info(self) -> SaveSliceInfo | None:
-        """Of which larger variable this is a part, for those who save it."""
+        """Return the larger variable of which this is a part, for savers."""
         return self._slice_info
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return the names of what it is made of, as TensorFlow's ``VariableDef``; nothing outside of the
-        scope.
+        """Return the names of its nodes as TensorFlow's ``VariableDef``; ``None`` outside of the scope.
 
         Args:
-            export_scope: a name scope to leave off all names.
+            export_scope: a name scope to strip from all names.
         """
         return message_forms.written(self, export_scope)
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
-        """Return the variable that nodes of the default graph make up.
+        """Return the variable that consists of given nodes of the default graph.
 
         Args:
-            variable_def: their names.
-            import_scope: a name scope to put before them.
+            variable_def: names of the nodes.
+            import_scope: a name scope to prepend.
 
         Raises:
             KeyError: for names that are not in the graph.
-            ValueError: for names that are no variable's.
+            ValueError: for names that are not a variable's.
         """
         found: Variable = message_forms.read(Variable, variable_def, import_scope)
         return found
@@ -272,19 +271,19 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
     # -- reading -------------------------------------------------------------------------------
 
     def value(self) -> Tensor:
-        """A new read, which runs after the control dependencies in whose scope it is built.
+        """Return a new read, which runs after the control dependencies in whose scope it is built.
 
-        With a caching device the one copy there.
+        With a caching device, return the copy there instead.
         """
         return self._operand()
 
     def read_value(self) -> Tensor:
-        """A new read, as ``value``, also with a caching device."""
+        """Return a new read like ``value``, also with a caching device."""
         with self.graph.name_scope("Read"):
             return self.new_read()
 
     def initialized_value(self) -> Tensor:
-        """Return the value, or in steps that find none the initial value: for values of other variables."""
+        """Return the value, or the initial value if there is none yet, to initialise other variables."""
         from actorsession.ops.flow.control_flow import cond
 
         chosen = cond(self.is_initialized(), self.read_value, lambda: self._initial_value)
@@ -292,16 +291,16 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return chosen
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """A bool scalar that says whether a value was assigned."""
+        """Return a bool scalar that is true if a value was assigned."""
         with self.graph.colocate_with(self.op):
             return make_one("VarIsInitializedOp", [self._handle], self._attrs(), name)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Some rows of the value; see ``gather``."""
+        """Return some rows of the value; see ``gather``."""
         return gather(self, indices, name=name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """Some elements or blocks of the value; see ``gather_nd``."""
+        """Return some elements or blocks of the value; see ``gather_nd``."""
         return gather_nd(self, indices, name=name)
 
     def __getitem__(self, index: Any) -> Tensor:
@@ -316,7 +315,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         raise _no_update_in_place("-=", "assign_sub")
 
     def new_read(self) -> Tensor:
-        """A read that waits for the control dependencies around, whatever caches there are."""
+        """Return a new read, which runs after the current control dependencies and bypasses caches."""
         with self.graph.colocate_with(self.op):
             return make_one("ReadVariableOp", [self._handle], self._attrs())
 
@@ -385,7 +384,7 @@ def _make_handle(graph: Graph, scope: str, spec: TensorSpec) -> Tensor:
         raise TypeError(f"a variable cannot hold values of dtype {spec.dtype.name}")
     attrs = {
         "container": scope_of(graph).container,
-        # Written out, so that a copy of the graph under other names finds the same state.
+        # Explicit, so that a copy of the graph under other names refers to the same state.
         "shared_name": scope.rstrip("/"),
         "dtype": spec.dtype,
         "shape": spec.shape,

@@ -1,4 +1,4 @@
-"""Initialisers whose spread depends on the number of inputs, so that signals keep their size through layers.
+"""Initialisers with a variance by the number of inputs, so that signals keep their size through layers.
 
 The last two axes of a shape count channels; axes before them are the window of a convolution.
 """
@@ -32,15 +32,15 @@ class variance_scaling_initializer(FloatingInitializer):
     """Random values of variance ``scale / n``, so that signals keep their size through layers.
 
     Args:
-        scale: above 0.
-        mode: what ``n`` is: ``fan_in`` the inputs of a unit, ``fan_out`` its outputs, ``fan_avg``
+        scale: factor of the variance, above 0.
+        mode: the meaning of ``n``: ``fan_in`` is the inputs of a unit, ``fan_out`` its outputs, ``fan_avg``
             the mean of both.
         distribution: ``truncated_normal`` (also ``normal``), ``untruncated_normal`` or ``uniform``.
-        seed: of the sequence; see ``set_random_seed``.
-        dtype: element type unless the call names one.
+        seed: seed of the sequence; see ``set_random_seed``.
+        dtype: element type, unless the call gives one.
 
     Raises:
-        ValueError: for a setting that does not exist.
+        ValueError: for an invalid setting.
     """
 
     _settings: ClassVar[tuple[str, ...]] = ("scale", "mode", "distribution", "seed")
@@ -68,7 +68,7 @@ class variance_scaling_initializer(FloatingInitializer):
         self.seed = seed
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Build a first value; a part of a larger variable has the variance of the whole."""
+        """Build an initial value; a part of a larger variable has the variance of the whole."""
         dims = TensorShape(shape).as_tuple()
         whole = dims if partition_info is None else tuple(partition_info.full_shape)
         return self._scaled(dims, self.dtype if dtype is None else as_dtype(dtype), whole)
@@ -87,14 +87,14 @@ class variance_scaling_initializer(FloatingInitializer):
         stddev = math.sqrt(variance)
         if self.distribution == "untruncated_normal":
             return random.random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
-        # Cutting off the tails makes the variance smaller; made up for here.
+        # Truncation of the tails makes the variance smaller; the factor compensates for that.
         return random.truncated_normal(
             shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed
         )
 
 
 def _fans(shape: Sequence[int]) -> tuple[float, float]:
-    """Inputs and outputs of a unit of a layer whose weights have that shape.
+    """Return the inputs and outputs of a unit of a layer whose weights have that shape.
 
     The last two axes count channels; axes before them are the window of a convolution.
     """
@@ -106,7 +106,7 @@ def _fans(shape: Sequence[int]) -> tuple[float, float]:
 
 
 class glorot_uniform_initializer(variance_scaling_initializer):
-    """Glorot and Bengio's (2010): uniform, variance ``2 / (fan_in + fan_out)``."""
+    """The initialiser of Glorot and Bengio (2010): uniform, variance ``2 / (fan_in + fan_out)``."""
 
     _settings = ("seed",)
 
@@ -115,7 +115,7 @@ class glorot_uniform_initializer(variance_scaling_initializer):
 
 
 class glorot_normal_initializer(variance_scaling_initializer):
-    """Glorot and Bengio's (2010): truncated normal, variance ``2 / (fan_in + fan_out)``."""
+    """The initialiser of Glorot and Bengio (2010): truncated normal, variance ``2 / (fan_in + fan_out)``."""
 
     _settings = ("seed",)
 
@@ -124,7 +124,7 @@ class glorot_normal_initializer(variance_scaling_initializer):
 
 
 class he_uniform_initializer(variance_scaling_initializer):
-    """He and others' (2015) for rectified units: uniform, variance ``2 / fan_in``."""
+    """The initialiser of He et al. (2015) for rectified units: uniform, variance ``2 / fan_in``."""
 
     _settings = ("seed",)
 
@@ -133,7 +133,7 @@ class he_uniform_initializer(variance_scaling_initializer):
 
 
 class he_normal_initializer(variance_scaling_initializer):
-    """He and others' (2015) for rectified units: truncated normal, variance ``2 / fan_in``."""
+    """The initialiser of He et al. (2015) for rectified units: truncated normal, variance ``2 / fan_in``."""
 
     _settings = ("seed",)
 
@@ -142,7 +142,7 @@ class he_normal_initializer(variance_scaling_initializer):
 
 
 class lecun_uniform_initializer(variance_scaling_initializer):
-    """LeCun and others' (1998): uniform, variance ``1 / fan_in``."""
+    """The initialiser of LeCun et al. (1998): uniform, variance ``1 / fan_in``."""
 
     _settings = ("seed",)
 
@@ -151,7 +151,7 @@ class lecun_uniform_initializer(variance_scaling_initializer):
 
 
 class lecun_normal_initializer(variance_scaling_initializer):
-    """LeCun and others' (1998): truncated normal, variance ``1 / fan_in``."""
+    """The initialiser of LeCun et al. (1998): truncated normal, variance ``1 / fan_in``."""
 
     _settings = ("seed",)
 
@@ -163,9 +163,9 @@ class uniform_unit_scaling_initializer(FloatingInitializer):
     """Uniform values between ``-limit`` and ``limit``, with ``limit = factor * sqrt(3 / inputs)``.
 
     Args:
-        factor: of the limit.
-        seed: of the sequence; see ``set_random_seed``.
-        dtype: element type unless the call names one.
+        factor: factor of the limit.
+        seed: seed of the sequence; see ``set_random_seed``.
+        dtype: element type, unless the call gives one.
     """
 
     _settings = ("factor", "seed")
@@ -176,7 +176,7 @@ class uniform_unit_scaling_initializer(FloatingInitializer):
         self.seed = seed
 
     def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Build a first value; a part of a larger variable has the limit of the whole."""
+        """Build an initial value; a part of a larger variable has the limit of the whole."""
         dims = TensorShape(shape).as_tuple()
         whole = dims if partition_info is None else tuple(partition_info.full_shape)
         limit = math.sqrt(3.0 / max(1.0, math.prod(whole[:-1]))) * self.factor
