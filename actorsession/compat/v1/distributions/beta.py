@@ -70,7 +70,7 @@ class Beta(ScalarDistribution):
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum of both."""
+        """The sum of both concentrations."""
         return self._total_concentration
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:

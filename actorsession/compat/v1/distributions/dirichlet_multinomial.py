@@ -24,7 +24,7 @@ class DirichletMultinomial(Distribution):
     """Dirichlet-multinomial distributions, whose classes are the last dimension of the parameters.
 
     Args:
-        total_count: the number of trials, of the dtype of the other parameters.
+        total_count: the number of trials, of the dtype of ``concentration``.
         concentration: the concentration parameters of the classes, of a floating dtype.
         validate_args: whether to check parameters and values in each step.
         allow_nan_stats: accepted for compatibility; all statistics are defined.
