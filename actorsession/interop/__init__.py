@@ -2,8 +2,8 @@
 
 ``protos`` holds the messages, on top of this library's own protobuf reader and writer (``message``, ``wire``,
 ``text_format``). ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds
-the signatures of TensorFlow's operation types. Only users and ``compat`` import this package. ``graph.forms``
-loads it lazily.
+the signatures of TensorFlow's operation types. Only ``compat``, and the top-level package on first use of its
+names, import this package; nothing below does.
 """
 
 from __future__ import annotations

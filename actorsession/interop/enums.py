@@ -59,7 +59,7 @@ def dtype_number(dtype: DType) -> int:
 
 
 def dtype_of(number: int) -> DType:
-    """Return the element type with TensorFlow's number; a reference type gives the type that it refers to.
+    """Return the element type with TensorFlow's number; for a reference type, the type that it refers to.
 
     Raises:
         ValueError: for types that this library does not have.

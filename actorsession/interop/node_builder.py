@@ -93,8 +93,8 @@ class NodeBuilder:
         return self.built[name] if index is None else self._tensor(name, index)
 
     def _free_names(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the full names for nodes by TensorFlow's rule, under which names that differ only in case
-        are distinct.
+        """Return the full names for nodes, by TensorFlow's rule that names differing only in case are
+        distinct.
 
         A node whose name is taken gets a name that no other node of the file has or gets.
         """

@@ -1,9 +1,9 @@
-"""Operations in the form that TensorFlow programs inspect: ``op.node_def``, ``op.op_def`` and
-``op.get_attr``.
+"""Operations in the form that TensorFlow programs inspect, such as ``op.node_def`` and ``op.get_attr``.
 
-The module registers itself with ``graph.forms`` when it is imported. Attributes have the form that TensorFlow
-returns: strings as bytes, lists as lists, element types as ``DType``, shapes and tensors as messages.
-Attributes such as ``T``, which operations here do not store because they follow from the inputs, are derived.
+The module also implements ``op.op_def``. It registers itself with ``graph.forms`` when it is imported.
+Attributes have the form that TensorFlow returns: strings as bytes, lists as lists, element types as
+``DType``, shapes and tensors as messages. Attributes such as ``T``, which operations here do not store
+because they follow from the inputs, are derived.
 """
 
 from __future__ import annotations

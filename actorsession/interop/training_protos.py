@@ -59,7 +59,7 @@ def queue_runner_to_proto(
 
 
 def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverDef | None:
-    """Return a saver, or its ``SaverDef``, as a message; ``None`` if its nodes are outside the scope.
+    """Return a saver, or its ``SaverDef``, as a message; ``None`` if it has no nodes in the scope.
 
     Args:
         saver: a ``Saver`` or a ``SaverDef``.

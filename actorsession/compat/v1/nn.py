@@ -1,5 +1,4 @@
-"""``tf.nn``: the library's ``nn`` and recurrent networks, also under their names from before TensorFlow
-1.0."""
+"""``tf.nn``: the library's ``nn`` and recurrent networks, also under their names before TensorFlow 1.0."""
 
 from __future__ import annotations
 

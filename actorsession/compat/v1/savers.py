@@ -70,7 +70,7 @@ class Saver(train.Saver):
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> interop.MetaGraphDef:
-        """Return and write the default graph with this saver.
+        """Return the default graph with this saver as a message, and write it to a file if one is named.
 
         The arguments are those of ``tf.train.export_meta_graph``.
         """

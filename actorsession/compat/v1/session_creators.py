@@ -1,5 +1,4 @@
-"""Creators of the sessions of monitored sessions: for the task that prepares the model, and for waiting
-tasks.
+"""Creators of the sessions of monitored sessions: for the chief, and for the tasks that wait for it.
 
 ``monitored`` uses them; ``session_manager`` does the work.
 """

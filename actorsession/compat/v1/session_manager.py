@@ -139,8 +139,7 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: Any = None,
     ) -> tuple[Session, bool]:
-        """Return a session, with the model restored if possible; the arguments are those of
-        ``prepare_session``.
+        """Return a session, with the model restored if possible; otherwise like ``prepare_session``.
 
         Returns:
             The session, and whether its model is ready; if it is not, the program must initialise it.

@@ -188,8 +188,7 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """Return a context manager with such a session, which stops all threads and closes the session on
-        exit.
+        """Return a context manager with such a session, which stops the threads and closes it on exit.
 
         An error of the block or of a thread is raised after that; the end of input is not an error.
 

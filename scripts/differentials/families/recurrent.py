@@ -133,7 +133,7 @@ for _name, _cell in _MADE.items():
             cells.add(_name + suffix, _called, _CELLS)
 
 
-# Which of the numbers are dropped is drawn, so the shares are such that all or none are.
+# Which elements are dropped is random, so only dtypes and shapes are compared.
 _DROPPED: dict[str, dict[str, Any]] = {
     "inputs": {"input_keep_prob": 0.5},
     "outputs": {"output_keep_prob": 0.5},

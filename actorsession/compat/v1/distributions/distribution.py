@@ -102,7 +102,7 @@ class Distribution:
         self._graph_parents = parents
         self._name = name
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------
 
     @property
     def name(self) -> Any:
@@ -205,7 +205,7 @@ class Distribution:
             return self._is_scalar(self.event_shape, self.event_shape_tensor)
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Return whether the batch shape is that of a scalar, so that there is one distribution."""
+        """Return whether it is a single distribution, not a batch."""
         with self._name_scope(name):
             return self._is_scalar(self.batch_shape, self.batch_shape_tensor)
 
@@ -283,8 +283,7 @@ class Distribution:
         value: Any,
         *ways: tuple[Callable[[Any], Any], Callable[[Any], Any] | None],
     ) -> Tensor:
-        """Return the result of the first method that the class implements, converted to the requested
-        statistic."""
+        """Return the result of the first method that the class implements, converted as requested."""
         with self._name_scope(scope):
             tensor = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
             return self._found([(functools.partial(find, tensor), make) for find, make in ways])
@@ -303,7 +302,7 @@ class Distribution:
         assert missing is not None
         raise missing
 
-    # -- what is known of it -------------------------------------------------------------------
+    # -- statistics ------------------------------------------------------------------------------
 
     def mean(self, name: str = "mean") -> Tensor:
         """Return the mean."""
@@ -367,7 +366,7 @@ class Distribution:
         with name_scope(self.name), name_scope(name):
             yield
 
-    # -- what subclasses say -------------------------------------------------------------------
+    # -- methods of subclasses -------------------------------------------------------------------
 
     _batch_shape_tensor = _missing("batch_shape_tensor")
     _event_shape_tensor = _missing("event_shape_tensor")

@@ -71,7 +71,7 @@ class RNNCell:
                 pass
         _ = self.name  # Numbers the names in the order in which cells are created.
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:

@@ -1,5 +1,4 @@
-"""Common code of the loops over time: sizes of inputs, initial states, and steps past the end of a
-sequence."""
+"""Common code of the loops over time: input sizes, initial states, and steps past the end of a sequence."""
 
 from __future__ import annotations
 

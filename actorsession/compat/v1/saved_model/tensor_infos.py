@@ -1,5 +1,4 @@
-"""``tf.saved_model.utils``: conversion of tensors to messages, and lookup of a message's tensor in a
-graph."""
+"""``tf.saved_model.utils``: conversion of tensors to messages, and lookup of their tensors in a graph."""
 
 from __future__ import annotations
 
