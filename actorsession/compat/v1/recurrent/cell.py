@@ -168,7 +168,7 @@ class RNNCell:
             regularizer: the regulariser; the scope's if omitted.
             trainable: whether the variable is trainable, if the cell is.
             constraint: the constraint; the scope's if omitted.
-            use_resource: accepted for compatibility and ignored.
+            use_resource: accepted for compatibility.
             synchronization: accepted for compatibility.
             aggregation: accepted for compatibility.
             partitioner: the partitioner; the scope's if omitted.
