@@ -1,8 +1,8 @@
-"""The versions that the scripts install: the pinned ones, and the lowest that pyproject.toml allows.
+"""The versions that the scripts install: the pinned ones, and the lowest ones that pyproject.toml allows.
 
-``scripts/constraints.txt`` pins what the project and its tools need, whatever needs it, so that a release of
-somebody else changes nothing in a clone. ``scripts/renew`` writes it and setup.sh has pip keep to it. Run by
-an interpreter that has pip and perhaps nothing else.
+``scripts/constraints.txt`` pins all direct and indirect dependencies of the project and its tools, so that a
+new release of a dependency changes nothing in a clone. ``scripts/renew`` writes the file, and setup.sh passes
+it to pip. The script must run in an interpreter that may have nothing but pip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "scripts" / "constraints.txt"
-# What builds the package and installs it, besides what pyproject.toml names.
+# The packages that build and install the project, in addition to those in pyproject.toml.
 BUILDERS = ("pip", "editables")
 HEAD = """\
 # What scripts/demo and scripts/test install, to the version. Written by scripts/renew; not by hand.
@@ -32,7 +32,7 @@ def read_project() -> dict[str, Any]:
 
 
 def requirements(project: dict[str, Any]) -> list[str]:
-    """Return all that a pyproject.toml asks for: to build, to run, in extras and in groups."""
+    """Return all requirements of a pyproject.toml: to build, to run, in extras and in groups."""
     table, groups = project["project"], project["dependency-groups"]
     lists = [project["build-system"]["requires"], table["dependencies"]]
     lists += [*table["optional-dependencies"].values(), *groups.values()]
@@ -40,7 +40,7 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 
 def name_of(requirement: str) -> str:
-    """Return the normalised name of the distribution that is asked for."""
+    """Return the normalised name of the distribution in a requirement."""
     found = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert found is not None, requirement
     return re.sub(r"[-_.]+", "-", found[0]).lower()
@@ -63,7 +63,7 @@ def lower_bounds(asked: Iterable[str]) -> dict[str, str]:
 
 
 def resolve(python: str) -> dict[str, str]:
-    """Return what pip would install on a version of Python, by name, as far as wheels have it."""
+    """Return the versions that pip would install from wheels on a version of Python, by name."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         words = ["install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report)]
@@ -75,10 +75,10 @@ def resolve(python: str) -> dict[str, str]:
 
 
 def pins(resolved: dict[str, dict[str, str]]) -> str:
-    """Return the file of constraints for what was resolved on each Python, the oldest first.
+    """Return the contents of the constraints file for the versions resolved on each Python, the oldest first.
 
-    A name has one line for all neighbouring versions of Python that get the same version of it. The last
-    one holds for newer ones, too.
+    A name has one line for each range of Python versions with the same version of it. The last range includes
+    newer Pythons.
     """
     pythons = list(resolved)
     lines = []
@@ -97,14 +97,14 @@ def pins(resolved: dict[str, dict[str, str]]) -> str:
 
 
 def lowest(pinned: str, project: dict[str, Any]) -> str:
-    """Constraint that hold what pyproject.toml names to its lower bounds, and all else to its pins."""
+    """Return constraints with the lower bounds of pyproject.toml, and the pins for everything else."""
     bounds = lower_bounds(requirements(project))
     kept = [line for line in pinned.splitlines() if line[0] == "#" or name_of(line) not in bounds]
     return "\n".join([*kept, *(f"{name}=={version}" for name, version in bounds.items())]) + "\n"
 
 
 def main(words: list[str]) -> None:
-    """``renew 3.11 3.12 ...`` writes the pins; ``lowest`` prints constraints with the lower bounds."""
+    """Write the pins (``renew 3.11 3.12 ...``), or print constraints with the lower bounds (``lowest``)."""
     if words[0] == "renew":
         PINS.write_text(pins({python: resolve(python) for python in words[1:]}), encoding="utf-8")
     else:

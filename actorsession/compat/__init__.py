@@ -1,1 +1,1 @@
-"""Faces for programs that were written for something else."""
+"""Compatibility APIs for programs that were written for other libraries."""

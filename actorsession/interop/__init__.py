@@ -1,8 +1,9 @@
-"""Graphs in the formats of other systems: TensorFlow's ``GraphDef`` and what stands around it.
+"""Conversion of graphs to and from the formats of other systems, above all TensorFlow's ``GraphDef``.
 
-``protos`` has the messages, on a protobuf reader and writer of our own (``message``, ``wire``,
-``text_format``). ``exporting`` and ``importing`` turn graphs into them and back; ``signatures`` knows the
-operation types of TensorFlow. Users call it; nothing below imports it.
+``protos`` holds the messages, on top of this library's own protobuf reader and writer (``message``, ``wire``,
+``text_format``). ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds
+the signatures of TensorFlow's operation types. Only ``compat``, and the top-level package on first use of its
+names, import this package; nothing below does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Attribute values as messages and as what operations hold here.
+"""Conversion of attribute values between messages and the form in which operations hold them.
 
-Here an attribute is a bool, int, float, string, ``DType``, ``TensorShape``, array, or a tuple of them.
-TensorFlow's strings are bytes; ours are text where they are UTF-8.
+Operations hold an attribute as a bool, int, float, string, ``DType``, ``TensorShape``, array, or a tuple of
+them. TensorFlow's strings are bytes; here they are text where they are valid UTF-8.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from actorsession.interop.tensors import make_ndarray, make_tensor_proto, shape_
 
 __all__ = ["FunctionName", "attr_of", "attr_proto", "is_of_kind"]
 
-# From our value to the one in the message, by TensorFlow's name of the kind.
+# The field of the message and the converter to its value, by TensorFlow's name of the attribute type.
 _WRITE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "string": ("s", lambda v: v.encode() if isinstance(v, str) else v),
     "int": ("i", int),
@@ -42,9 +42,9 @@ def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
     """Return an attribute as a message.
 
     Args:
-        value: what the operation holds.
-        kind: TensorFlow's name of the attribute's type, such as ``list(int)``; found from the value
-            if left out.
+        value: the value that the operation holds.
+        kind: TensorFlow's name of the attribute's type, such as ``list(int)``; derived from the value if
+            omitted.
 
     Raises:
         TypeError: for a value that no message can hold.
@@ -90,8 +90,10 @@ _KINDS = {
 
 
 def is_of_kind(proto: AttrValue, kind: str) -> bool:
-    """Return whether an attribute has a value of the type that TensorFlow names; an empty list is one of
-    any."""
+    """Return whether an attribute has a value of the given TensorFlow attribute type.
+
+    An empty list is a value of every list type.
+    """
     found = proto.WhichOneof("value")
     if found != "list":
         return found is not None and _KINDS.get(found) == kind

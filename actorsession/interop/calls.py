@@ -1,8 +1,9 @@
-"""Calls of functions in TensorFlow's form.
+"""Function calls in TensorFlow's form.
 
-TensorFlow 1 calls a function by a node whose type is the function's name; TensorFlow 2 by a
-``PartitionedCall`` that names it. ``spelled_out`` turns the first into the second before anything else looks
-at a file. Functions that call themselves are found here: a call is written out where it is, so that none can.
+TensorFlow 1 calls a function with a node whose type is the function's name. TensorFlow 2 uses a
+``PartitionedCall`` whose attribute names the function. ``spelled_out`` rewrites the first form into the
+second before any other module reads the graph. It also rejects recursive functions, because calls are inlined
+here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["build_call", "spelled_out"]
 
 
 def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
-    """Return the graph with a ``StatefulPartitionedCall`` for each node whose type is a function.
+    """Return the graph with a ``StatefulPartitionedCall`` in place of each node whose type is a function.
 
     Raises:
         ValueError: if a function of its library calls itself.
@@ -46,7 +47,7 @@ def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
 
 
 def _numbered(text: str, called: Mapping[str, protos.FunctionDef]) -> str:
-    """Return what reads an output of a call by the name that its function gives it, by its number."""
+    """Return a reference to an output of a call with the output's number in place of its name."""
     node, _, place = text.partition(":")
     if node not in called or not place:
         return text
@@ -72,7 +73,7 @@ def _spell_out(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]
 
 
 def _check_recursion(functions: Mapping[str, protos.FunctionDef]) -> None:
-    ended: dict[str, bool] = {}  # False while what it calls is looked at
+    ended: dict[str, bool] = {}  # False while the functions that it calls are visited
     for root in functions:
         stack = [root]
         while stack:
@@ -108,10 +109,10 @@ def build_call(
     library: Mapping[str, PlannedFunction],
     call: Callable[[PlannedFunction, Sequence[Tensor], str], list[Tensor]],
 ) -> tuple[Operation, list[Tensor]]:
-    """Build a call; arguments as ``build_construct``.
+    """Build a call; the arguments are those of ``build_construct``.
 
     Raises:
-        ValueError: if its function is missing or takes another number of values.
+        ValueError: if its function is missing or takes a different number of values.
     """
     name = node.attrs["f"]
     if name not in library:
@@ -128,7 +129,7 @@ def build_call(
         body = builder.function()
         with body.building():
             results = call(function, inputs[first:], f"{full}/_{name}")
-            # Every call has a result, so that what it does is done by something that gives a value.
+            # Every call has at least one result, so that its side effects run as dependencies of a value.
             given = results or [_ran(body.operations, graph)]
         op = builder.construct(node.type, inputs[:first], ("f",), [body], [given])
     return op, list(op.outputs[: len(results)])

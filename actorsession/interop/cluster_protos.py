@@ -1,6 +1,6 @@
 """Clusters and servers as TensorFlow's messages.
 
-The settings of a server's sessions are no field of ``ServerDef`` here; servers take them beside it.
+The session settings of a server are no field of ``ServerDef`` here; servers take them as a separate argument.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ClusterDef(Message):
 
 
 class ServerDef(Message):
-    """A task of a cluster: which one, and what it speaks."""
+    """A task of a cluster: its job, index, protocol and port."""
 
     SCHEMA = """
         1 cluster ClusterDef

@@ -1,8 +1,8 @@
 """Variables and collections as messages.
 
-A collection is written by the kind of what is in it: variables as ``VariableDef``, operations and tensors by
-name, numbers and strings as they are. ``register_proto_function`` says how a collection of other objects is
-written and read. ``meta_graph`` stands on this module.
+The form of a collection depends on its elements: variables are written as ``VariableDef``, operations and
+tensors by name, numbers and strings as they are. ``register_proto_function`` registers how a collection of
+other objects is written and read. ``meta_graph`` uses this module.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _log = logging.getLogger(__name__)
 
 
 def variable_to_proto(variable: Variable, export_scope: str | None = None) -> protos.VariableDef:
-    """A variable as the names of what it is made of.
+    """Return a variable as a message with the names of its nodes.
 
     Args:
         variable: the variable.
-        export_scope: a name scope to leave off all names.
+        export_scope: a name scope to strip from all names.
     """
     names = {
         "variable_name": variable.name,
@@ -63,15 +63,15 @@ def variable_to_proto(variable: Variable, export_scope: str | None = None) -> pr
 def variable_from_proto(
     proto: protos.VariableDef, graph: Graph, import_scope: str | None = None
 ) -> Variable:
-    """Return the variable that nodes of a graph make up.
+    """Return the variable that consists of existing nodes of a graph.
 
     Args:
         proto: the names of the nodes.
-        graph: the graph that they are in.
+        graph: the graph that holds them.
         import_scope: a name scope to put before all names.
 
     Raises:
-        ValueError: for a reference variable, or names that are no variable's.
+        ValueError: for a reference variable, or names of nodes that form no variable.
         KeyError: for names that are not in the graph.
     """
 
@@ -99,7 +99,7 @@ def variable_from_proto(
             slices.full_name, list(slices.full_shape), list(slices.var_offset), list(slices.var_shape)
         ) if proto.HasField("save_slice_info_def") else None,
     }  # fmt: skip
-    # Its nodes are there already, so nothing is built and nobody is asked who makes variables.
+    # The nodes exist already, so nothing is built and variable creators are not called.
     variable = object.__new__(Variable)
     for name, value in parts.items():
         setattr(variable, name, value)
@@ -117,7 +117,7 @@ def _within(name: str, scope: str | None) -> str:
 
 
 def without_scope(name: str, scope: str | None) -> str:
-    """A name without the scope that it is in."""
+    """Return a name without the given scope prefix."""
     prefix = f"{scope.rstrip('/')}/" if scope else ""
     return name.removeprefix(prefix)
 
@@ -127,7 +127,7 @@ def without_scope(name: str, scope: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Functions:
-    """How the objects of a collection become messages and are made of them."""
+    """The converters between the objects of a collection and messages."""
 
     proto_type: type[Any] | None
     to_proto: Callable[..., Any] | None
@@ -143,16 +143,16 @@ def register_proto_function(
     to_proto: Callable[..., Any] | None = None,
     from_proto: Callable[..., Any] | None = None,
 ) -> None:
-    """Say how the objects of a collection are written and read.
+    """Register how the objects of a collection are written and read.
 
     Args:
         collection_name: the collection.
-        proto_type: class of the messages, with ``FromString``.
-        to_proto: from an object and ``export_scope=`` to a message, or ``None`` to leave it out.
-        from_proto: from a message and ``import_scope=`` to an object.
+        proto_type: the class of the messages, with ``FromString``.
+        to_proto: converts an object, with ``export_scope=``, to a message, or to ``None`` to omit the object.
+        from_proto: converts a message, with ``import_scope=``, to an object.
 
     Raises:
-        TypeError: if a function is none.
+        TypeError: if a converter is not callable.
     """
     for function in (to_proto, from_proto):
         if function is not None and not callable(function):
@@ -168,7 +168,7 @@ _OF_VARIABLES = (
 
 
 def _variable_of(handle: Tensor) -> Variable | None:
-    """Return the variable of a handle, if a collection has it already."""
+    """Return the variable with the given handle, if it is in a collection of the graph."""
     for key in _OF_VARIABLES:
         for variable in handle.graph.get_collection(key):
             if isinstance(variable, Variable) and variable.handle is handle:
@@ -177,7 +177,7 @@ def _variable_of(handle: Tensor) -> Variable | None:
 
 
 def _read_variable(proto: protos.VariableDef, import_scope: str | None = None) -> Variable:
-    # One object however many collections it is in.
+    # A variable is one object, even if it is in several collections.
     graph = get_default_graph()
     made = variable_from_proto(proto, graph, import_scope)
     known = _variable_of(made.handle)
@@ -197,12 +197,12 @@ MESSAGE_FORMS.fill("Variable", MessageForm(_write_variable, _read_variable))
 
 
 def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.CollectionDef:
-    """A collection as a message.
+    """Return a collection as a message.
 
     Args:
-        key: its name.
-        values: what is in it.
-        scope: a name scope to leave off names.
+        key: the name of the collection.
+        values: its elements.
+        scope: a name scope to strip from names.
 
     Raises:
         TypeError, ValueError: for values of a kind that no message can hold.
@@ -226,7 +226,7 @@ def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.C
 def restore_collection(
     key: str, written: protos.CollectionDef, graph: Graph, scope: str | None
 ) -> None:
-    """Add to a graph's collection what a message holds; names are below ``scope``."""
+    """Add the elements that a message holds to a collection of a graph; their names are below ``scope``."""
     kind = written.WhichOneof("kind")
     if kind is None:
         return
@@ -248,12 +248,12 @@ def restore_collection(
 
 
 def _element(name: str, graph: Graph, scope: str | None) -> Any:
-    """Return the operation or tensor of a name; the variable, where the name is that of one."""
+    """Return the operation, tensor or variable with the given name."""
     found = graph.as_graph_element(_within(name, scope))
     variable = _variable_of(found) if isinstance(found, Tensor) else None
     return found if variable is None else variable
 
 
 def is_restored_by_function(key: str) -> bool:
-    """Return whether a collection holds objects of a kind of its own, such as variables."""
+    """Return whether a collection holds objects with a registered converter, such as variables."""
     return key in _FUNCTIONS

@@ -1,7 +1,7 @@
-"""Loops and branches of TensorFlow's form become ``While`` and ``If`` of a graph here.
+"""Conversion of loops and branches in TensorFlow's form to ``While`` and ``If`` operations.
 
-The functions are built as bodies of the construct, under names that no node of a file has, so that the names
-of the file stay free.
+The functions are built as bodies of the functional control flow operation. The names of their nodes occur in
+no file, so that all names of the file stay free.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from actorsession.ops.flow.constructs import ConstructBuilder, as_predicate
 
 __all__ = ["CallFunction", "after", "build_construct"]
 
-# Builds the nodes of a function from its arguments, in a scope of the given name; gives its results.
+# Builds the nodes of a function from its arguments in a scope with the given name, and returns the results.
 CallFunction = Callable[[PlannedFunction, Sequence[Tensor], str], list[Tensor]]
 
 
@@ -35,17 +35,17 @@ def build_construct(
 
     Args:
         node: the node.
-        inputs: what it reads.
-        full: its name in the graph.
+        inputs: its inputs.
+        full: the full name of the node in the graph.
         graph: the graph.
         library: the functions of the file, by name.
         call: builds the nodes of a function.
 
     Returns:
-        The operation, and the tensors that stand for the node's outputs.
+        The operation, and the tensors that correspond to the node's outputs.
 
     Raises:
-        ValueError: if a function is missing or takes or gives other numbers of values.
+        ValueError: if a function is missing, or its number of arguments or results does not fit.
     """
     functions = [_function(node, key, library) for key in CONSTRUCTS[node.op]]
     if node.type == "If":
@@ -113,7 +113,7 @@ def _loop(
         raise ValueError(f"a loop over {count} variables with {len(shapes)} output_shapes")
     if len(condition.results) != 1:
         raise ValueError(f"a loop whose condition gives {len(condition.results)} values")
-    # What comes out of each turn as it came in is no variable, and is read from outside.
+    # A value that every iteration returns unchanged is not a loop variable: it is captured.
     changing = [at for at, result in enumerate(body.results) if result != (body.arguments[at], 0)]
 
     def all_of(variables: Sequence[Tensor]) -> list[Tensor]:
@@ -155,7 +155,7 @@ def _check_shapes(variables: Sequence[Tensor], values: Sequence[Tensor]) -> None
 
 
 def after(control: Sequence[Operation], results: Sequence[Tensor], graph: Graph) -> list[Tensor]:
-    """Results that wait for operations which a function runs whatever its results need."""
+    """Return the results, delayed until the operations that the function always runs have run."""
     if not control:
         return list(results)
     with graph.control_dependencies(control):

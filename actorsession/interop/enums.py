@@ -1,4 +1,4 @@
-"""TensorFlow's enumerations, by name and number, and what its element types are here."""
+"""TensorFlow's enumerations, by name and number, and the mapping of its element types to ``DType``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from actorsession.graph.dtypes import ALL_TYPES, DType
 
 __all__ = ["DATA_TYPES", "ENUMS", "dtype_number", "dtype_of", "label_of"]
 
-# The order is that of the numbers; references to a type stand 100 above it.
+# In the order of their numbers; the number of a reference type is that of the type plus 100.
 _TYPES = (
     "INVALID", "FLOAT", "DOUBLE", "INT32", "UINT8", "INT16", "INT8", "STRING", "COMPLEX64", "INT64",
     "BOOL", "QINT8", "QUINT8", "QINT32", "BFLOAT16", "QINT16", "QUINT16", "UINT16", "COMPLEX128",
@@ -54,15 +54,15 @@ def label_of(enum: str, number: int) -> str | None:
 
 
 def dtype_number(dtype: DType) -> int:
-    """TensorFlow's number of an element type."""
+    """Return TensorFlow's number of an element type."""
     return dtype.as_datatype_enum
 
 
 def dtype_of(number: int) -> DType:
-    """Return the element type of TensorFlow's number; references count as what they refer to.
+    """Return the element type with TensorFlow's number; for a reference type, the type that it refers to.
 
     Raises:
-        ValueError: for types that do not exist here.
+        ValueError: for types that this library does not have.
     """
     found = _BY_NUMBER.get(number - 100 if number > 100 else number)
     if found is None:

@@ -1,7 +1,8 @@
-"""Examples as messages: what TensorFlow's files of training data hold.
+"""Messages for training examples, as TensorFlow's data files hold them.
 
-An ``Example`` is a map from key to ``Feature``, which is a list of strings, of floats or of whole numbers; a
-``SequenceExample`` has a second map with a feature for each step. ``ops.parse_example`` reads their bytes.
+An ``Example`` is a map from key to ``Feature``, which is a list of strings, of floats or of integers. A
+``SequenceExample`` has a second map with one feature per step. ``ops.parse_example`` parses their serialised
+form.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class BytesList(Message):
 
 
 class FloatList(Message):
-    """Numbers, float32."""
+    """Numbers of type float32."""
 
     SCHEMA = """
         1 value float*
@@ -31,7 +32,7 @@ class FloatList(Message):
 
 
 class Int64List(Message):
-    """Whole numbers of 64 bits."""
+    """Integers of 64 bits."""
 
     SCHEMA = """
         1 value int64*
@@ -57,7 +58,7 @@ class Features(Message):
 
 
 class Example(Message):
-    """What is known of one example."""
+    """The features of one example."""
 
     SCHEMA = """
         1 features Features
@@ -81,7 +82,7 @@ class FeatureLists(Message):
 
 
 class SequenceExample(Message):
-    """What is known of one sequence as a whole, and of each of its steps."""
+    """The features of one sequence as a whole, and of each of its steps."""
 
     SCHEMA = """
         1 context Features

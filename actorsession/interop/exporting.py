@@ -1,8 +1,9 @@
-"""Graphs as TensorFlow's ``GraphDef``.
+"""Conversion of graphs to TensorFlow's ``GraphDef``.
 
-``graph_def_of`` writes each node with the attributes that TensorFlow wants and this library derives: types
-and counts of inputs, above all. What only this library has stands in attributes that begin with
-``PRIVATE``, which TensorFlow keeps and never asks about, so that a graph that comes back is the same.
+``graph_def_of`` writes each node with the attributes that TensorFlow requires and this library derives, above
+all types and counts of inputs. Attributes that exist only in this library are written with the prefix
+``PRIVATE``. TensorFlow keeps such attributes without reading them, so a graph survives a round trip
+unchanged.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ __all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph"]
 def graph_def_of(
     graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bool = False
 ) -> protos.GraphDef:
-    """A graph in TensorFlow's form.
+    """Return a graph in TensorFlow's form.
 
     Args:
-        graph: a graph, or one as plain data.
-        after: how many operations, in the order they were built, are left out.
+        graph: a graph, or a graph as plain data.
+        after: how many operations to omit, counted from the first built.
         add_shapes: whether nodes carry the static shapes of their outputs, as ``_output_shapes``.
 
     Returns:
@@ -66,11 +67,11 @@ def graph_def_of(
 
 
 def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
-    """One node in TensorFlow's form; the functions of a loop or branch are only named.
+    """Return one node in TensorFlow's form; the functions of a loop or branch are only named.
 
     Args:
         node: the node.
-        inputs: static types of what it reads.
+        inputs: static types of its inputs.
 
     Raises:
         ValueError: for a node that has no such form.
@@ -79,10 +80,10 @@ def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDe
 
 
 class _Writer:
-    """Writes nodes, and the functions of loops and branches into a library.
+    """A writer of nodes; it adds the functions of loops and branches to a library.
 
     Args:
-        library: where functions go.
+        library: the library that receives the functions.
         add_shapes: whether nodes carry the static shapes of their outputs.
     """
 
@@ -93,8 +94,8 @@ class _Writer:
         self._shared: dict[tuple[str, tuple[TensorSpec, ...]], str] = {}
 
     def node(self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
-        """A node; ``inputs`` are the static types of what it reads."""
-        # The gradient of a function is written out by now, and called like any other.
+        """Return a node in TensorFlow's form; ``inputs`` are the static types of its inputs."""
+        # The gradient of a function has been expanded by now, and is called like any other function.
         op = STATEFUL_CALL if node.op == SYMBOLIC_GRADIENT else node.op
         made = protos.NodeDef(name=node.name, op=op, device=node.device)
         made.input.extend([n if index == 0 else f"{n}:{index}" for n, index in node.inputs])
@@ -119,7 +120,7 @@ class _Writer:
     def _construct(
         self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
     ) -> dict[str, tuple[Any, str | None]]:
-        """Return the attributes of a loop or branch, whose functions go into the library."""
+        """Return the attributes of a loop or branch, and add its functions to the library."""
         made: dict[str, tuple[Any, str | None]] = {
             name: (value, None) for name, value in node.attrs.items() if name.startswith("_")
         }
@@ -141,7 +142,7 @@ class _Writer:
         return made
 
     def _function(self, node: PlainNodeDef, key: str) -> str:
-        """Write a function of a node; call of one function share it."""
+        """Write a function of a node and return its name in the library; calls of one function share it."""
         function: FunctionDef = node.attrs[key]
         named = node.attrs.get("_function") if node.op in CALLS else None
         shared = (str(named), function.arguments)
@@ -164,7 +165,7 @@ class _Writer:
 
 
 def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
-    """Return the outputs that a node has in TensorFlow's form, where loops hand on what they capture."""
+    """Return the outputs that a node has in TensorFlow's form, where loops also return their captures."""
     rest = inputs[len(node.outputs) :] if node.op == WHILE else ()
     return (*node.outputs, *rest)
 
@@ -172,14 +173,14 @@ def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[Tensor
 def attributes_of(
     node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
 ) -> dict[str, tuple[Any, str | None]]:
-    """Attribute values with TensorFlow's names of their types.
+    """Return the attribute values with TensorFlow's names of their types.
 
     Args:
         node: the node.
-        inputs: static types of what it reads.
+        inputs: static types of its inputs.
 
     Raises:
-        ValueError: for a node that TensorFlow's operation type cannot be.
+        ValueError: for a node that does not fit the signature of TensorFlow's operation type.
     """
     signature = signature_of(node.op)
     if signature is None:
@@ -236,10 +237,10 @@ def write_graph(
     """Write a graph to a file, in TensorFlow's form.
 
     Args:
-        graph_or_graph_def: a graph, one as plain data, or a message.
-        logdir: the folder, made if it does not exist.
+        graph_or_graph_def: a graph, a graph as plain data, or a message.
+        logdir: the folder, created if it does not exist.
         name: the file's name.
-        as_text: whether the text form is written.
+        as_text: whether to write the text form.
 
     Returns:
         The path of the file.
@@ -257,6 +258,6 @@ def write_graph(
     content = (
         text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
     )
-    # Whole or not at all: a reader never sees half a graph.
+    # Written atomically: a reader never sees half a graph.
     write_whole(os.fspath(path), lambda file: file.writelines([content]))
     return str(path)

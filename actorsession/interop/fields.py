@@ -1,8 +1,8 @@
 """Fields of protobuf messages, and the lists and maps that hold their values.
 
-``Field`` is what a line of a message's schema says. ``Repeated``, ``ScalarMap`` and ``MessageMap`` are
-Python's own containers, except that what comes in is checked and messages are copied, as protobuf does.
-``message`` stands on this module.
+A ``Field`` is one parsed line of a message's schema. ``Repeated``, ``ScalarMap`` and ``MessageMap`` are
+subclasses of ``list`` and ``dict`` that check new values and copy messages, as protobuf does. ``message``
+uses this module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
     "filled_map", "parse_schema",
 ]  # fmt: skip
 
-# Every class of messages by its name in schemas; ``Message`` adds each one.
+# Every message class by its name in schemas; ``Message`` registers each subclass.
 MESSAGES: dict[str, type[Message]] = {}
 
 
@@ -33,11 +33,11 @@ class Field:
     Attributes:
         number: its number on the wire.
         name: its name.
-        kind: name of a scalar, enumeration or message; of a map's values, for maps.
+        kind: name of a scalar, enumeration or message type; for maps, that of the values.
         repeated: whether it holds a list.
         key: name of the scalar type of a map's keys; empty for all other fields.
-        oneof: name of the group of which one field at most is set; empty for most.
-        scalar: the type, unless it is a message.
+        oneof: name of the group of which at most one field is set; empty for most fields.
+        scalar: the scalar type; ``None`` for messages.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Field:
 
     @property
     def packed(self) -> bool:
-        """Whether a list of it is written in one piece."""
+        """Whether a list of values is written in packed form."""
         return self.repeated and self.scalar is not None and self.scalar.from_word is not None
 
 
@@ -78,7 +78,7 @@ def parse_schema(schema: str) -> dict[str, Field]:
 
 
 class Repeated(list[Any]):
-    """The values of a repeated field: a list whose elements are checked as they come in."""
+    """The values of a repeated field: a list that checks new elements."""
 
     __slots__ = ("_field",)
 
@@ -99,11 +99,11 @@ class Repeated(list[Any]):
         return made
 
     def append(self, value: Any) -> None:
-        """Append a value; of a message a copy."""
+        """Append a value; a message is copied."""
         super().append(_copied(self._field, self._checked(value)))
 
     def extend(self, values: Iterable[Any]) -> None:
-        """Append values; of messages copies."""
+        """Append values; messages are copied."""
         super().extend([_copied(self._field, self._checked(v)) for v in values])
 
     def MergeFrom(self, other: Iterable[Any]) -> None:
@@ -111,7 +111,7 @@ class Repeated(list[Any]):
         self.extend(other)
 
     def insert(self, index: Any, value: Any) -> None:
-        """Insert a value; of a message a copy."""
+        """Insert a value; a message is copied."""
         super().insert(index, _copied(self._field, self._checked(value)))
 
     def __iadd__(self, values: Iterable[Any]) -> Self:  # type: ignore[misc]
@@ -146,7 +146,7 @@ class ScalarMap(dict[Any, Any]):
 
 
 class MessageMap(dict[Any, Any]):
-    """A map with messages as values; asking for a key that is not there makes an empty message."""
+    """A map with messages as values; a lookup of a missing key adds an empty message."""
 
     __slots__ = ("_field",)
 
@@ -178,7 +178,11 @@ def _key(field: Field, key: Any) -> Any:
 
 
 def checked_message(field: Field, value: Any) -> Message:
-    """Return the value, which is a message of the field's class; TypeError for others."""
+    """Return the value, which must be a message of the field's class.
+
+    Raises:
+        TypeError: for any other value.
+    """
     if type(value) is not field.message:
         raise TypeError(f"field {field.name!r} holds {field.kind}, got {type(value).__name__}")
     made: Message = value
@@ -190,12 +194,12 @@ def _copied(field: Field, value: Any) -> Any:
 
 
 def filled_map(field: Field, values: Any) -> ScalarMap | MessageMap:
-    """A map with copies of what another one holds."""
+    """Return a map with copies of the entries of another map."""
     return MessageMap(field, values) if field.scalar is None else ScalarMap(field, values)
 
 
 def empty_value(field: Field) -> Any:
-    """Return what a field that is a list, map or message has before anything is in it."""
+    """Return the initial value of a field that is a list, map or message."""
     if field.key:
         return filled_map(field, None)
     return Repeated(field) if field.repeated else field.message()

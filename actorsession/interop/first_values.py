@@ -1,7 +1,7 @@
-"""Loops as TensorFlow has them: every variable gets its first value from an input.
+"""Loops in TensorFlow's form, where every variable gets its first value from an input.
 
-A loop that gradients go back through has variables that begin empty by themselves, counters and lists (see
-``graph/function``). ``exporting`` writes a graph with constants and empty lists that are read for them.
+A loop with gradients has variables that start empty without an input: counters and lists (see
+``graph/function``). ``exporting`` writes explicit constants and empty lists as inputs for them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ __all__ = ["with_first_values"]
 
 
 def with_first_values(nodes: Iterable[NodeDef]) -> Iterator[NodeDef]:
-    """The nodes, with what loops inside and outside of functions read for such variables before them."""
+    """Yield the nodes, each loop preceded by nodes for the first values of such variables.
+
+    Loops inside functions are rewritten as well.
+    """
     for node in nodes:
         if node.op in CONSTRUCTS:
             functions = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
@@ -41,7 +44,7 @@ def _inside(function: FunctionDef) -> FunctionDef:
 
 
 def _first_value(loop: NodeDef, k: int) -> list[NodeDef]:
-    """Return the nodes of the first value of a variable, the value last."""
+    """Return the nodes that produce the first value of a variable; the last one is the value itself."""
     name = f"{loop.name}/first_{k}"
     if loop.outputs[k].dtype is not variant:
         return [_number(name, 0, loop.device)]
@@ -62,7 +65,7 @@ def _number(name: str, value: int, device: str) -> NodeDef:
 
 
 def _element_dtype(loop: NodeDef, k: int) -> DType:
-    """Return what a list gathers, by the node of the body that appends to it."""
+    """Return the element type of a list variable, from the node of the body that appends to it."""
     body: FunctionDef = loop.attrs["body"]
     producer = body.outputs[k][0]
     found: DType = next(n for n in body.nodes if n.name == producer).attrs["element_dtype"]

@@ -1,11 +1,11 @@
-"""The functions of loops and branches as TensorFlow's ``FunctionDef`` and back.
+"""Conversion of the functions of loops and branches to TensorFlow's ``FunctionDef`` and back.
 
-Here a function reads what is outside through captures, which ``While`` and ``If`` take as their last
-inputs. In TensorFlow's form there are arguments alone: a branch takes the captures, and a loop hands each on
-to the next turn as a variable that never changes. So a loop that goes out has more outputs than it had, and
-of one that comes in the variables that never change become captures.
+Here a function reads outside values through captures, which ``While`` and ``If`` take as their last inputs.
+In TensorFlow's form there are only arguments: a branch takes the captures as arguments, and a loop passes
+each one to the next iteration as a variable that never changes. So an exported loop has more outputs than
+before, and in an imported loop the variables that never change become captures.
 
-In a function, an output has a name of its own, ``node:output:index``.
+Inside a function, an output has a name of its own, ``node:output:index``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
 
 
 def _places(args: Sequence[Arg], total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """For each output of a node the name of the output and the index in it."""
+    """Return, for each output of a node, the name of the output argument and the index within it."""
     places: list[tuple[str, int]] = []
     for at, arg in enumerate(args):
         count = 1
@@ -50,7 +50,7 @@ def _places(args: Sequence[Arg], total: int, attrs: Mapping[str, Any]) -> list[t
 
 def _output_places(op: str, total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
     signature = signature_of(op)
-    if signature is None:  # of this library alone
+    if signature is None:  # an operation type that only this library has
         return [("output", index) for index in range(total)]
     return _places(signature.outputs, total, attrs)
 
@@ -61,13 +61,13 @@ def _output_places(op: str, total: int, attrs: Mapping[str, Any]) -> list[tuple[
 def function_proto(
     name: str, function: FunctionDef, write: WriteNode, *, carried: bool = False
 ) -> protos.FunctionDef:
-    """A function in TensorFlow's form.
+    """Return a function in TensorFlow's form.
 
     Args:
         name: its name in the library of the graph.
         function: the function.
-        write: writes a node.
-        carried: whether it also returns its captures, as the body of a loop does.
+        write: converts a node to TensorFlow's form.
+        carried: whether the function also returns its captures, as the body of a loop does.
     """
     made = protos.FunctionDef()
     made.signature.name = name
@@ -107,13 +107,13 @@ def function_proto(
 
 @dataclass(frozen=True, slots=True)
 class PlannedFunction:
-    """A function of a file, ready to be built.
+    """A function of a file that is ready to be built.
 
     Attributes:
-        arguments: names of its arguments, which nodes read like outputs of nodes of that name.
+        arguments: names of its arguments; nodes read them like outputs of nodes with these names.
         nodes: its nodes, checked.
         results: producing node or argument and output index of each result.
-        control: nodes that run whatever the results need.
+        control: nodes that always run, even if no result needs them.
     """
 
     arguments: tuple[str, ...]
@@ -123,10 +123,10 @@ class PlannedFunction:
 
 
 def plan_function(function: protos.FunctionDef) -> PlannedFunction:
-    """Read a function.
+    """Check a function of a file and return it in a form that can be built.
 
     Raises:
-        ValueError: for what is no function.
+        ValueError: if the message is not a valid function.
     """
     name = function.signature.name
     arguments = tuple([arg.name for arg in function.signature.input_arg])
@@ -161,7 +161,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
 
 
 def _layout(node: protos.NodeDef) -> Callable[[str], int]:
-    """From the name of an output of a node to the index of its first value."""
+    """Return a function from the name of an output argument of a node to the index of its first value."""
     signature = signature_of(node.op)
     if signature is None:
         return lambda output: 0

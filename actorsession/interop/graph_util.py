@@ -1,4 +1,4 @@
-"""Surgery on graphs in TensorFlow's form: parts of them, and variables turned into constants."""
+"""Transformations of graphs in TensorFlow's form: subgraphs, and variables turned into constants."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _producer(text: str) -> str:
 
 
 def _like(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
-    """A graph of other nodes, with library and versions of a given one."""
+    """Return a graph with other nodes and the library and versions of a given graph."""
     made = GraphDef()
     made.node.extend(nodes)
     made.library.MergeFrom(graph_def.library)
@@ -48,17 +48,17 @@ def _like(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
-    """Return the nodes that some nodes need, and those themselves.
+    """Return a graph of the given nodes and all nodes that they depend on.
 
     Args:
         graph_def: the graph, in TensorFlow's form or the library's own.
         dest_nodes: names of nodes.
 
     Returns:
-        A new graph, its nodes in their former order.
+        A new graph, with its nodes in their original order.
 
     Raises:
-        TypeError: if ``graph_def`` is no graph or ``dest_nodes`` is one string.
+        TypeError: if ``graph_def`` is no graph or ``dest_nodes`` is a single string.
         AssertionError: for a name that is not in the graph.
     """
     message = _message(graph_def)
@@ -81,15 +81,15 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
 def remove_training_nodes(
     input_graph: Any, protected_nodes: Iterable[str] | None = None
 ) -> GraphDef:
-    """A graph without nodes that only training needs: ``CheckNumerics`` and ``Identity``.
+    """Return a graph without nodes that only training needs: ``CheckNumerics`` and ``Identity``.
 
     Args:
         input_graph: the graph.
-        protected_nodes: names of nodes that stay.
+        protected_nodes: names of nodes to keep.
 
     Returns:
-        A new graph, in which what read such a node reads what it read. Nodes that control
-        dependencies lead to or from stay.
+        A new graph, in which the readers of a removed node read its input instead. Nodes with incoming or
+        outgoing control dependencies are kept.
     """
     message = _message(input_graph)
     kept = set(protected_nodes or ())
@@ -130,22 +130,22 @@ def convert_variables_to_constants(
     variable_names_whitelist: Iterable[str] | None = None,
     variable_names_blacklist: Iterable[str] | None = None,
 ) -> GraphDef:
-    """A graph in which variables are constants with the values that they have in a session.
+    """Return a graph in which variables are constants with their values in a session.
 
     Args:
         sess: a session of the graph; its ``run`` is called once.
         input_graph_def: the graph.
-        output_node_names: names of the nodes that the result is for.
-        variable_names_whitelist: names of the variables to convert, all if left out.
-        variable_names_blacklist: names of variables that stay.
+        output_node_names: names of the output nodes of the result.
+        variable_names_whitelist: names of the variables to convert; all if omitted.
+        variable_names_blacklist: names of variables to leave as variables.
 
     Returns:
-        A new graph of what the nodes named need.
+        A new graph of the output nodes and the nodes that they depend on.
 
     Raises:
         AssertionError: for a name that is not in the graph.
-        ValueError: for a variable that the nodes named do not only read.
-        FailedPreconditionError: for a variable without value.
+        ValueError: for a variable that is used for more than reads.
+        FailedPreconditionError: for an uninitialised variable.
     """
     message = extract_sub_graph(input_graph_def, list(output_node_names))
     frozen = _Frozen(message, variable_names_whitelist, variable_names_blacklist)
@@ -161,12 +161,12 @@ def convert_variables_to_constants(
 
 
 class _Frozen:
-    """Which nodes of a graph hand variables on, and what they become.
+    """The nodes of a graph that pass variables on, and their replacements.
 
     Args:
         message: the graph.
-        only: names of the variables to convert, all if ``None``.
-        never: names of variables that stay.
+        only: names of the variables to convert; all if ``None``.
+        never: names of variables to leave as variables.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class _Frozen:
     ) -> None:
         self._nodes = {node.name: node for node in message.node}
         chosen, spared = None if only is None else set(only), set(never or ())
-        # The variable behind each node whose output is a handle.
+        # The variable of each node whose output is a handle.
         self._behind = {
             node.name: node.name
             for node in message.node
@@ -194,15 +194,15 @@ class _Frozen:
             self._behind.update(found)
 
     def _variable(self, node: NodeDef) -> str | None:
-        """Return the variable that is a node's first input, if it is one to convert."""
+        """Return the variable that is a node's first input, if it is to be converted."""
         data = [text for text in node.input if not text.startswith("^")]
         return self._behind.get(_producer(data[0])) if data else None
 
     def reads(self) -> dict[str, str]:
-        """For each variable a node that reads it.
+        """Return, for each variable, a node that reads it.
 
         Raises:
-            ValueError: if something else than a read takes a variable.
+            ValueError: if a node other than a read uses a variable.
         """
         found: dict[str, str] = {}
         for node in self._nodes.values():
@@ -222,7 +222,7 @@ class _Frozen:
         return found
 
     def turned(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
-        """Return what a node becomes."""
+        """Return the nodes that replace a node."""
         if self._behind.get(node.name) == node.name:
             if node.name not in values:
                 return [node.copy()]
@@ -260,7 +260,7 @@ def _constant(name: str, value: Any, like: NodeDef) -> NodeDef:
 
 
 def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
-    """Give a node other attributes; what it says of its device and shapes stays."""
+    """Replace the attributes of a node; those of its colocation and output shapes are kept."""
     kept = {
         key: value
         for key, value in node.attr.items()
@@ -279,12 +279,11 @@ _OF_VARIABLES = frozenset({
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Return whether TensorFlow has a node's kernel for processors alone: strings and int32 of a few
-    operations.
+    """Return whether TensorFlow has only a CPU kernel for a node: strings, and int32 for a few operations.
 
     Args:
-        node: an operation, or its description.
-        pin_variables_on_cpu: whether whatever is about variables counts as well.
+        node: an operation or a ``NodeDef``.
+        pin_variables_on_cpu: whether operations on variables count as well.
 
     Raises:
         AssertionError: for anything else.
@@ -304,15 +303,15 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
-    """Return the static shape of a tensor by the name that a node's input has in a description.
+    """Return the static shape of a tensor, given its name as an input of a ``NodeDef``.
 
     Args:
-        graph: where it is.
+        graph: the graph of the tensor.
         input_name: the name of the tensor, or of the operation whose first output it is.
 
     Raises:
-        KeyError: if there is none.
-        ValueError: for what is no such name.
+        KeyError: if there is no such tensor.
+        ValueError: if the name is malformed.
     """
     name = input_name if ":" in input_name else f"{input_name}:0"
     return graph.get_tensor_by_name(name).shape

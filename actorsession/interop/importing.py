@@ -1,8 +1,8 @@
-"""``import_graph_def``: the nodes of a ``GraphDef`` become operations of a graph.
+"""``import_graph_def``: conversion of the nodes of a ``GraphDef`` to operations of a graph.
 
-Stands on ``planned``, which has checked and ordered the nodes. They are built twice: first in a graph of
-their own, where whatever does not fit shows, then in the one that was asked for, so that a graph that cannot
-be imported leaves nothing behind. ``node_builder`` builds them.
+``planned`` checks and orders the nodes, and ``node_builder`` builds them. They are built twice: first in a
+scratch graph, which reveals every error, then in the target graph. So a graph that cannot be imported leaves
+nothing behind.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ def import_graph_def(
     """Build the nodes of a ``GraphDef`` in the default graph.
 
     Args:
-        graph_def: the graph: TensorFlow's form or the library's own, or protobuf's own object of it.
-        input_map: tensors to read instead of outputs of the graph, by the names of those, ``node``,
-            ``node:index`` or ``^node``. Values that are no tensors become constants.
-        return_elements: names of operations and tensors of the graph.
-        name: scope of what is built, made unique; ``import`` if left out, none if empty.
-        op_dict: accepted for TensorFlow's sake.
-        producer_op_list: signatures of the program that wrote the graph.
+        graph_def: the graph, in TensorFlow's form or the library's own, or as a message object of protobuf
+            itself.
+        input_map: tensors to read instead of outputs of the graph, by the names of these outputs: ``node``,
+            ``node:index`` or ``^node``. Values that are not tensors become constants.
+        return_elements: names of operations and tensors of the graph to return.
+        name: scope of the built operations, made unique; ``import`` if omitted, no scope if empty.
+        op_dict: accepted for compatibility with TensorFlow and ignored.
+        producer_op_list: signatures of the operation types in the program that wrote the graph.
 
     Returns:
-        The operations and tensors that ``return_elements`` asked for, in its order; nothing without it.
+        The operations and tensors of ``return_elements``, in its order; ``None`` without ``return_elements``.
 
     Raises:
         NotFoundError: for operation types that are not registered, all in one message.
-        ValueError: for anything else that makes it no graph, and names that are not in it.
+        ValueError: if the graph is invalid for any other reason, or a name is not in it.
         TypeError: for arguments of other types.
     """
     mapped_values = _checked_map(input_map)
@@ -74,7 +75,7 @@ def import_graph_def(
     with graph.name_scope("import" if name is None else name) as scope:
         mapped = _converted(mapped_values, graph)
         builder = NodeBuilder(graph, scope, mapped, library)
-        with graph.growing():  # a loop is open until the last of its nodes is there
+        with graph.growing():  # a loop is incomplete until its last node is built
             builder.build(ordered)
     return None if wanted is None else [builder.element(*place) for place in places]
 
@@ -82,7 +83,7 @@ def import_graph_def(
 def _of_value(
     item: tuple[str, int | None], values: Mapping[tuple[str, int], tuple[str, int]]
 ) -> tuple[str, int | None]:
-    """Return where the value of an output is, which is elsewhere for references."""
+    """Return the place of an output's value, which differs from the output for references."""
     name, index = item
     return item if index is None else values.get((name, index), (name, index))
 
@@ -90,7 +91,7 @@ def _of_value(
 def _planned(
     graph_def: Any, producer: protos.OpList | None, mapped: Container[tuple[str, int]]
 ) -> tuple[list[Planned], Mapping[str, PlannedFunction]]:
-    """Return the nodes, and the functions that loops and branches among them name."""
+    """Return the nodes, and the functions that loops and branches among them use."""
     if isinstance(graph_def, PlainGraphDef):
         return plan_plain(graph_def), {}
     if not isinstance(graph_def, protos.GraphDef):
@@ -128,7 +129,7 @@ def _checked_map(input_map: Mapping[Any, Any] | None) -> dict[tuple[str, int], A
 
 
 def _checked_elements(elements: Iterable[Any] | None) -> list[tuple[str, int | None]] | None:
-    """Node and output index of each element; no index for operations."""
+    """Return the node and output index of each element; operations have no index."""
     if elements is None:
         return None
     if isinstance(elements, (str, bytes)):
@@ -144,7 +145,7 @@ def _checked_elements(elements: Iterable[Any] | None) -> list[tuple[str, int | N
 def _check_mapped_names(mapped: Mapping[tuple[str, int], Any], planned: Sequence[Planned]) -> None:
     read = {ref for node in planned for ref in node.inputs}
     read |= {(name, -1) for node in planned for name in node.control}
-    # An output that nobody reads may be named, if there is one: index 0 is taken on trust.
+    # The map may also name an unread output that exists; index 0 is assumed to exist.
     read |= {(node.name, index) for node in planned for index in (0, -1)}
     unused = [name if index == 0 else f"^{name}" if index < 0 else f"{name}:{index}"
               for name, index in mapped if (name, index) not in read]  # fmt: skip
@@ -183,7 +184,7 @@ def _rehearsed(
     values: Mapping[tuple[str, int], Any],
     library: Mapping[str, PlannedFunction],
 ) -> NodeBuilder:
-    """Build the nodes in a graph of their own, with stand-ins for what comes from outside."""
+    """Build the nodes in a scratch graph, with placeholders for outside tensors, and return the builder."""
     graph = Graph()
     with graph.as_default():
         mapped = {ref: _stand_in(value, graph) for ref, value in values.items()}
@@ -200,5 +201,5 @@ def _stand_in(value: Any, graph: Graph) -> Tensor:
         if handle is not None:
             return graph.create_op("VarHandleOp", (), handle.attrs).outputs[0]
     attrs = {"dtype": value.dtype, "shape": value.shape}
-    # Under its own name, so that messages speak of the tensor that was given.
+    # It gets the name of the given tensor, so that error messages name that tensor.
     return graph.create_op("Placeholder", (), attrs, value.op.name).outputs[0]

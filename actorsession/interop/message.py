@@ -1,14 +1,14 @@
-"""Protobuf messages as Python objects: fields by name, bytes in and out.
+"""Protobuf messages as Python objects: fields by name, and conversion to and from bytes.
 
-Owns ``Message``, from whose ``SCHEMA`` everything follows: one line per field, ``number name type``,
-where the type is a scalar, an enumeration, another message or ``map<key, value>``, ends in ``*`` when the
-field is repeated, and may be followed by the name of the oneof that it is in. ``protos`` has the messages.
+A subclass of ``Message`` is defined by its ``SCHEMA``, one line per field: ``number name type``. The type is
+a scalar, an enumeration, another message or ``map<key, value>``. It ends in ``*`` when the field is repeated,
+and may be followed by ``in`` and the name of a oneof. ``protos`` holds the messages.
 
-The faces are those of protobuf's own Python classes, as far as programs use them: ``add``, ``extend``,
-``CopyFrom``, ``HasField``, ``WhichOneof``, ``SerializeToString`` and ``ParseFromString``. Reading a field
-that is a message makes an empty one, which does not count as present until something is set in it.
-Unknown fields are skipped and not kept. Equal messages give equal bytes: fields go in the order of their
-numbers and map entries in that of their keys.
+The API is that of protobuf's own Python classes, as far as programs use it: ``add``, ``extend``,
+``CopyFrom``, ``HasField``, ``WhichOneof``, ``SerializeToString`` and ``ParseFromString``. Reading an unset
+message field creates an empty message, which does not count as present until something is set in it. Unknown
+fields are skipped and not kept. Equal messages serialise to equal bytes: fields in the order of their
+numbers, map entries in the order of their keys.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Message:
     """A protobuf message.
 
     Args:
-        **values: values of fields: lists for repeated ones, mappings for maps.
+        **values: values of fields; lists for repeated fields, mappings for maps.
 
     Raises:
-        ValueError: for a field that the message does not have, or a number out of range.
-        TypeError: for a value of another type.
+        ValueError: for an unknown field, or a number out of range.
+        TypeError: for a value of the wrong type.
     """
 
     SCHEMA: ClassVar[str] = ""
@@ -106,7 +106,10 @@ class Message:
         self._values[field.name] = value
 
     def _has(self, field: Field) -> bool:
-        """Return whether a field counts: is set in a oneof, not empty, or not its default."""
+        """Return whether a field counts as set.
+
+        A member of a oneof counts if it is set; any other field counts if it is not empty or not its default.
+        """
         if field.name not in self._values:
             return False
         value = self._values[field.name]
@@ -122,7 +125,7 @@ class Message:
         return not any(self._has(self.FIELDS[name]) for name in self._values)
 
     def WhichOneof(self, group: str) -> str | None:
-        """Return the name of the field of a oneof that is set, if one is.
+        """Return the name of the field of a oneof that is set, or ``None``.
 
         Raises:
             ValueError: if the message has no such oneof.
@@ -130,7 +133,7 @@ class Message:
         members = {field.name for field in self.FIELDS.values() if field.oneof == group}
         if not members:
             raise ValueError(f"{type(self).__name__} has no oneof {group!r}")
-        # A message is filled in after it was asked for, so the youngest entry is the one that holds.
+        # A message field is read first and filled later, so the newest non-empty entry is the valid one.
         for name in reversed(self._values):
             if name in members and self._has(self.FIELDS[name]):
                 return name
@@ -140,7 +143,7 @@ class Message:
         """Return whether a message or a member of a oneof is set.
 
         Raises:
-            ValueError: for a field that is always there, and for names of no field.
+            ValueError: for a field without presence, and for an unknown field.
         """
         field = self.FIELDS.get(name)
         if field is None or field.repeated or field.key or (field.scalar and not field.oneof):
@@ -183,14 +186,14 @@ class Message:
         self._values.clear()
 
     def copy(self) -> Self:
-        """A copy that shares nothing that can change."""
+        """Return a deep copy."""
         made = type(self)()
         made.MergeFrom(self)
         object.__setattr__(made, "_present", self._present)
         return made
 
     def CopyFrom(self, other: Message) -> None:
-        """Become a copy of another message of the class.
+        """Replace the contents with a copy of another message of the same class.
 
         Raises:
             TypeError: for a message of another class.
@@ -203,7 +206,7 @@ class Message:
         self.SetInParent()
 
     def MergeFrom(self, other: Message) -> None:
-        """Take over what is set in another message; lists are appended, messages merged.
+        """Merge in the set fields of another message; lists are appended, messages merged.
 
         Raises:
             TypeError: for a message of another class.
@@ -222,7 +225,7 @@ class Message:
                 mine.SetInParent()
 
     def _submessage(self, field: Field) -> Message:
-        """Return the message in a field, the one of its oneof from now on."""
+        """Return the message in a field, and make the field the set member of its oneof."""
         value = self._values.get(field.name)
         if value is None or (field.oneof and self.WhichOneof(field.oneof) != field.name):
             value = field.message()
@@ -252,7 +255,7 @@ class Message:
     # -- bytes ---------------------------------------------------------------------------------
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
-        """Return the message in protobuf's wire format; the same bytes for equal messages, always."""
+        """Return the message in protobuf's wire format; equal messages always give the same bytes."""
         out: list[bytes] = []
         for field, value in self.ListFields():
             if field.key:
@@ -267,30 +270,30 @@ class Message:
         return b"".join(out)
 
     def ByteSize(self) -> int:
-        """Return how many bytes ``SerializeToString`` gives."""
+        """Return the number of bytes of the serialised message."""
         return len(self.SerializeToString())
 
     @classmethod
     def FromString(cls, data: bytes) -> Self:
-        """Read a message; see ``ParseFromString``."""
+        """Return a new message parsed from bytes; see ``ParseFromString``."""
         made = cls()
         made.ParseFromString(data)
         return made
 
     def ParseFromString(self, data: bytes) -> int:
-        """Become the message that stands in protobuf's wire format.
+        """Replace the contents with a message parsed from protobuf's wire format.
 
         Returns:
             The number of bytes read.
 
         Raises:
-            DataLossError: for bytes that are no such message.
+            DataLossError: for bytes that are not a valid message of this class.
         """
         self.Clear()
         return self.MergeFromString(data)
 
     def MergeFromString(self, data: bytes) -> int:
-        """Merge in what stands in protobuf's wire format; see ``ParseFromString``."""
+        """Merge in a message parsed from protobuf's wire format; see ``ParseFromString``."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"bytes are wanted, got {type(data).__name__}")
         try:
@@ -345,7 +348,7 @@ class Message:
     def _read_entry(
         self, field: Field, data: bytes, pos: int, end: int, depth: int, budget: wire.Budget
     ) -> None:
-        """One entry of a map: a message with the key as field 1 and the value as field 2."""
+        """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
         entry = new_entry(field)
         entry._read(data, pos, end, depth, budget)
         dict.__setitem__(getattr(self, field.name), entry.key, entry.value)
@@ -355,7 +358,7 @@ class Message:
 
 
 def new_entry(field: Field) -> Message:
-    """A new entry of a map field: a message with ``key`` and ``value``."""
+    """Return a new entry of a map field: a message with ``key`` and ``value``."""
     name = f"map<{field.key}, {field.kind}>"
     found = MESSAGES.get(name)
     if found is None:

@@ -1,6 +1,7 @@
 """``MetaGraphDef``: a graph with its collections, as ``.meta`` files hold it.
 
-``collections`` knows what is in a collection; what cannot be written is left out, with a warning in the log.
+``collections`` converts the collections. A collection that cannot be written is left out, with a warning in
+the log.
 """
 
 from __future__ import annotations
@@ -49,18 +50,19 @@ def export_meta_graph(
     clear_devices: bool = False,
     export_scope: str | None = None,
 ) -> protos.MetaGraphDef:
-    """A graph with its collections as a message, and in a file if one is named.
+    """Return a graph with its collections as a message, and write it to a file if one is named.
 
     Args:
-        filename: the file.
-        meta_info_def: who made it, to start from.
-        graph_def: the graph in TensorFlow's form; made of ``graph`` if left out.
-        saver_def: where the operations of a saver are.
-        collection_list: names of the collections to write, all if left out.
-        as_text: whether the file has the text form.
-        graph: the graph; the default graph if left out.
-        clear_devices: whether nodes forget the devices that were asked for.
-        export_scope: a name scope: only what is below it is written, and without it in the names.
+        filename: the path of the file.
+        meta_info_def: the initial value of the message's field of that name.
+        graph_def: the graph in TensorFlow's form; derived from ``graph`` if omitted.
+        saver_def: the names of a saver's operations.
+        collection_list: names of the collections to write; all if omitted.
+        as_text: whether to write the file in the text form.
+        graph: the graph; the default graph if omitted.
+        clear_devices: whether to drop the requested devices of nodes.
+        export_scope: a name scope; only elements below it are written, with the scope stripped from their
+            names.
 
     Raises:
         ValueError: for a graph that has no such form.
@@ -98,7 +100,7 @@ def export_meta_graph(
 
 
 def _below(scope: str | None) -> str | None:
-    """Return the pattern of names below a scope."""
+    """Return the regular expression for names below a scope."""
     return f"{re.escape(scope.rstrip('/'))}/" if scope else None
 
 
@@ -108,7 +110,7 @@ def _clear_devices(graph_def: protos.GraphDef) -> None:
 
 
 def _list_ops(made: protos.MetaGraphDef) -> None:
-    """Name the operation types that the graph uses; readers look up what they know of them."""
+    """List the operation types that the graph uses, for readers that check them."""
     del made.meta_info_def.stripped_op_list.op[:]
     for op in sorted({node.op for node in made.graph_def.node}):
         made.meta_info_def.stripped_op_list.op.add(name=op)
@@ -126,11 +128,11 @@ def _write(message: protos.MetaGraphDef, path: Path, as_text: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMetaGraph:
-    """What an import of a meta graph gave.
+    """The result of an import of a meta graph.
 
     Attributes:
         meta_graph_def: the message that was read.
-        import_scope: the name scope that it was built in, empty for none.
+        import_scope: the name scope in which the graph was built; empty for none.
         variables: the variables that were restored, by their names in the file.
     """
 
@@ -140,16 +142,16 @@ class ImportedMetaGraph:
 
     @property
     def saver_def(self) -> protos.SaverDef | None:
-        """Where the operations of the graph's saver are, if it has one."""
+        """The names of the operations of the graph's saver, if it has one."""
         present = self.meta_graph_def.HasField("saver_def")
         return self.meta_graph_def.saver_def if present else None
 
 
 def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
-    """Read a file in either form.
+    """Read a meta graph from a file in binary or text form.
 
     Raises:
-        OSError: if the file cannot be read; FileNotFoundError if there is none.
+        OSError: if the file cannot be read; ``FileNotFoundError`` if it does not exist.
         InvalidArgumentError: if it is in neither form.
     """
     content = Path(filename).read_bytes()
@@ -169,12 +171,12 @@ def import_meta_graph(
 
     Args:
         meta_graph_or_file: the message, or the path of a file.
-        clear_devices: whether the devices that were asked for are left out.
-        import_scope: a name scope to build it in.
+        clear_devices: whether to drop the requested devices of nodes.
+        import_scope: a name scope in which to build the graph.
         input_map: tensors to read instead of outputs of the graph, as for ``import_graph_def``.
 
     Returns:
-        What was restored; whoever has savers makes one of its ``saver_def``.
+        The restored objects. The caller creates a saver from ``saver_def``.
 
     Raises:
         ValueError: if the graph cannot be imported.

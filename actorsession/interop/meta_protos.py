@@ -1,6 +1,7 @@
-"""TensorFlow's messages around a graph: collections, savers, variables and signatures.
+"""TensorFlow's messages that accompany a graph: collections, savers, variables and signatures.
 
-``protos`` has those of the graph itself and names these as well; schemas refer to each other by name.
+``protos`` holds the messages of the graph itself and re-exports these. Schemas refer to other messages by
+name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = [
 
 
 class Any(Message):
-    """A message of any type, as bytes beside the type's name."""
+    """A message of any type, as bytes together with the type's name."""
 
     SCHEMA = """
         1 type_url string
@@ -77,7 +78,7 @@ class CollectionDef(Message):
 
 
 class SaverDef(Message):
-    """Where a saver's operations are."""
+    """The names of a saver's operations and tensors, and its settings."""
 
     LEGACY, V1, V2 = 0, 1, 2  # of the field ``version``
 
@@ -93,7 +94,7 @@ class SaverDef(Message):
 
 
 class SaveSliceInfoDef(Message):
-    """Which slice of a larger variable a variable is."""
+    """The position of a variable as a slice of a larger variable."""
 
     SCHEMA = """
         1 full_name string
@@ -104,7 +105,7 @@ class SaveSliceInfoDef(Message):
 
 
 class VariableDef(Message):
-    """The names of what a variable is made of."""
+    """The names of the nodes of a variable, and its settings."""
 
     SCHEMA = """
         1 variable_name string
@@ -130,7 +131,7 @@ class TensorInfo(Message):
     """
 
     class CooSparse(Message):
-        """The three tensors of a sparse one."""
+        """The three tensors of a sparse tensor."""
 
         SCHEMA = """
             1 values_tensor_name string
@@ -140,7 +141,7 @@ class TensorInfo(Message):
 
 
 class SignatureDef(Message):
-    """What a graph computes, by names of its inputs and outputs."""
+    """The signature of a computation: its inputs and outputs by name."""
 
     SCHEMA = """
         1 inputs map<string, TensorInfo>
@@ -160,7 +161,7 @@ class AssetFileDef(Message):
 
 
 class MetaGraphDef(Message):
-    """A graph with what programs keep beside it."""
+    """A graph with its collections, saver, signatures and assets."""
 
     SCHEMA = """
         1 meta_info_def MetaGraphDef.MetaInfoDef
@@ -172,7 +173,7 @@ class MetaGraphDef(Message):
     """
 
     class MetaInfoDef(Message):
-        """Who made it."""
+        """The versions and tags of a meta graph, and the operation types that it uses."""
 
         SCHEMA = """
             1 meta_graph_version string

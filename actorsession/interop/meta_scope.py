@@ -1,7 +1,8 @@
-"""Parts of graphs in ``MetaGraphDef``s: the nodes below a name scope, written as a graph of their own.
+"""Subgraphs in ``MetaGraphDef``s: the nodes below a name scope, written as a graph of their own.
 
-What such a part reads from outside is *unbound*: it is written under a marked name, listed in a collection,
-and whoever imports the part says by ``input_map`` what to read instead. Called by ``meta_graph``.
+An input of such a subgraph from outside the scope is *unbound*. It is written under a marked name and listed
+in a collection, and an import of the subgraph must provide it through ``input_map``. ``meta_graph`` uses this
+module.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _COLOCATED = b"loc:@"
 
 
 def scoped_graph_def(graph_def: protos.GraphDef, scope: str) -> tuple[protos.GraphDef, list[str]]:
-    """Return the nodes below a name scope, without it in their names, and the inputs from elsewhere.
+    """Return the nodes below a name scope, with the scope stripped from their names, and the unbound inputs.
 
     Args:
         graph_def: the whole graph.
@@ -49,7 +50,7 @@ def _input(name: str, prefix: str, unbound: list[str]) -> str:
 
 
 def _leave_groups(node: protos.NodeDef, prefix: str) -> None:
-    """Keep the colocation with nodes of the same scope."""
+    """Keep only colocation with nodes of the same scope."""
     if "_class" in node.attr:
         start = _COLOCATED + prefix.encode()
         groups = list(node.attr["_class"].list.s)
@@ -60,7 +61,7 @@ def _leave_groups(node: protos.NodeDef, prefix: str) -> None:
 
 
 def bound_map(message: protos.MetaGraphDef, input_map: Mapping[Any, Any] | None) -> dict[Any, Any]:
-    """Return what an import reads instead of the names in ``input_map``, by the names in the file.
+    """Return ``input_map`` with its keys replaced by the names in the file.
 
     Raises:
         ValueError: if the graph has unbound inputs and there is no map.

@@ -1,8 +1,8 @@
-"""``NodeBuilder``: planned nodes become operations of one graph, under one scope.
+"""``NodeBuilder``: conversion of planned nodes to operations of one graph, under one scope.
 
-It takes nodes in order, producers first, but for those that close a loop: they are read once all are there.
-What the file says of types and shapes is compared with what the operations have. ``importing`` builds a file
-with it, twice; a function is built where it is called, by a builder of its own.
+The builder takes nodes in order, producers first. Back edges of loops are the exception: they are connected
+once all nodes are built. The types and shapes in the file are checked against those of the operations.
+``importing`` builds a file with it twice; each function call is built inline by a builder of its own.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from actorsession.interop.signatures import FROM_HANDLE, Arg, bind
 
 __all__ = ["NodeBuilder", "handle_of"]
 
-# What building raises: shape functions get attributes from the file that no function of ours would give.
+# The exceptions that building may raise: shape functions receive attributes from the file that no function of
+# this library would produce.
 _FAULTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 class NodeBuilder:
-    """Turns planned nodes into operations.
+    """A builder of operations from planned nodes.
 
     Args:
-        graph: the graph they are built in.
-        scope: prefix of their names, with a closing slash, or empty.
-        mapped: what is read instead of outputs, and run instead of control inputs.
-        library: the functions that loops and branches name.
+        graph: the graph to build in.
+        scope: prefix of the operations' names, with a trailing slash; may be empty.
+        mapped: tensors that replace outputs of nodes, and whose operations replace control inputs.
+        library: the functions that loops and branches use.
 
     Attributes:
         built: the operations by the names of the nodes.
@@ -64,7 +65,7 @@ class NodeBuilder:
         """Build all nodes.
 
         Raises:
-            ValueError: naming the node that does not fit.
+            ValueError: with the name of the node that cannot be built.
         """
         self._names = self._free_names([node.name for node in ordered])
         for node in ordered:
@@ -77,7 +78,7 @@ class NodeBuilder:
         self._close_loops()
 
     def _close_loops(self) -> None:
-        """Let each Merge read the NextIteration that it was built before."""
+        """Connect each Merge to the NextIteration that was built after it."""
         for node, at in self._open:
             try:
                 self.built[node.name]._update_input(at, self._tensor(*node.inputs[at]))
@@ -88,13 +89,14 @@ class NodeBuilder:
         self._open.clear()
 
     def element(self, name: str, index: int | None) -> Tensor | Operation:
-        """Return what stands for an operation of the file, or for an output of one."""
+        """Return the operation or tensor that represents an operation of the file or one of its outputs."""
         return self.built[name] if index is None else self._tensor(name, index)
 
     def _free_names(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the full names for nodes: TensorFlow's rule, by which names that differ in case are two.
+        """Return the full names for nodes, by TensorFlow's rule that names differing only in case are
+        distinct.
 
-        A node whose name is taken gets one that no other node of the file has or gets.
+        A node whose name is taken gets a name that no other node of the file has or gets.
         """
         given = {self._scope + name for name in names}
         found = {}
@@ -125,8 +127,11 @@ class NodeBuilder:
         return outputs[index]
 
     def _inputs(self, node: Planned) -> list[Tensor]:
-        """Return what a node reads; what closes a loop and is built later is one of its other inputs so
-        far."""
+        """Return the inputs of a node.
+
+        A back edge from a node that is not built yet is temporarily replaced by one of the node's other
+        inputs.
+        """
         if node.type not in MERGES:
             return [self._tensor(name, index) for name, index in node.inputs]
         found = {
@@ -173,7 +178,7 @@ class NodeBuilder:
     def _call(
         self, function: PlannedFunction, arguments: Sequence[Tensor], name: str
     ) -> list[Tensor]:
-        """Build the nodes of a function where it is called; gives its results."""
+        """Build the nodes of a function inline and return its results."""
         given = {(a, 0): t for a, t in zip(function.arguments, arguments, strict=True)}
         inner = NodeBuilder(self._graph, f"{name}/", given, self._library)
         inner.build(in_order(function.nodes, given))
@@ -181,7 +186,7 @@ class NodeBuilder:
         return after([inner.built[name] for name in function.control], results, self._graph)
 
     def _turned(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
-        """Return the inputs as the type here takes them, where it is another than in the file."""
+        """Return the inputs as the registered type takes them, where it differs from the type in the file."""
         if node.type == node.op:
             return inputs
         if node.op == "Concat":
@@ -208,7 +213,7 @@ class NodeBuilder:
 
 
 def handle_of(tensor: Tensor) -> Operation | None:
-    """Return the operation that names the variable that a handle refers to, if it can be seen."""
+    """Return the ``VarHandleOp`` that produces a handle, if it can be determined."""
     op = tensor.op
     while op.type == "Identity":
         op = op.inputs[0].op
@@ -216,7 +221,7 @@ def handle_of(tensor: Tensor) -> Operation | None:
 
 
 def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
-    """Compare the types that the file speaks of with those of the inputs."""
+    """Check the types of the inputs against those in the file."""
     signature = node.signature
     if signature is None:
         return
@@ -237,7 +242,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
 def _expected(
     arg: Arg, given: Mapping[str, Any], found: Mapping[str, Any], attrs: Mapping[str, Any]
 ) -> list[Any]:
-    """Return the type of each value of an input; ``None`` where any will do."""
+    """Return the type of each value of an input; ``None`` where any type is accepted."""
     if arg.is_list:
         return list(given.get(arg.type, found[arg.type]))
     count = given.get(arg.number, found.get(arg.number, 0)) if arg.number else 1

@@ -1,8 +1,9 @@
-"""Operations as programs of TensorFlow look at them: ``op.node_def``, ``op.op_def`` and ``op.get_attr``.
+"""Operations in the form that TensorFlow programs inspect, such as ``op.node_def`` and ``op.get_attr``.
 
-Registers with ``graph.forms`` when it is imported. An attribute is given as TensorFlow gives it: strings as
-bytes, lists as lists, element types as ``DType``, shapes and tensors as messages; and those are there as
-well that an operation here does not keep, because they follow from its inputs, such as ``T``.
+The module also implements ``op.op_def``. It registers itself with ``graph.forms`` when it is imported.
+Attributes have the form that TensorFlow returns: strings as bytes, lists as lists, element types as
+``DType``, shapes and tensors as messages. Attributes such as ``T``, which operations here do not store
+because they follow from the inputs, are derived.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__: list[str] = []
 
 
 class _Forms:
-    """What ``graph.forms.Forms`` asks for."""
+    """The implementation of ``graph.forms.Forms``."""
 
     def node(self, op: Operation) -> protos.NodeDef:
         return node_of(op.plain, _inputs(op))
@@ -41,7 +42,7 @@ class _Forms:
             try:
                 value, _ = attributes_of(op.plain, _inputs(op)).get(name, (None, kind))
             except ValueError:
-                value = None  # no form in TensorFlow, so nothing is derived either
+                value = None  # no form in TensorFlow, so nothing can be derived
         if value is None and kind == "shape":
             value = TensorShape(None)
         if value is None and name not in op.attrs:
@@ -60,7 +61,7 @@ class _Forms:
 
 @functools.cache
 def _definition(name: str, stateful: bool) -> protos.OpDef:
-    """A type as TensorFlow declares it; one that only this library has is a name."""
+    """Return an operation type as TensorFlow declares it; for a type of this library alone, only its name."""
     made = protos.OpDef(name=name, is_stateful=stateful)
     signature = signature_of(name)
     if signature is None:
@@ -84,7 +85,7 @@ def _argument(arg: Arg, is_attr: bool) -> protos.OpDef.ArgDef:
     elif is_attr:
         made.type_attr = arg.type
     else:
-        # Types are named as in Python, and ``half`` and its like as in C++.
+        # Most types have their names from Python; ``half`` and similar types have those from C++.
         made.type = DATA_TYPES.get(f"DT_{arg.type.upper()}") or dtype_number(as_dtype(arg.type))
     return made
 
@@ -94,7 +95,7 @@ def _inputs(op: Operation) -> Any:
 
 
 def _shown(value: Any, kind: str | None) -> Any:
-    """A value as TensorFlow gives it; what no message can hold is given as it is."""
+    """Return a value in TensorFlow's form; a value that no message can hold is returned as it is."""
     if kind == "shape":
         return shape_proto(TensorShape(value))
     if kind == "list(shape)":

@@ -1,4 +1,4 @@
-"""Nodes of a file in an order in which each can be built, and the words for a cycle."""
+"""Build order of the nodes of a file, and the error message for a cycle."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["in_order"]
 def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) -> list[Planned]:
     """Return the nodes with producers before consumers, otherwise in the order of the file.
 
-    A Merge comes before the NextIteration that it reads: that edge closes a loop.
+    A Merge comes before the NextIteration that it reads, because that edge is the back edge of a loop.
 
     Args:
         planned: the nodes.
-        cut: node and output index (-1 for a control input) of edges that come from elsewhere.
+        cut: node and output index (-1 for a control input) of edges that are replaced by outside tensors.
 
     Raises:
-        ValueError: if some nodes stand in a cycle.
+        ValueError: if some nodes form a cycle.
     """
     elsewhere = set(cut)
     place = {node.name: at for at, node in enumerate(planned)}
@@ -54,7 +54,7 @@ def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) ->
 
 
 def _cycle_words(left: Sequence[Planned]) -> str:
-    """Name one cycle among nodes that all wait for another of them."""
+    """Return the error message for one cycle among nodes that all wait for another of them."""
     by_name = {node.name: node for node in left}
     seen: dict[str, None] = {}
     node = left[0]

@@ -1,8 +1,8 @@
-"""What an import is going to build: nodes of a ``GraphDef``, checked and put in order.
+"""The plan of an import: the nodes of a ``GraphDef``, checked and converted.
 
-Pure: reads messages and the op registry, and touches no graph. Everything that is wrong with a graph as
-such is found here: unknown types, names, inputs, attributes, versions and cycles. What only the building
-shows, such as shapes that do not fit, is left to ``importing``.
+The module is pure: it reads messages and the op registry, and touches no graph. It finds every error of the
+graph itself: unknown types, names, inputs, attributes, versions and sizes. ``ordering`` finds cycles. Errors
+that only building reveals, such as shapes that do not fit, are left to ``importing``.
 """
 
 from __future__ import annotations
@@ -38,25 +38,26 @@ __all__ = [
     "split_input",
 ]
 
-# Types of TensorFlow that do what another type does here. The second word is that of the type here, if
-# the first is not registered; ``importing`` turns the inputs where they differ.
+# Operation types of TensorFlow that are imported as another type. The value is used if the key is not
+# registered; ``node_builder`` adapts the inputs where they differ.
 ALIASES: Mapping[str, str] = {
     "StatelessWhile": "While", "StatelessIf": "If",
     "BatchMatMulV3": "BatchMatMulV2", "Concat": "ConcatV2", "Gather": "GatherV2",
     "PlaceholderV2": "Placeholder",
 }  # fmt: skip
 
-# Types that make a reference variable, and what has another name where it takes a handle.
+# Types that create a reference variable, and the resource types whose names do not follow the ``Resource``
+# pattern.
 REFERENCES = ("Variable", "VariableV2")
 _SIBLINGS: Mapping[str, str] = {
     "Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp",
     "AssignSub": "AssignSubVariableOp", "IsVariableInitialized": "VarIsInitializedOp",
 }  # fmt: skip
 
-# Attributes that have another name here than in TensorFlow, where a type has no attribute of our name.
+# TensorFlow's names of attributes, by their names here, for types that lack the name used here.
 RENAMED: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
 
-# Attributes that tell TensorFlow how to run a node and not what it computes.
+# Attributes that affect how TensorFlow runs a node, but not its result.
 _HINTS = frozenset({
     "output_shapes",
     "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
@@ -72,13 +73,13 @@ class Planned:
     Attributes:
         name: its name in the file.
         op: its type in the file.
-        type: its type here.
+        type: its registered type.
         inputs: producing node and output index of each data input.
         control: names of nodes that run first.
-        device: the device asked for.
-        attrs: values of the attributes of the type here, and of those that begin with ``_``.
-        given: all attributes as the file has them, for checks of types; none for plain graphs.
-        shapes: static shapes that the file knows of the outputs.
+        device: the requested device.
+        attrs: values of the attributes of the registered type, and of those that begin with ``_``.
+        given: all attributes in the file, for type checks; empty for plain graphs.
+        shapes: static shapes of the outputs in the file.
     """
 
     name: str
@@ -93,7 +94,7 @@ class Planned:
 
     @property
     def signature(self) -> Signature | None:
-        """What TensorFlow says of its type, if the node came from TensorFlow's form."""
+        """TensorFlow's signature of its type, if the node came from TensorFlow's form."""
         return signature_of(self.op) if self.given else None
 
 
@@ -102,7 +103,7 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
 
     Raises:
         NotFoundError: for types that are not registered.
-        ValueError: for anything else that makes it no graph.
+        ValueError: if the graph is invalid for any other reason.
     """
     _check_types([node.op for node in graph_def.nodes])
     planned = [
@@ -123,9 +124,9 @@ def plan_message(
 
     Args:
         graph_def: the graph.
-        producer_ops: signatures of who wrote it: attributes that are unknown here and at their default
-            there are left out without a word.
-        mapped: outputs instead of which others are read; their nodes need not be there.
+        producer_ops: signatures of the operation types in the program that wrote the graph. Attributes that
+            are unknown here and have their default there are dropped silently.
+        mapped: outputs that are replaced by other tensors; their nodes may be missing.
     """
     check_versions(graph_def.versions)
     functions = {function.signature.name: function for function in graph_def.library.function}
@@ -142,7 +143,7 @@ def plan_message(
 def functions_used(
     nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]
 ) -> list[str]:
-    """Return the functions that attributes of nodes name, and those that these name in turn."""
+    """Return the functions that attributes of nodes name, and the functions that those use in turn."""
     found: dict[str, None] = {}
     waiting = list(nodes)
     while waiting:
@@ -155,10 +156,10 @@ def functions_used(
 
 
 def check_versions(versions: protos.VersionDef) -> None:
-    """Refuse a graph that says it is not for readers of this version.
+    """Check that a graph may be read by this version.
 
     Raises:
-        ValueError: as TensorFlow's own check.
+        ValueError: under the same conditions as TensorFlow's own check.
     """
     if versions.producer < 0:
         raise ValueError(
@@ -176,7 +177,7 @@ def check_versions(versions: protos.VersionDef) -> None:
 
 
 def resource_type(op: str) -> str | None:
-    """Return the type that does with handles what a type does with references; ``None`` for other types."""
+    """Return the resource counterpart of a type that takes references; ``None`` for other types."""
     if op in REFERENCES:
         return "VarHandleOp"
     signature = signature_of(op)
@@ -190,7 +191,7 @@ def resource_type(op: str) -> str | None:
 
 
 def _check_size(graph_def: protos.GraphDef) -> None:
-    """Refuse a small file that asks for large constants: each alone is bounded where it is read."""
+    """Refuse a small file with large constants; each single constant is bounded where it is read."""
     tensors = [value.tensor for node in graph_def.node for value in node.attr.values()
                if value.WhichOneof("value") == "tensor"]  # fmt: skip
     total = sum(repeated_bytes(tensor) for tensor in tensors)
@@ -238,7 +239,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
 
 
 def split_input(text: str, where: str = "an input") -> tuple[str, int]:
-    """Node and output index of ``node``, ``node:index`` or ``^node`` (-1).
+    """Return the node and output index of ``node``, ``node:index`` or ``^node`` (-1).
 
     Raises:
         ValueError: for anything else.
@@ -255,11 +256,11 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
 
 
 def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -> Planned:
-    """Return one node, checked for itself; see ``plan_message``.
+    """Check a single node and return its plan; see ``plan_message``.
 
     Args:
         node: the node.
-        producer: defaults that attributes have for who wrote it.
+        producer: defaults of attributes in the program that wrote the graph.
     """
     inputs, control = [], []
     for text in node.input:
@@ -314,7 +315,7 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
 def _ours(
     node: protos.NodeDef, type_here: str, given: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the attributes that the node gets here; what follows from its inputs is not among them."""
+    """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
     wanted = lookup(type_here).attrs
     known = signature_of(node.op)
     attrs: dict[str, Any] = {}
@@ -338,7 +339,7 @@ def _ours(
 def _check_default(
     node: protos.NodeDef, name: str, value: Any, attr: Any, producer: Mapping[str, Any]
 ) -> None:
-    """Refuse a setting that the operation here does not know: its result would be another."""
+    """Refuse a setting that the operation here does not support, since its result would differ."""
     # Types and counts have no default, or follow from the inputs.
     if attr.default is REQUIRED or attr.type in ("type", "list(type)") or name in _HINTS:
         return

@@ -1,7 +1,7 @@
-"""TensorFlow's messages for graphs: what stands in ``.pb``, ``.pbtxt`` and ``.meta`` files.
+"""TensorFlow's messages for graphs: the contents of ``.pb``, ``.pbtxt`` and ``.meta`` files.
 
-Field names and numbers are TensorFlow's; tests hold them against its compiled descriptors. What is left out
-is skipped when it is read: debugging information, full types and object graphs.
+Field names and numbers are TensorFlow's; tests compare them with its compiled descriptors. Fields that are
+omitted here are skipped when a message is read: debugging information, full types and object graphs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TensorShapeProto(Message):
 
 
 class ResourceHandleProto(Message):
-    """A handle to a resource; kept, never followed."""
+    """A handle to a resource; it is kept and never used."""
 
     SCHEMA = """
         1 device string
@@ -58,7 +58,7 @@ class ResourceHandleProto(Message):
     """
 
     class DtypeAndShape(Message):
-        """What the resource holds."""
+        """The element type and shape of the value in a resource."""
 
         SCHEMA = """
             1 dtype DataType
@@ -67,7 +67,7 @@ class ResourceHandleProto(Message):
 
 
 class VariantTensorDataProto(Message):
-    """A value of a type of its own; kept, never read."""
+    """A value of a variant type; it is kept and never read."""
 
     SCHEMA = """
         1 type_name string
@@ -154,7 +154,7 @@ class NodeDef(Message):
 
 
 class VersionDef(Message):
-    """Who wrote a graph and who can read it."""
+    """The version of the writer of a graph and of its permitted readers."""
 
     SCHEMA = """
         1 producer int32
@@ -164,7 +164,7 @@ class VersionDef(Message):
 
 
 class OpDeprecation(Message):
-    """From which version on an operation type is no longer to be used."""
+    """The version from which on an operation type is deprecated."""
 
     SCHEMA = """
         1 version int32
@@ -249,7 +249,7 @@ class FunctionDef(Message):
 
 
 class GradientDef(Message):
-    """Which function is the gradient of another."""
+    """The gradient function of a function."""
 
     SCHEMA = """
         1 function_name string
@@ -258,7 +258,7 @@ class GradientDef(Message):
 
 
 class RegisteredGradient(Message):
-    """Which function is the gradient of an operation type."""
+    """The gradient function of an operation type."""
 
     SCHEMA = """
         1 gradient_func string

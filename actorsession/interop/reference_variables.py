@@ -1,10 +1,10 @@
-"""TensorFlow's reference variables as the resource variables that there are here.
+"""Conversion of TensorFlow's reference variables to the resource variables of this library.
 
-Pure: planned nodes in, planned nodes out. ``VariableV2`` becomes ``VarHandleOp``; what takes a reference
-(``Assign``, ``ApplyAdam``, ``ScatterAdd``, ...) becomes its sibling that takes a handle. Where a reference is
-used as a value, a read is put in: one for each reader, which waits for what the reader waits for, because
-that is when TensorFlow looks at the value. A reference that an update hands on is the same handle, after the
-update.
+The module is pure: it maps planned nodes to planned nodes. ``VariableV2`` becomes ``VarHandleOp``. An
+operation that takes a reference (``Assign``, ``ApplyAdam``, ``ScatterAdd``, ...) becomes its counterpart that
+takes a handle. Where a reference is used as a value, a read is inserted. Each reader gets its own read with
+the control inputs of the reader, because that is when TensorFlow reads the value. A reference that an update
+returns becomes the same handle, used after the update.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def without_references(
 
     Args:
         planned: the nodes of a graph.
-        wanted: outputs that the caller will ask for, by node and index.
+        wanted: outputs that the caller needs, by node and index.
 
     Returns:
-        The nodes, and where to find the values of outputs that are references in the file.
+        The nodes, and the places of the values of outputs that are references in the file.
     """
     by_name = {node.name: node for node in planned}
     references = {node.name for node in planned if _gives_reference(node)}
@@ -62,7 +62,7 @@ class _Rewriter:
         self._references = references
 
     def rewritten(self, node: Planned) -> list[Planned]:
-        """Return what a node becomes: itself or its sibling, after the reads that it needs."""
+        """Return the replacement of a node: the reads that it needs, then the node or its counterpart."""
         if node.op in REFERENCES:
             return [replace(node, given={}, shapes=())]
         signature = node.signature
@@ -89,7 +89,7 @@ class _Rewriter:
         return [*made, node]
 
     def _handle(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """Return the variable behind a reference, and what must have run before it is used."""
+        """Return the variable of a reference, and the operations that must run before it is used."""
         after: tuple[str, ...] = ()
         seen = {name}
         while self._by_name[name].op not in REFERENCES:
@@ -104,7 +104,7 @@ class _Rewriter:
         return name, after
 
     def read(self, name: str, reference: str, control: Sequence[str]) -> Planned:
-        """A read of the variable behind a reference."""
+        """Return a node that reads the variable of a reference."""
         handle, after = self._handle(reference)
         device = self._by_name[handle].device
         return Planned(

@@ -1,7 +1,7 @@
-"""TensorFlow's look-ups in a resource variable as what there is here: a read, and a look-up in its value.
+"""Conversion of TensorFlow's ``ResourceGather`` to a read of the variable and a gather from its value.
 
-Pure: a message in, another out. A node keeps its name; the read stands beside it, with its control inputs,
-because that is when TensorFlow looks at the variable.
+The module is pure: it maps a message to a new message. A node keeps its name. The read is a new node with the
+same control inputs, because that is when TensorFlow reads the variable.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["with_reads"]
 
 
 def with_reads(graph_def: protos.GraphDef) -> protos.GraphDef:
-    """Return the graph with each ``ResourceGather`` taken apart; the one given is not changed.
+    """Return the graph with each ``ResourceGather`` replaced; the given message is not changed.
 
-    Those inside of functions stay as they are.
+    Nodes inside functions stay as they are.
     """
     if not any(node.op == "ResourceGather" for node in graph_def.node):
         return graph_def

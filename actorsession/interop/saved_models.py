@@ -1,7 +1,7 @@
-"""``saved_model.pb``: graphs with their signatures, in TensorFlow's form for those who serve them.
+"""``saved_model.pb``: graphs with their signatures, in TensorFlow's form for serving.
 
-Owns the message and the file; ``compat.v1.saved_model`` makes graphs and values of it. What variables hold
-stands beside it, in a checkpoint.
+The module holds the message and reads and writes the file. ``compat.v1.saved_model`` builds graphs and
+restores values from it. The values of variables are in a separate checkpoint.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILENAME, TEXT_FILENAME = "saved_model.pb", "saved_model.pbtxt"
 
 
 class SavedModel(Message):
-    """Graphs that share their variables, told apart by tags."""
+    """Graphs that share their variables and are distinguished by tags."""
 
     SCHEMA = """
         1 saved_model_schema_version int64
@@ -29,11 +29,11 @@ class SavedModel(Message):
 
 
 def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
-    """Read what stands in a folder, in either form.
+    """Read the saved model of a folder in binary or text form.
 
     Raises:
-        FileNotFoundError: if there is none.
-        OSError: if it cannot be read, or is none.
+        FileNotFoundError: if the folder holds no such file.
+        OSError: if the file cannot be read or parsed.
     """
     folder = Path(os.fsdecode(export_dir))
     for name in (FILENAME, TEXT_FILENAME):
@@ -55,7 +55,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
 def write_saved_model(
     model: SavedModel, export_dir: str | os.PathLike[str], as_text: bool = False
 ) -> str:
-    """Write the file into a folder, whole or not at all; its path.
+    """Write the file into a folder atomically and return its path.
 
     Raises:
         OpError: if the file system refuses.

@@ -4,9 +4,9 @@
 
     Sum input:T reduction_indices:Tidx -> output:T | keep_dims:bool=false T:type Tidx:type=int32
 
-``*N`` is a list of as many as attribute ``N`` says, ``[T]`` one of the types in the list attribute ``T``,
-``&`` a reference. Exports follow it, so that TensorFlow finds the attributes that this library derives;
-imports check against it what a file says.
+``*N`` is a list whose length is attribute ``N``, ``[T]`` is a list whose types are the list attribute ``T``,
+and ``&`` marks a reference. Exports use the signatures to write the attributes that this library derives and
+TensorFlow requires. Imports check files against them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = [
     "signature_of",
 ]  # fmt: skip
 
-# Of TensorFlow 2.21: what ``VersionDef`` counts.
+# The version of ``VersionDef`` in TensorFlow 2.21.
 GRAPH_DEF_VERSION = 2474
 
-# What attributes begin with that only this library has: TensorFlow keeps such names and never asks
-# about them.
+# The prefix of attributes that only this library has. TensorFlow keeps such attributes and never reads them.
 PRIVATE = "_acts_"
-# What operations on variables know here from their handle, and TensorFlow's say only in part.
+# Attributes that operations on variables derive from their handle here; TensorFlow's operations have only
+# some of them.
 FROM_HANDLE = ("dtype", "shape")
 
 # An attribute that has no default.
@@ -44,8 +44,8 @@ class Arg:
 
     Attributes:
         name: its name.
-        type: name of the attribute that says the type, or of a type.
-        number: name of the attribute that says how many; empty for one.
+        type: name of the attribute that holds the type, or of a type.
+        number: name of the attribute that holds the number of values; empty for a single value.
         is_list: whether ``type`` is an attribute with a list of types.
         is_ref: whether it is a reference.
     """
@@ -59,7 +59,7 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Attr:
-    """An attribute: its name, its type in TensorFlow's words, and its default."""
+    """An attribute: its name, its type by TensorFlow's name, and its default."""
 
     name: str
     type: str
@@ -68,7 +68,7 @@ class Attr:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What an operation type takes and gives."""
+    """The inputs, outputs and attributes of an operation type."""
 
     inputs: tuple[Arg, ...]
     outputs: tuple[Arg, ...]
@@ -147,8 +147,8 @@ def bind(
 
     Args:
         args: the inputs or outputs of the signature.
-        dtypes: the types that the node has.
-        known: attributes whose value is known already.
+        dtypes: the types of the node's inputs or outputs.
+        known: attributes whose values are given.
         attrs: the attributes of the signature.
 
     Returns:
@@ -172,7 +172,10 @@ def bind(
 
 
 def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[int] | None:
-    """Return how many values each argument is; the open ones share what the others leave."""
+    """Return the number of values of each argument.
+
+    Arguments whose number is not given share the remaining values equally.
+    """
     fixed: list[int | None] = []
     for arg in args:
         key = arg.number or (arg.type if arg.is_list else "")

@@ -1,9 +1,9 @@
-"""Arrays as ``TensorProto`` and back.
+"""Conversion of arrays to ``TensorProto`` and back.
 
 ``make_tensor_proto`` writes the bytes of the array, and strings one by one. ``make_ndarray`` reads every form
-that TensorFlow writes, also the short one: fewer elements than the shape has mean that the last is repeated.
-What is read may be hostile, so a shape is compared with what is there, and a short form may not grow
-beyond ``MAX_REPEATED_BYTES``.
+that TensorFlow writes. This includes the short form: if there are fewer elements than the shape has, the last
+one is repeated. The input may be hostile, so the shape is checked against the elements, and a short form may
+not expand beyond ``MAX_REPEATED_BYTES``.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
     "shape_proto",
 ]
 
-# protobuf messages end at 2 GiB, so a tensor written out in full never has more.
+# protobuf limits messages to 2 GiB, so a tensor written in full never has more.
 MAX_REPEATED_BYTES = 2**31
 _MAX_RANK = 64  # numpy's own
 
-# Where the elements of a type stand, and as what numpy type they are read.
+# The field with the elements of each type, and the numpy type as which they are read.
 _LISTS = {
     "float32": ("float_val", "<f4"), "float64": ("double_val", "<f8"), "int32": ("int_val", "<i8"),
     "int16": ("int_val", "<i8"), "int8": ("int_val", "<i8"), "uint8": ("int_val", "<i8"),
@@ -48,7 +48,7 @@ _LISTS = {
 
 
 def shape_proto(shape: TensorShape) -> TensorShapeProto:
-    """A static shape as a message."""
+    """Return a static shape as a message."""
     if shape.sizes is None:
         return TensorShapeProto(unknown_rank=True)
     proto = TensorShapeProto()
@@ -58,7 +58,7 @@ def shape_proto(shape: TensorShape) -> TensorShapeProto:
 
 
 def shape_of(proto: TensorShapeProto) -> TensorShape:
-    """Return the static shape that a message stands for.
+    """Return the static shape of a message.
 
     Raises:
         InvalidArgumentError: for a size below -1 or too many dimensions.
@@ -79,18 +79,19 @@ def shape_of(proto: TensorShapeProto) -> TensorShape:
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
 ) -> TensorProto:
-    """A tensor as a message.
+    """Return a tensor as a message.
 
     Args:
         values: an array, a number, a string, or nested lists of them; a message is returned as it is.
-        dtype: element type; that of the values if left out, float32 and int32 for Python's numbers.
-        shape: wanted shape; fewer values are repeated from the last, as in ``constant``.
+        dtype: element type; that of the values if omitted, with float32 and int32 for Python's numbers.
+        shape: the shape of the tensor; if there are fewer values, the last one is repeated, as in
+            ``constant``.
         verify_shape: whether the values must have ``shape`` already.
 
     Raises:
-        TypeError: for values that are no tensor, or of another type than asked for; with
-            ``verify_shape`` also for another shape.
-        ValueError: for more values than the shape takes.
+        TypeError: for values that are no tensor or do not have the requested type; with ``verify_shape`` also
+            for values of another shape.
+        ValueError: for more values than the shape has elements.
     """
     if isinstance(values, TensorProto):
         return values
@@ -117,7 +118,7 @@ def _array(values: Any, dtype: DType | None) -> Array:
         if not all(isinstance(item, (str, bytes)) for item in array.flat):
             raise TypeError(f"a tensor holds numbers or strings, got {values!r:.100}")
     elif not isinstance(values, (np.ndarray, np.generic)) and dtype is None:
-        # Python's own numbers, for which numpy takes the widest types.
+        # numpy gives Python's own numbers its widest types.
         if array.dtype == np.float64:
             array = array.astype(float32.np_dtype)
         elif array.dtype == np.int64 and _fits(array):
@@ -126,7 +127,7 @@ def _array(values: Any, dtype: DType | None) -> Array:
     if (wanted is string) != (array.dtype.kind in "OSU"):
         raise TypeError(f"values of {array.dtype} are wanted as {wanted.name}: {values!r:.100}")
     if wanted is string:
-        # Asked for again as objects: numpy's own strings lose zeros at their ends.
+        # Converted from the original values to objects, because numpy's strings lose trailing zero bytes.
         return np.asarray(values if array.dtype == object else array, dtype=object)
     return array.astype(wanted.np_dtype, copy=False)
 
@@ -157,14 +158,14 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def make_ndarray(tensor: TensorProto) -> Array:
-    """Return the array that a message holds; strings come as an object array of bytes.
+    """Return the array that a message holds; strings are returned as an object array of bytes.
 
     Returns:
         A new, writable array.
 
     Raises:
         InvalidArgumentError: if shape and elements do not fit, or the shape is not fully known.
-        TypeError: for an element type that does not exist here.
+        TypeError: for an element type that this library does not have.
     """
     try:
         dtype = dtype_of(tensor.dtype)
@@ -185,11 +186,11 @@ def make_ndarray(tensor: TensorProto) -> Array:
 
 
 def repeated_bytes(tensor: TensorProto) -> int:
-    """Return how many bytes a message takes as an array, where it is in a short form; else nothing."""
+    """Return how many bytes a message in short form takes as an array; 0 for other forms."""
     if tensor.tensor_content or tensor.tensor_shape.unknown_rank or not tensor.tensor_shape.dim:
         return 0
     count: int = math.prod([max(dim.size, 0) for dim in tensor.tensor_shape.dim[:_MAX_RANK]])
-    return count * 8  # whatever the type: one element in the file may become so much
+    return count * 8  # an upper bound for every type
 
 
 def _full_shape(tensor: TensorProto) -> tuple[int, ...]:
@@ -224,7 +225,10 @@ def _from_list(tensor: TensorProto, dtype: DType) -> Array:
 
 
 def _repeated(flat: Array, dtype: DType, shape: tuple[int, ...], count: int) -> Array:
-    """Return the elements of the shape, of which the last given one is repeated; zeros if none is given."""
+    """Return the elements of the shape.
+
+    The last given element is repeated; without any, the elements are zero.
+    """
     if flat.size == count:
         return flat
     if flat.size > count:

@@ -1,7 +1,7 @@
-"""The text form of messages, as in ``.pbtxt`` files, written and read.
+"""Reader and writer of the text form of messages, as in ``.pbtxt`` files.
 
-The functions have the names of protobuf's own ``text_format``, so that programs change an import. What is
-written is what protobuf writes. What is read may be hostile: nesting is bounded, and whatever is wrong is an
+The functions have the names of those in protobuf's own ``text_format``, so that programs only change an
+import. The output is that of protobuf. The input may be hostile: nesting is bounded, and every error is an
 ``InvalidArgumentError`` that names the line.
 """
 
@@ -24,7 +24,8 @@ __all__ = ["Merge", "MessageToString", "Parse"]
 M = TypeVar("M", bound=Message)
 
 _MAX_DEPTH = 100
-# Fields that TensorFlow's messages have and ours leave out: skipped, where other names are mistakes.
+# Fields of TensorFlow's messages that the messages here omit. They are skipped; any other unknown name is an
+# error.
 _LEFT_OUT = frozenset({
     "debug_info", "experimental_debug_info", "experimental_type", "experimental_full_type",
     "object_graph_def", "composite_tensor",
@@ -76,7 +77,7 @@ def _word(kind: str, value: Any) -> str:
 
 
 def _shortest(value: float) -> float:
-    """Return the float with the fewest digits that is the same in single precision."""
+    """Return the float with the fewest digits that is equal in single precision."""
     with np.errstate(over="ignore"):
         for digits in range(6, 9):
             short = float(f"{value:.{digits}g}")
@@ -100,17 +101,17 @@ def _escaped(content: bytes) -> str:
 
 
 def Parse(text: str | bytes, message: M) -> M:
-    """Read a text form into a message, after clearing it.
+    """Read a text form into a message, after clearing the message.
 
     Args:
         text: the text, UTF-8 if bytes.
-        message: what it is read into.
+        message: the message to read into.
 
     Returns:
         The message.
 
     Raises:
-        InvalidArgumentError: for text that is no such message.
+        InvalidArgumentError: for text that is not a valid message of this class.
     """
     message.Clear()
     return Merge(text, message)
@@ -128,7 +129,7 @@ def Merge(text: str | bytes, message: M) -> M:
 
 
 _TOKEN = re.compile(
-    # Repetitions that give nothing back: tried in all ways they take exponential time where no word follows.
+    # Possessive repetitions: with backtracking, input without a following token takes exponential time.
     r"""(?:\s|\#[^\n]*+)*+
     (?: (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<number>-?\s*(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?|inf(?:inity)?|nan))
@@ -141,7 +142,7 @@ _CLOSING = {"{": "}", "<": ">"}
 
 
 class _Reader:
-    """A cursor over the words of a text."""
+    """A cursor over the tokens of a text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -150,7 +151,7 @@ class _Reader:
         self._next()
 
     def _next(self) -> str:
-        """Steps to the next word and returns the one before."""
+        """Advance to the next token and return the current one."""
         before = self._token
         found = _TOKEN.match(self._text, self._at)
         if found is None:
@@ -237,7 +238,7 @@ class _Reader:
         dict.__setitem__(getattr(message, field.name), entry.key, entry.value)
 
     def _skip_value(self, depth: int) -> None:
-        """Steps over the value of a field that is not kept."""
+        """Skip the value of a field that is not kept."""
         if depth > _MAX_DEPTH:
             raise self._fault(f"messages are nested more than {_MAX_DEPTH} deep")
         self._take(":")
@@ -311,7 +312,11 @@ _PLAIN = {
 
 
 def _unescaped(text: str) -> bytes:
-    """Return the bytes that a quoted text stands for; ValueError for an escape that there is not."""
+    """Return the bytes of a quoted text.
+
+    Raises:
+        ValueError: for an invalid escape.
+    """
     out, at = [], 0
     for found in _UNESCAPE.finditer(text):
         out.append(text[at : found.start()].encode())

@@ -1,4 +1,4 @@
-"""Queue runners and savers as messages, so that ``.meta`` files hold them.
+"""Queue runners and savers as messages, for ``.meta`` files.
 
 Importing this module registers both with ``collections``.
 """
@@ -19,7 +19,7 @@ __all__ = ["QueueRunnerDef", "queue_runner_to_proto", "saver_to_proto", "within_
 
 
 class QueueRunnerDef(Message):
-    """The names of what fills a queue."""
+    """The names of the operations of a queue runner."""
 
     SCHEMA = """
         1 queue_name string
@@ -33,11 +33,11 @@ class QueueRunnerDef(Message):
 def queue_runner_to_proto(
     runner: QueueRunner, export_scope: str | None = None
 ) -> QueueRunnerDef | None:
-    """A queue runner as the names of its operations; nothing if its queue is outside of the scope.
+    """Return a queue runner as the names of its operations; ``None`` if its name is outside the scope.
 
     Args:
         runner: the queue runner.
-        export_scope: a name scope to leave off all names.
+        export_scope: a name scope to strip from all names.
     """
     if export_scope and not runner.name.startswith(f"{export_scope.rstrip('/')}/"):
         return None
@@ -59,11 +59,11 @@ def queue_runner_to_proto(
 
 
 def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverDef | None:
-    """A saver, or its description, as a message; nothing for one without nodes in the scope.
+    """Return a saver, or its ``SaverDef``, as a message; ``None`` if it has no nodes in the scope.
 
     Args:
         saver: a ``Saver`` or a ``SaverDef``.
-        export_scope: a name scope to leave off all names.
+        export_scope: a name scope to strip from all names.
     """
     said = saver.saver_def if isinstance(saver, Saver) else saver
     if said is None:
@@ -82,7 +82,7 @@ def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverD
 
 
 def within_scope(said: protos.SaverDef, import_scope: str | None) -> protos.SaverDef:
-    """Return the description of the same saver where its graph was imported into a scope."""
+    """Return the ``SaverDef`` of the same saver after its graph was imported into a scope."""
     made = said.copy()
     if import_scope:
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):

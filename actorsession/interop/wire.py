@@ -1,11 +1,11 @@
-"""The scalar types of protobuf as values of Python and as bytes, and how much one reading may build.
+"""The scalar types of protobuf as Python values and as bytes, and a budget for parsing.
 
-Stands on ``checkpoints.protobuf``, which has varints, tags and lengths. ``message`` stands on it and knows
-fields; nothing here knows what a message means.
+The module builds on ``checkpoints.protobuf``, which implements varints, tags and lengths. ``message`` builds
+on this module and handles fields; this module is independent of the meaning of messages.
 
-What is read may be hostile. A ``Budget`` bounds how deep messages nest and how many there are, because an
-empty message is two bytes on the wire and some hundred in memory. Values that cannot be are a
-``DataLossError`` that says where, or a ``WireError``, of which ``message`` makes one.
+The input may be hostile. A ``Budget`` bounds the nesting depth and the number of messages, because an empty
+message takes two bytes on the wire and some hundred in memory. Invalid values raise a ``DataLossError`` with
+their position, or a ``WireError`` that ``message`` converts to a ``DataLossError``.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ __all__ = [
     "write_scalar",
 ]
 
-# As in the codec of graphs: more than the largest graph that fits into a message has of them.
+# As in the codec of graphs: more than the largest graph that fits into a message needs.
 _MAX_MESSAGES = 2**22
 
 
 class Budget:
-    """How much one reading may still build; each message takes one from it.
+    """The number of messages that one parse may still build; each message takes one from it.
 
     Args:
         messages: how many messages, map entries included.
@@ -61,7 +61,7 @@ class Budget:
         """Count one message.
 
         Raises:
-            DataLossError: if there are too many, or it is nested too deep.
+            DataLossError: if there are too many messages, or the nesting is too deep.
         """
         self._left -= 1
         if depth > MAX_DEPTH:
@@ -79,12 +79,13 @@ class Scalar:
 
     Attributes:
         name: protobuf's name.
-        wire_type: how a single value travels.
-        default: what a field has that was not set.
-        check: the value to store for one that was given; TypeError or ValueError for others.
-        write: the bytes of a checked value, its length included where it has one.
-        from_word: the value of the word that was read; ``None`` for strings and bytes.
-        packed: numpy's type of packed fixed words, if they are such.
+        wire_type: the wire type of a single value.
+        default: the value of an unset field.
+        check: returns the value to store for a given one, and raises ``TypeError`` or ``ValueError`` for an
+            invalid one.
+        write: returns the bytes of a checked value, with its length prefix if the type has one.
+        from_word: returns the value of the word that was read; ``None`` for strings and bytes.
+        packed: the numpy type of packed words of fixed size; ``None`` for other types.
     """
 
     name: str
@@ -119,7 +120,7 @@ def _check_float(name: str) -> Callable[[Any], float]:
             raise TypeError(f"a {name} is wanted, got {type(value).__name__}: {value!r:.100}")
         if name == "double":
             return float(value)
-        with np.errstate(over="ignore"):  # what is too large for it is infinite, as in protobuf
+        with np.errstate(over="ignore"):  # too large values become infinite, as in protobuf
             return float(np.float32(value))
 
     return check
@@ -176,7 +177,7 @@ _SCALARS: Mapping[str, Scalar] = {
 
 
 def scalar(name: str) -> Scalar | None:
-    """Return the scalar type of that name, if it is one."""
+    """Return the scalar type with the given name, or ``None``."""
     return _SCALARS.get(name)
 
 
@@ -184,14 +185,14 @@ def write_scalar(kind: Scalar, value: Any) -> bytes:
     """Return the bytes of one value.
 
     Raises:
-        TypeError: for a value of another type.
-        ValueError: for one out of range.
+        TypeError: for a value of the wrong type.
+        ValueError: for a value out of range.
     """
     return kind.write(kind.check(value))
 
 
 def read_scalar(kind: Scalar, data: bytes, pos: int, end: int) -> tuple[Any, int]:
-    """One value, which has the type's own wire type, and the position behind it."""
+    """Return one value, encoded with the type's own wire type, and the position after it."""
     if kind.from_word is None:
         start, stop = read_bytes(data, pos, end)
         content = data[start:stop]
@@ -210,12 +211,12 @@ def read_scalar(kind: Scalar, data: bytes, pos: int, end: int) -> tuple[Any, int
 
 
 def write_packed(kind: Scalar, values: Iterable[Any]) -> bytes:
-    """Many values in a row, without length."""
+    """Return values in packed form, without a length prefix."""
     return b"".join([write_scalar(kind, value) for value in values])
 
 
 def read_packed(kind: Scalar, data: bytes, pos: int, end: int) -> list[Any]:
-    """Return the values that stand packed between two positions."""
+    """Return the packed values between two positions."""
     if kind.packed is not None:
         dtype = np.dtype(kind.packed)
         if (end - pos) % dtype.itemsize:

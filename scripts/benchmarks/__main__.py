@@ -1,4 +1,4 @@
-"""``python scripts/benchmarks``: the driver, or with a first argument of its own one of its children."""
+"""``python scripts/benchmarks``: runs the driver or, depending on the first argument, a child process."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _HERE = Path(__file__).resolve().parent
 
 
 def _main() -> int:
-    # Python put this folder first on the path; the package is found from the one above.
+    # Python put this folder first on the path, but the package is found from its parent.
     sys.path[0] = str(_HERE.parent)
-    # Last: where the library is installed, that one is measured; a bare checkout does, too.
+    # Last, so that an installed library is measured; otherwise the checkout is.
     sys.path.append(str(_HERE.parent.parent))
     child, *rest = sys.argv[1:] or [""]
     if child not in ("side", "serve"):
         code: int = _module("command").main(sys.argv[1:])
         return code
-    # Before anything else is imported: what a child says is for its parent alone.
+    # Before any other import, because only the parent may read a child's standard output.
     out = _module("side").take_stdout()
     if child == "side":
         _module(f"side_{rest[0]}").main(out)

@@ -1,7 +1,7 @@
-"""Which kernels numpy's OpenBLAS uses in this process.
+"""The name of the kernels that numpy's OpenBLAS uses in this process.
 
-Asked of the library itself, because ``OPENBLAS_CORETYPE`` only says what was wished. numpy has
-no function for it.
+The name comes from the library itself, because ``OPENBLAS_CORETYPE`` only holds the requested kernels. numpy
+has no function for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["blas_kernel"]
 
-# numpy's wheels rename the symbols, by turns.
+# The symbols have different names in different wheels of numpy.
 _NAMES = (
     "scipy_openblas_get_corename64_", "scipy_openblas_get_corename", "openblas_get_corename64_",
     "openblas_get_corename",
@@ -21,7 +21,7 @@ _NAMES = (
 
 
 def blas_kernel() -> str:
-    """Return the name of the kernels, such as ``SkylakeX``; ``unknown`` where numpy brings no OpenBLAS."""
+    """Return the name of the kernels, such as ``SkylakeX``; ``unknown`` if numpy has no OpenBLAS."""
     package = Path(np.__file__).parent
     for folder in (package.parent / "numpy.libs", package / ".dylibs"):
         for file in sorted(folder.glob("*openblas*")) if folder.is_dir() else ():

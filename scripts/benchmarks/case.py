@@ -1,7 +1,7 @@
-"""One row, built on one side: how its answer is had and how its steps are timed.
+"""One row on one side: its answer and the timing of its steps.
 
-Both sides time their steps with the same loops. A sample is one step, because users wait for single steps
-and the table shows their tail; reading the clock costs some 50 ns of it.
+Both sides time their steps with the same loops. A sample is one step, because users wait for single steps and
+the table shows the tail of their times; reading the clock adds some 50 ns.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ clock = time.perf_counter
 
 @dataclass(frozen=True)
 class Effort:
-    """How much one round is.
+    """The amount of work of one round.
 
     Attributes:
-        seconds: about how long the timed steps of a round take together.
-        least: steps, however long they take.
-        most: steps, however short they are.
+        seconds: the approximate total time of the timed steps of a round.
+        least: the minimal number of steps.
+        most: the maximal number of steps.
     """
 
     seconds: float
@@ -34,14 +34,14 @@ class Effort:
 
 
 class Case(Protocol):
-    """One row, built and ready."""
+    """One row that is built and ready to run."""
 
     def answer(self) -> Sequence[Any]:
-        """Return what ``Question.check`` compares."""
+        """Return the values that ``Question.check`` compares."""
         ...
 
     def times(self, effort: Effort) -> list[float]:
-        """Seconds of each step of a round."""
+        """Return the seconds of each step of a round."""
         ...
 
     def close(self) -> None:
@@ -51,14 +51,14 @@ class Case(Protocol):
 
 @dataclass
 class SyncCase:
-    """A row whose steps block the thread that runs them.
+    """A row whose steps block the calling thread.
 
     Attributes:
-        step: one step.
-        answers: gives the answer.
-        closes: releases what the row holds.
+        step: runs one step.
+        answers: returns the answer.
+        closes: releases the row's resources.
         whole: as in ``rows.Row``.
-        after: ends a whole step; it is not timed.
+        after: cleans up after a whole step; it is not timed.
     """
 
     step: Callable[[], Any]
@@ -72,7 +72,7 @@ class SyncCase:
         return self.answers()
 
     def times(self, effort: Effort) -> list[float]:
-        """Seconds of each step of a round."""
+        """Return the seconds of each step of a round."""
         if self.whole:
             return [self._whole_step()]
         warm = [self._one() for _ in range(effort.least)]
@@ -82,7 +82,7 @@ class SyncCase:
             return [self._one() for _ in range(count)]
 
     def close(self) -> None:
-        """Release what the row holds."""
+        """Release the row's resources."""
         self.closes()
 
     def _one(self) -> float:
@@ -99,13 +99,13 @@ class SyncCase:
 
 
 def how_many(warm: Sequence[float], effort: Effort) -> int:
-    """Return how many steps a round has, going by the fastest of some steps."""
+    """Return the number of steps of a round, estimated from the fastest of some steps."""
     return max(effort.least, min(effort.most, int(effort.seconds / max(min(warm), 1e-9))))
 
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Collect garbage, then keep the collector from running inside the block."""
+    """Collect garbage, then disable the collector inside the block."""
     gc.collect()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""Our rows on a cluster: ``LocalCluster`` and ``AsyncSession`` on an event loop that never rests.
+"""actorsession's rows on a cluster: ``LocalCluster`` and ``AsyncSession`` on a constantly running loop.
 
-The loop has a thread of its own, because links have to beat while the driver is with the other side. Steps
-are timed inside the loop, so no step pays for a change of threads.
+The loop has its own thread, because links must send heartbeats while the driver works with the other side.
+Steps are timed inside the loop, so no step includes a switch of threads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JOBS = {"ps": 1, "worker": 2}
 
 
 class Loop:
-    """An event loop in a thread of its own; started when first needed."""
+    """An event loop in its own thread, started on first use."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -47,7 +47,7 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def close(self) -> None:
-        """End loop and thread."""
+        """Stop the loop and its thread."""
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -60,10 +60,10 @@ class AsyncCase:
     """A row whose steps are awaited.
 
     Attributes:
-        loop: where they run.
-        step: one step.
-        answers: gives the answer.
-        after: ends a whole step, and the row; it is not timed.
+        loop: the event loop on which they run.
+        step: runs one step.
+        answers: returns the answer.
+        after: cleans up after a whole step and at the end of the row; it is not timed.
         whole: as in ``rows.Row``.
     """
 
@@ -78,11 +78,11 @@ class AsyncCase:
         return self.loop.run(self.answers())
 
     def times(self, effort: Effort) -> list[float]:
-        """Seconds of each step of a round."""
+        """Return the seconds of each step of a round."""
         return self.loop.run(self._whole_step() if self.whole else self._times(effort))
 
     def close(self) -> None:
-        """Release what the row holds."""
+        """Release the row's resources."""
         self.loop.run(self.after())
 
     async def _times(self, effort: Effort) -> list[float]:
@@ -105,9 +105,10 @@ class AsyncCase:
 
 
 class ClusterRows:
-    """The rows on a cluster; they share one of 1 ps and 2 workers, started for the first of them.
+    """The rows on a cluster.
 
-    The row that is about the wire has another one, whose processes share no memory.
+    They share one cluster of 1 ps and 2 workers, which is started for the first of them. The row that
+    measures the wire has another cluster, whose processes share no memory.
     """
 
     def __init__(self) -> None:
@@ -125,14 +126,14 @@ class ClusterRows:
         }
 
     def close(self) -> None:
-        """End clusters and loop."""
+        """Stop the clusters and the loop."""
         for cluster in self._clusters.values():
             self._loop.run(cluster.stop())
         self._clusters.clear()
         self._loop.close()
 
     def _running(self, shared: bool = True) -> acts.LocalCluster:
-        """Return the cluster whose processes share memory, as they do by default, or the other one."""
+        """Return the cluster whose processes share memory, as is the default, or the other one."""
         if shared not in self._clusters:
             cluster = acts.LocalCluster(_JOBS)
             with patch.dict(os.environ, {} if shared else {"ACTORSESSION_SHARED_MEMORY": "0"}):
@@ -247,13 +248,13 @@ class ClusterRows:
 
 @contextmanager
 def _on(device: Any) -> Iterator[acts.Graph]:
-    """A new default graph, all of whose nodes are on a device."""
+    """Open a new default graph with all its nodes on a device."""
     with acts.Graph().as_default() as graph, graph.device(device):
         yield graph
 
 
 def _big(question: Question) -> acts.Variable:
-    """A large variable whose first value is made where it is."""
+    """Return a large variable whose initial value is computed on its own device."""
     size = question.given["size"]
     return acts.Variable(
         lambda: acts.cast(acts.range(size), acts.float32),
@@ -262,7 +263,7 @@ def _big(question: Question) -> acts.Variable:
 
 
 def _over_three_tasks() -> tuple[acts.Graph, Any, acts.Tensor, acts.Tensor]:
-    """A variable on the parameter server, and work on both workers."""
+    """Build a graph with a variable on the parameter server and computations on both workers."""
     with acts.Graph().as_default() as graph:
         with acts.device(_PS):
             base = acts.Variable(8.0, name="base")

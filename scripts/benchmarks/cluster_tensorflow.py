@@ -1,4 +1,4 @@
-"""TensorFlow's rows on a cluster: real servers in processes of their own, over gRPC."""
+"""TensorFlow's rows on a cluster: real servers in separate processes, over gRPC."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cluster:
     """One ps and two workers on loopback.
 
     Raises:
-        RuntimeError: if a process does not come up.
+        RuntimeError: if a process does not start.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Cluster:
         )  # fmt: skip
 
     def stop(self) -> None:
-        """End all processes."""
+        """Kill all processes."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -60,7 +60,7 @@ class Cluster:
 
 
 def _free_addresses(count: int) -> list[str]:
-    """Address that nobody uses now; TensorFlow has to be told before its servers bind."""
+    """Return unused addresses; TensorFlow must be given them before its servers bind."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
@@ -69,7 +69,7 @@ def _free_addresses(count: int) -> list[str]:
 
 
 class ClusterRows:
-    """The rows on a cluster; they share one, started for the first of them."""
+    """The rows on a cluster, which they share; it is started for the first of them."""
 
     def __init__(self) -> None:
         self._cluster: Cluster | None = None
@@ -85,7 +85,7 @@ class ClusterRows:
         }
 
     def close(self) -> None:
-        """End the cluster."""
+        """Stop the cluster."""
         if self._cluster is not None:
             self._cluster.stop()
             self._cluster = None
@@ -198,19 +198,19 @@ class ClusterRows:
 
 @contextmanager
 def _on(device: Any) -> Iterator[Any]:
-    """A new default graph, all of whose nodes are on a device."""
+    """Open a new default graph with all its nodes on a device."""
     with tf.Graph().as_default() as graph, graph.device(device):
         yield graph
 
 
 def _big(question: Question) -> Any:
-    """A large variable whose first value is made where it is."""
+    """Return a large variable whose initial value is computed on its own device."""
     size = question.given["size"]
     return tf.Variable(tf.cast(tf.range(size), tf.float32), name=f"big{size}")
 
 
 def _over_three_tasks() -> tuple[Any, Any, Any, Any]:
-    """A variable on the parameter server, and work on both workers."""
+    """Build a graph with a variable on the parameter server and computations on both workers."""
     with tf.Graph().as_default() as graph:
         with tf.device(_PS):
             base = tf.Variable(8.0, name="base")

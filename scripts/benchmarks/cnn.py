@@ -1,7 +1,7 @@
-"""A small convolutional network by numpy, in double precision: what a training step has to give.
+"""A small convolutional network in numpy, in double precision: the reference results of training steps.
 
-Two 5x5 convolutions with 8 and 16 channels, each with a bias, a rectifier and a 2x2 pool of maxima, then a
-product with a 784x10 matrix; images of 28x28 pixels with one channel.
+The network has two 5x5 convolutions with 8 and 16 channels, each with a bias, a rectifier and a 2x2 max pool,
+and a product with a 784x10 matrix. The images have 28x28 pixels with one channel.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MARGIN = ((0, 0), (2, 2), (2, 2), (0, 0))
 
 
 def first_weights() -> Arrays:
-    """Return the weights that training starts from: float32."""
+    """Return the initial weights of the training, as float32."""
     random = np.random.default_rng(7)
     return {name: random.normal(0.0, 0.1, size).astype("f4") for name, size in _SIZES.items()}
 
 
 def batch(size: int) -> Arrays:
-    """A batch: ``x`` float32 (size, 28, 28, 1) and ``labels`` int64 (size,)."""
+    """Return a batch: ``x`` float32 (size, 28, 28, 1) and ``labels`` int64 (size,)."""
     random = np.random.default_rng(8)
     return {
         "x": random.random((size, 28, 28, 1), np.float32),
@@ -65,7 +65,7 @@ def _loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
     grads = {"w": flat.T @ share, "b": share.sum(axis=0)}
     back = _unpooled((share @ now["w"].T).reshape(len(labels), 7, 7, 16), second) * (second > 0)
     grads |= {"f2": _filter_gradient(small, back), "b2": back.sum(axis=(0, 1, 2))}
-    # The way back through a convolution is one with the turned filter, whose channels change places.
+    # The gradient of a convolution is a convolution with the rotated filter and swapped channels.
     back = _convolved(back, now["f2"][::-1, ::-1].swapaxes(2, 3))
     back = _unpooled(back, first) * (first > 0)
     return loss, grads | {"f1": _filter_gradient(x, back), "b1": back.sum(axis=(0, 1, 2))}
@@ -89,7 +89,7 @@ def _pooled(x: Any) -> Any:
 
 
 def _unpooled(back: Any, x: Any) -> Any:
-    """Return the gradient of the pool: all of it to the first of the largest."""
+    """Return the gradient of the pool, all of which goes to the first maximum."""
     n, height, width, channels = x.shape
     squares = x.reshape(n, height // 2, 2, width // 2, 2, channels).transpose(0, 1, 3, 5, 2, 4)
     squares = squares.reshape(*back.shape, 4)

@@ -1,7 +1,7 @@
-"""The driver: reads options, lets both sides take turns, prints and saves what came out.
+"""The driver: parses options, alternates between both sides, and prints and saves the results.
 
-A noisy machine drifts, so within a row the sides alternate: a round of ours, a round of the peer's, and so
-on. A row whose answer is wrong is reported as failed and not timed.
+The speed of a noisy machine drifts, so the sides alternate within a row: a round of actorsession, a round of
+the peer, and so on. A row with a wrong answer is reported as failed and not timed.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from .side_process import SideError, SideProcess
 __all__ = ["main"]
 
 _OK, _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 0, 1, 2, 130
-# Seconds for a side to do any one thing; the longest is the peer's start of a cluster.
+# Seconds for any one request to a side; the longest is the peer's start of a cluster.
 _PATIENCE = 180.0
-# Idle threads of BLAS libraries spin for a while before they sleep; the next round must not share with
+# Idle threads of BLAS libraries spin for a while before they sleep; the next round must not compete with
 # them.
 _SETTLE = 0.05
-# A whole step takes seconds, and one that is disturbed shows.
+# A whole step takes seconds, so few rounds suffice to recognise a disturbed one.
 _WHOLE_ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """How much is measured.
+    """The amount of measurement.
 
     Attributes:
-        count: rounds of each row and side.
-        seconds: about how long a round's steps take together.
-        least: steps of a round, however long they take.
+        count: the number of rounds of each row and side.
+        seconds: the approximate total time of a round's steps.
+        least: the minimal number of steps of a round.
     """
 
     count: int
@@ -53,10 +53,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run the benchmarks.
 
     Args:
-        arguments: of the command line, without the program.
+        arguments: the command line, without the program.
 
     Returns:
-        The exit code: 0 if every row ran and answered right, 1 if one did not, 2 for wrong options.
+        The exit code: 0 if every row ran with the correct answer, 1 if one did not, 2 for wrong options.
     """
     options = _parser().parse_args(arguments)
     if options.list:
@@ -121,7 +121,7 @@ def _positive(text: str) -> int:
 def _run(
     options: argparse.Namespace, rows: Sequence[Row], arguments: Sequence[str]
 ) -> list[Result]:
-    """Measure rows, printing each as soon as it is had."""
+    """Measure rows and print each as soon as it is done."""
     rounds = Rounds(options.rounds or 5, 0.25, 5)
     if options.quick:
         rounds = Rounds(options.rounds or 1, 0.02, 2)
@@ -148,7 +148,10 @@ def _run(
 
 @contextmanager
 def _sides(peer: str | None) -> Iterator[list[SideProcess]]:
-    """Our side, and the peer's if there is one; both end with the block, at once if it fails."""
+    """Start both sides; end them with the block, immediately if it fails.
+
+    The peer's side is only started if there is a peer.
+    """
     sides = [SideProcess("actorsession", sys.executable, _our_environment())]
     if peer:
         sides.append(SideProcess("tensorflow", peer, os.environ))
@@ -164,9 +167,9 @@ def _sides(peer: str | None) -> Iterator[list[SideProcess]]:
 
 
 def _our_environment() -> dict[str, str]:
-    """Our, with the BLAS kernels that worker processes get."""
+    """Return our environment, with the BLAS kernels that worker processes use."""
     from actorsession.cluster.launch.blas_environment import (
-        core_type,  # takes a moment; --help does without
+        core_type,  # imported late, because it is slow and --help does not need it
     )
 
     out = dict(os.environ)

@@ -1,7 +1,7 @@
-"""How many bytes a distribution and everything that it requires take on disk.
+"""The number of bytes of a distribution and all its requirements on disk.
 
-Counted from the installed distributions' own lists of files, so nothing is downloaded and no environment
-is made: the sum is what ``pip install`` puts into an empty one.
+The sum is taken from the installed distributions' own lists of files, so nothing is downloaded and no
+environment is created. It is the size that ``pip install`` adds to an empty environment.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ __all__ = ["installed_bytes"]
 
 
 def installed_bytes(name: str, packages: Sequence[str]) -> int:
-    """Bytes of a distribution and of all that it requires, as far as installed.
+    """Return the bytes of a distribution and of all its installed requirements.
 
     Args:
         name: the distribution.
-        packages: its import packages; counted where they stand if it is installed editable.
+        packages: its import packages; their folders are counted even if the distribution is an editable
+            install.
 
     Raises:
         PackageNotFoundError: if the distribution itself is not installed.
@@ -42,7 +43,7 @@ def _with_requirements(name: str) -> Iterator[metadata.Distribution]:
             if "extra" in marker or wanted in seen:
                 continue
             seen.add(wanted)
-            # One that is not installed is needed on another system or Python.
+            # A requirement that is not installed is one for another system or Python.
             with suppress(metadata.PackageNotFoundError):
                 waiting.append(metadata.distribution(wanted))
 

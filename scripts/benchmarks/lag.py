@@ -1,11 +1,11 @@
-"""How long others wait while a session does something large: run it by itself, it takes a minute.
+"""Measurement of how long small steps wait while a session does something large; runs on its own in a minute.
 
     .venv/bin/python scripts/benchmarks/lag.py [--nodes 60000]
 
-On one loop, or at one master, a session makes small steps one after the other, and another one does something
-large: the first run of a large graph, in this process and on a cluster of two processes, or a run with large
-feeds. What is printed is the longest of the small steps meanwhile, beside the longest of half a second
-before. Machines differ, so nothing here is a bound; 50 ms is what sessions are to hold on two quiet cores.
+On one event loop, or at one master, a session runs small steps one after the other, while another session
+does something large: the first run of a large graph, in this process and on a cluster of two processes, or a
+run with large feeds. The script prints the longest small step during that time and the longest of the half
+second before. Machines differ, so nothing here is a bound; the goal is 50 ms on two idle cores.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Work = Callable[[], Awaitable[Any]]
 
 
 def large_graph(nodes: int) -> tuple[acts.Graph, Work, Callable[[str], acts.AsyncSession]]:
-    """A graph of so many nodes that all run, a hundred beside each other."""
+    """Return a graph with a number of nodes that all run, in a hundred parallel chains."""
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, [], name="x")
         now = [x * float(k + 1) for k in range(100)]
@@ -47,7 +47,7 @@ def large_graph(nodes: int) -> tuple[acts.Graph, Work, Callable[[str], acts.Asyn
 
 @asynccontextmanager
 async def small_steps(target: str) -> AsyncIterator[list[float]]:
-    """Steps of another session; their times in seconds."""
+    """Run steps of another session during the block, and yield their times in seconds."""
     with acts.Graph().as_default() as graph:
         y = acts.placeholder(acts.float32, [])
         z = y + 1.0
@@ -67,7 +67,7 @@ async def small_steps(target: str) -> AsyncIterator[list[float]]:
 
 
 async def report(name: str, target: str, work: Work) -> None:
-    """Print the longest small step before and while ``work`` is done."""
+    """Print the longest small step before and during ``work``."""
     async with small_steps(target) as times:
         await asyncio.sleep(0.5)
         before = max(times)
@@ -80,7 +80,7 @@ async def report(name: str, target: str, work: Work) -> None:
 
 
 async def large_feeds() -> None:
-    """A run with four feeds of 16 MB each, to a session of this process."""
+    """Measure a run with four feeds of 16 MB each in a session of this process."""
     with acts.Graph().as_default() as graph:
         fed = [acts.placeholder(acts.float32, [None]) for _ in range(4)]
         end = acts.add_n([acts.reduce_sum(acts.tanh(x)) for x in fed])
@@ -91,7 +91,7 @@ async def large_feeds() -> None:
 
 
 async def main(nodes: int) -> None:
-    """Measure all cases."""
+    """Measure all cases and print the results."""
     print(f"{'':40} {'took':>10} {'before':>13} {'meanwhile':>13}")
     await large_feeds()
     _, first_run, session = large_graph(nodes)
@@ -101,7 +101,7 @@ async def main(nodes: int) -> None:
         target = cluster.target("ps")
         made = session(
             target
-        )  # entered by its first run, so that the master takes the graph in meanwhile
+        )  # opened by its first run, so that the master receives the graph during the measurement
         await report(f"{nodes:,} nodes on a cluster", target, first_run)
         await made.close()
 

@@ -1,4 +1,4 @@
-"""The network 784-256-10 by numpy, in double precision: what a training step has to give."""
+"""The network 784-256-10 in numpy, in double precision: the reference results of training steps."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SIZES = {"w1": (784, 256), "b1": (256,), "w2": (256, 10), "b2": (10,)}
 
 
 def first_weights() -> Arrays:
-    """Return the weights that training starts from: float32."""
+    """Return the initial weights of the training, as float32."""
     random = np.random.default_rng(1)
     return {name: random.normal(0.0, 0.05, size).astype("f4") for name, size in _SIZES.items()}
 
 
 def batch(size: int) -> Arrays:
-    """A batch: ``x`` float32 (size, 784) and ``labels`` int64 (size,)."""
+    """Return a batch: ``x`` float32 (size, 784) and ``labels`` int64 (size,)."""
     random = np.random.default_rng(2)
     return {"x": random.random((size, 784), np.float32), "labels": random.integers(0, 10, size)}
 

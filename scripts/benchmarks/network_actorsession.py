@@ -1,4 +1,4 @@
-"""The networks of the training rows and their steps, as we write it."""
+"""The networks of the training rows and their steps, as an actorsession program."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Network", "build_cnn", "build_network"]
 
 @dataclass(frozen=True)
 class Network:
-    """What is run.
+    """The fetches, feeds and variables of a network.
 
     Attributes:
-        step: fetches of a training step; the second is the loss before it.
+        step: the fetches of a training step; the second is the loss before it.
         feeds: a batch.
         weights: the variables by name.
     """
@@ -64,7 +64,7 @@ def build_cnn(question: Question) -> Network:
 
 
 def _convolution(x: Any, filters: Any, bias: Any) -> Any:
-    """With a rectifier, and a pool that halves height and width."""
+    """Return a convolution with a rectifier, and a pool that halves height and width."""
     convolved = acts.nn.conv2d(x, filters, strides=[1, 1, 1, 1], padding="SAME")
     active = acts.nn.relu(acts.nn.bias_add(convolved, bias))
     return acts.nn.max_pool(active, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")

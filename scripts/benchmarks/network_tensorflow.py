@@ -1,4 +1,4 @@
-"""The networks of the training rows and their steps, as a TensorFlow program writes it."""
+"""The networks of the training rows and their steps, as a TensorFlow program."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Network", "build_cnn", "build_network"]
 
 @dataclass(frozen=True)
 class Network:
-    """What is run.
+    """The fetches, feeds and variables of a network.
 
     Attributes:
-        step: fetches of a training step; the second is the loss before it.
+        step: the fetches of a training step; the second is the loss before it.
         feeds: a batch.
         weights: the variables by name.
     """
@@ -63,7 +63,7 @@ def build_cnn(question: Question) -> Network:
 
 
 def _convolution(x: Any, filters: Any, bias: Any) -> Any:
-    """With a rectifier, and a pool that halves height and width."""
+    """Return a convolution with a rectifier, and a pool that halves height and width."""
     convolved = tf.nn.conv2d(x, filters, strides=[1, 1, 1, 1], padding="SAME")
     active = tf.nn.relu(tf.nn.bias_add(convolved, bias))
     return tf.nn.max_pool(active, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")

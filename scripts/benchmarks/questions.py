@@ -1,4 +1,4 @@
-"""What each row starts from and what numpy says the answer is; the same for both sides."""
+"""The inputs of each row and its answer computed with numpy; the same for both sides."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ __all__ = [
     "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question", "WrongAnswerError",
 ]  # fmt: skip
 
-# 20,000 nodes as a program makes them: neither one long chain nor all side by side.
+# 20,000 nodes in a shape that is typical of programs: neither one long chain nor all independent.
 WIDTH, LAYERS = 100, 198
 HOPS = 20
 ITERATIONS = 1000
-# So many steps are compared with numpy's before a training row is timed.
+# The number of steps that are compared with numpy's before a training row is timed.
 TRAINED_STEPS = 3
-# 64 MB of float32 whose values are their own indices: all of them are exact.
+# 64 MB of float32 whose values are their indices, which are exact in float32.
 _BIG = 16 * 2**20
 _BIG_STRIDE = 4_000_000
 
 
 class WrongAnswerError(Exception):
-    """A side answers something else than numpy."""
+    """Error for an answer of a side that differs from that of numpy."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a row asks.
+    """The inputs and the expected answers of a row.
 
     Attributes:
-        given: arrays and numbers that the graph is made of or is fed.
-        want: the answers, in the order in which a side gives its own.
+        given: arrays and numbers that are built into the graph or fed.
+        want: the expected answers, in the order of those of a side.
         rtol: relative tolerance.
         atol: absolute tolerance.
     """
@@ -46,10 +46,10 @@ class Question:
     atol: float = 1e-5
 
     def check(self, got: Sequence[Any]) -> None:
-        """Compare a side's answers.
+        """Compare the answers of a side with the expected ones.
 
         Raises:
-            WrongAnswerError: if their number, shapes or values differ from what is wanted.
+            WrongAnswerError: if their number, shapes or values differ.
         """
         if len(got) != len(self.want):
             raise WrongAnswerError(f"{len(got)} answers instead of {len(self.want)}")
@@ -75,7 +75,7 @@ def _assign_add() -> Question:
 
 
 def _chain(shape: tuple[int, ...]) -> Question:
-    """500 times ``y * factor + term``: on the way to a fixed point, so that nothing overflows."""
+    """Return the question of 500 times ``y * factor + term``, which converges without overflow."""
     first = np.random.default_rng(3).random(shape, np.float32)
     given = {
         "first": first,
@@ -89,7 +89,7 @@ def _chain(shape: tuple[int, ...]) -> Question:
 
 
 def _loop() -> Question:
-    """1,000 times ``x * factor + term``, counting."""
+    """Return the question of 1,000 times ``x * factor + term`` with a counter."""
     want = 3.0
     for _ in range(ITERATIONS):
         want = want * 0.999 + 0.01
@@ -101,7 +101,7 @@ def _partial() -> Question:
 
 
 def _products() -> Question:
-    """10 x 20 different pairs, so that no product is another's."""
+    """Return the question of 10 x 20 different pairs, so that no two products are equal."""
     random = np.random.default_rng(4)
     left = random.normal(size=(10, 64, 64)).astype("f4")
     right = random.normal(size=(20, 64, 64)).astype("f4")
@@ -110,7 +110,7 @@ def _products() -> Question:
 
 
 def _elementwise() -> Question:
-    """Ten times ``tanh(x * a + b)``."""
+    """Return the question of ten times ``tanh(x * a + b)``."""
     x = np.random.default_rng(5).normal(size=4_000_000).astype("f4")
     want = x.copy()
     for _ in range(10):
@@ -129,8 +129,8 @@ def _matmul() -> Question:
 def _train(size: int, rate: float, *, adam: bool) -> Question:
     weights, data = mlp.first_weights(), mlp.batch(size)
     want = mlp.trained(weights, data, rate, TRAINED_STEPS, adam=adam)
-    # Adam divides by the square root of a gradient's mean square: noise of float32 is blown up
-    # where a gradient is nearly 0.
+    # Adam divides by the square root of a gradient's mean square, which amplifies float32 noise where a
+    # gradient is nearly 0.
     return Question(
         {"weights": weights, "rate": rate, "adam": adam, **data}, want, atol=1e-3 if adam else 1e-5
     )
@@ -143,7 +143,7 @@ def _train_cnn() -> Question:
 
 
 def _graph() -> Question:
-    """Neighbours are added up in one layer and halved in the next."""
+    """Return the question of layers that alternately add up neighbours and halve values."""
     scales = np.linspace(0.5, 1.5, WIDTH, dtype=np.float32)
     now = 3.0 * scales.astype("f8")
     for layer in range(LAYERS):

@@ -1,4 +1,4 @@
-"""What the driver prints: the head, a line for each row, and what the lines mean."""
+"""The output of the driver: the head, a line for each row, and the list of rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = max(len(row.name) for row in ROWS)
 
 
 def machine() -> dict[str, Any]:
-    """Return what the figures were had on."""
+    """Return a description of the machine of the measurements."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0))
@@ -38,7 +38,7 @@ def _processor() -> str:
 
 
 def head(whole: Mapping[str, Any]) -> str:
-    """Return the lines above the table: what was measured, on what, and the heads of the columns.
+    """Return the lines above the table: versions, machine and column heads.
 
     Args:
         whole: the report, as it is saved, without its rows.
@@ -80,7 +80,7 @@ def line(result: Result) -> str:
 
 
 def list_rows() -> str:
-    """Every row with its group and what it asks."""
+    """Return every row with its group and title."""
     return "\n".join(f"{row.name:{_NAME}}  {row.group:8} {row.title}" for row in ROWS)
 
 

@@ -1,4 +1,4 @@
-"""What came out of a row: times of both sides, their ratio, and how that stands to the budget."""
+"""The result of a row: times of both sides, their ratio, and the comparison with the budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MEGABYTE = 1e6
 
 @dataclass
 class Times:
-    """Steps of one side, in seconds, round by round.
+    """The times of one side's steps in seconds, round by round.
 
     Attributes:
         rounds: a list of times for each round.
@@ -27,17 +27,17 @@ class Times:
 
     @property
     def median(self) -> float:
-        """The median of the rounds' medians: a round that somebody disturbed does not count."""
+        """The median of the rounds' medians, which ignores a disturbed round."""
         return statistics.median(statistics.median(times) for times in self.rounds)
 
     @property
     def p99(self) -> float:
-        """99 of 100 steps of all rounds took no longer; with fewer than 100, the slowest."""
+        """The time that 99 of 100 steps of all rounds do not exceed; with fewer than 100, the slowest."""
         times = sorted(time for each in self.rounds for time in each)
         return times[math.ceil(len(times) * 0.99) - 1]
 
     def to_json(self) -> dict[str, Any]:
-        """For the report: times in microseconds."""
+        """Return the times for the report, in microseconds."""
         return {
             "median_us": round(self.median * 1e6, 3),
             "p99_us": round(self.p99 * 1e6, 3),
@@ -48,14 +48,14 @@ class Times:
 
 @dataclass
 class Result:
-    """A row's outcome.
+    """The result of a row.
 
     Attributes:
-        row: what was measured.
-        ours: our times.
+        row: the row.
+        ours: actorsession's times.
         peer: the peer's times.
-        sizes: bytes of ours and, if there is one, of the peer; for rows about sizes.
-        errors: what went wrong, on any side.
+        sizes: for rows about sizes, the bytes of actorsession and, if there is one, of the peer.
+        errors: the errors of both sides.
     """
 
     row: Row
@@ -71,7 +71,7 @@ class Result:
 
     @property
     def values(self) -> tuple[float | None, float | None]:
-        """Our figure and the peer's: seconds or bytes."""
+        """The figures of actorsession and the peer, in seconds or bytes."""
         if self.sizes:
             return self.sizes[0], self.sizes[1] if len(self.sizes) > 1 else None
         return (
@@ -81,13 +81,13 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """Our figure as a share of the peer's."""
+        """The figure of actorsession divided by that of the peer."""
         ours, peer = self.values
         return ours / peer if ours is not None and peer is not None else None
 
     @property
     def of_budget(self) -> float | None:
-        """Our figure as a share of the budget; above 1 it is exceeded."""
+        """The figure of actorsession divided by the budget; above 1 the budget is exceeded."""
         budget, (ours, _) = self.row.budget, self.values
         if budget.unit == "peer":
             return None if self.ratio is None else self.ratio / budget.at_most
@@ -96,14 +96,14 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """``ok``, or by how much the budget is exceeded; empty where that cannot be said."""
+        """``ok``, or by how much the budget is exceeded; empty without figures."""
         share = self.of_budget
         if share is None:
             return ""
         return "ok" if share <= 1 else f"over by {share - 1:.0%}"
 
     def to_json(self) -> dict[str, Any]:
-        """For the report."""
+        """Return the result for the report."""
         row = self.row
         if self.sizes:
             sides: list[Any] = [{"bytes": size} for size in self.sizes]

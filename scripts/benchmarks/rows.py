@@ -1,7 +1,7 @@
-"""The table of rows: what is measured, and what it may cost.
+"""The table of rows, with their budgets.
 
-A budget is a share of the peer's time in the same run, or absolute where no peer does the like. Rows whose
-features do not exist yet stand here too, so that the table shows what is missing.
+A budget is a share of the peer's time in the same run, or absolute for rows without a counterpart of the
+peer. Rows of features that do not exist yet are included, so that the table shows what is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GROUPS = ("local", "graph", "remote", "start", "install")
 
 @dataclass(frozen=True)
 class Budget:
-    """What a row may cost.
+    """The limit of a row's figure.
 
     Attributes:
         at_most: the limit.
@@ -29,15 +29,15 @@ class Budget:
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that is measured.
+    """One benchmark.
 
     Attributes:
-        name: as options and reports call it.
+        name: its name in options and reports.
         group: one of ``GROUPS``.
-        title: what one step of it does.
-        budget: what it may cost.
-        whole: whether a step starts from nothing and is long: then a round is one step, nothing is
-            warmed up, and garbage collection stays on, as in a program that does it once.
+        title: a description of one step.
+        budget: the limit of its figure.
+        whole: whether a step starts from nothing and is long. Then a round is one step without warm-up, and
+            garbage collection stays on, as in a program that does it once.
     """
 
     name: str
@@ -80,10 +80,10 @@ ROWS = (
 
 
 def find(groups: Sequence[str], names: Sequence[str]) -> list[Row]:
-    """Return the rows of some groups, or those that are named.
+    """Return the rows of some groups, or the named rows.
 
     Raises:
-        KeyError: for a name that no row has.
+        KeyError: for an unknown name.
     """
     by_name = {row.name: row for row in ROWS}
     if names:

@@ -16,7 +16,7 @@ def main(out: int, arguments: Sequence[str]) -> None:
     """Serve one task until standard input ends.
 
     Args:
-        out: the descriptor to say on that it serves.
+        out: the file descriptor on which to report that the server runs.
         arguments: the cluster as JSON, the job, and the index in the job.
     """
     cluster, job, index = arguments

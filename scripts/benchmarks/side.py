@@ -1,7 +1,7 @@
-"""A side's half of the conversation with the driver: one JSON object per line, in and out.
+"""The side's half of the protocol with the driver: one JSON object per line in each direction.
 
-Standard output belongs to the conversation alone: what libraries print goes to standard error. The process
-ends when its standard input does, so it cannot outlive the driver.
+Standard output is reserved for the protocol; output of libraries goes to standard error. The process ends
+when its standard input does, so it cannot outlive the driver.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["Side", "serve", "take_stdout"]
 
 
 class Side:
-    """What one side can do.
+    """The requests that one side can handle.
 
     Args:
-        distribution: name of the distribution that the side measures, and its import packages.
-        describe: versions and settings, by name.
-        builders: makes the case of a row.
-        close: releases what the rows share.
+        distribution: the name of the distribution that the side measures, and its import packages.
+        describe: returns versions and settings, by name.
+        builders: the functions that build the case of a row, by the row's name.
+        close: releases the resources that the rows share.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Side:
         self._case: Case | None = None
 
     def do(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry one request out.
+        """Carry out one request and return the reply.
 
         Raises:
             ValueError: for an unknown request.
@@ -66,7 +66,7 @@ class Side:
         raise ValueError(f"the driver asked for {what!r}")
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
         self._close_case()
         self._close()
 
@@ -84,7 +84,7 @@ class Side:
 
 
 def take_stdout() -> int:
-    """Move standard output to a descriptor of its own; what else is printed goes to standard error."""
+    """Move standard output to a new descriptor and return it; other output goes to standard error."""
     sys.stdout.flush()
     own = os.dup(1)
     os.dup2(2, 1)
@@ -92,12 +92,12 @@ def take_stdout() -> int:
 
 
 def serve(side: Side, requests: Iterable[str], out: int) -> None:
-    """Answers requests until they end.
+    """Answer requests until they end.
 
     Args:
-        side: who answers.
+        side: the side that answers.
         requests: lines of JSON.
-        out: the descriptor to answer on.
+        out: the descriptor for the replies.
     """
     with os.fdopen(out, "w", encoding="utf-8") as replies:
         try:
@@ -111,6 +111,6 @@ def serve(side: Side, requests: Iterable[str], out: int) -> None:
 def _reply(side: Side, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return side.do(request)
-    except Exception as error:  # whatever it is, the driver tells; other rows may still run
+    except Exception as error:  # the driver reports any error; other rows may still run
         traceback.print_exc()
         return {"error": f"{type(error).__name__}: {error}"}

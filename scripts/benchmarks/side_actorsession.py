@@ -1,7 +1,6 @@
-"""Our side: the local rows through ``Session``, and the process that the driver speaks with.
+"""actorsession's side: the local rows through ``Session``, and the process that answers the driver.
 
-Uses the library as a user does. The driver starts it with ``OPENBLAS_CORETYPE`` set as worker
-processes have it.
+It uses the library as a user does. The driver starts it with the ``OPENBLAS_CORETYPE`` of worker processes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def main(out: int) -> None:
     """Answer the driver until it has no more requests.
 
     Args:
-        out: the descriptor to answer on.
+        out: the descriptor for the replies.
     """
     rows = cluster.ClusterRows()
     packages = ["actorsession", "transports"]
@@ -171,7 +170,7 @@ def _loop(question: Question) -> Case:
 
 
 def _raw_loop(question: Question) -> Case:
-    """As a graph of TensorFlow 1 holds the loop."""
+    """Build the loop from the primitive operations of TensorFlow 1's control flow."""
     with acts.Graph().as_default() as graph:
         x = acts.placeholder(acts.float32, [])
         entered = [dataflow.enter(first, "loop") for first in (acts.constant(0), x)]

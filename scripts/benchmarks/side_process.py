@@ -1,4 +1,4 @@
-"""The driver's half of the conversation with a side."""
+"""The driver's half of the protocol with a side."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from typing import Any
 
 __all__ = ["SideError", "SideProcess"]
 
-# Seconds for the end of a side that was told to end; it may have a cluster to stop.
+# Seconds for a side to end after it was requested to; it may have to stop a cluster.
 _GRACE = 15.0
 _KEPT_BYTES = 2000
 
 
 class SideError(Exception):
-    """A side could not do what it was asked."""
+    """Error for a request that a side could not carry out."""
 
 
 class SideProcess:
-    """One side, in a process of its own; it is started again after it has died.
+    """One side in a process of its own, which is restarted after it has died.
 
     Args:
         name: ``actorsession`` or ``tensorflow``.
         python: the interpreter.
-        environment: of the process.
+        environment: the environment of the process.
     """
 
     def __init__(self, name: str, python: str, environment: Mapping[str, str]) -> None:
@@ -43,16 +43,16 @@ class SideProcess:
         self._read = b""
 
     def ask(self, what: str, timeout: float, **more: Any) -> dict[str, Any]:
-        """Send a request and wait for its answer.
+        """Send a request and wait for the reply.
 
         Args:
             what: the request.
             timeout: seconds to wait.
-            more: its fields.
+            more: the fields of the request.
 
         Raises:
-            SideError: if the side says that it cannot, dies, or takes too long; in the last two cases
-                the next request starts it again.
+            SideError: if the side reports an error, dies, or takes too long; in the last two cases the next
+                request restarts it.
         """
         process = self._running()
         assert process.stdin is not None
@@ -76,7 +76,7 @@ class SideProcess:
         if process is not None:
             assert process.stdin is not None
             assert process.stdout is not None
-            # What could not be written is of no use any more.
+            # Unwritten data is no longer needed.
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
             try:
@@ -87,13 +87,13 @@ class SideProcess:
             process.stdout.close()
 
     def kill(self) -> None:
-        """End the process in the middle of whatever it does; what it started ends with it."""
+        """Kill the process, which also ends everything that it started."""
         if self._process is not None:
             self._process.kill()
         self.stop()
 
     def close(self) -> None:
-        """End the process for good."""
+        """End the process permanently."""
         self.stop()
         self._stderr.close()
 
@@ -104,7 +104,7 @@ class SideProcess:
                 self._process = subprocess.Popen(
                     self._command, env=self._environment, stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE, stderr=self._stderr,
-                    # Ctrl-C at the terminal is for the driver, which ends its children.
+                    # Ctrl-C at the terminal is handled by the driver, which ends its children.
                     start_new_session=True,
                 )  # fmt: skip
             except OSError as error:

@@ -1,4 +1,4 @@
-"""The peer's side: the local rows by TensorFlow in graph mode; run by the peer's Python only."""
+"""The peer's side: the local rows with TensorFlow in graph mode; only the peer's Python runs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(out: int) -> None:
     """Answer the driver until it has no more requests.
 
     Args:
-        out: the descriptor to answer on.
+        out: the descriptor for the replies.
     """
     rows = cluster.ClusterRows()
     (distribution, *_) = metadata.packages_distributions()["tensorflow"]
@@ -214,7 +214,7 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
     "while-loop": _loop,
-    "raw-loop": _loop,  # of such operations anyway
+    "raw-loop": _loop,  # consists of the primitive operations in TensorFlow anyway
     "partial-run": _partial,
     "graph-20000": _big_graph,
 }

@@ -1,7 +1,7 @@
-"""TensorFlow as a program of its first version sees it; run by the peer's Python only.
+"""TensorFlow's API of version 1; only the peer's Python loads it.
 
-Version 1's behaviour throughout: variables by reference were measured to be the faster kind in a session (a
-chain of 1,000 scalar ops: 190 us instead of 360), and the peer is to be seen at its best.
+All of version 1's behaviour is enabled: reference variables were measured to be the faster kind in a session
+(a chain of 1,000 scalar ops takes 190 us instead of 360), and the peer is to be measured at its best.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["tf"]
 
-# Before the import, which prints otherwise, and looks for GPUs.
+# Set before the import, which otherwise prints messages and looks for GPUs.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 

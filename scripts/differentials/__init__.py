@@ -1,10 +1,11 @@
-"""Differential programs: the same small program on both libraries, and whatever comes out differently.
+"""Differential programs: the same small program on both libraries, and every difference between the results.
 
-``families`` holds the programs, ``record`` runs one with the face that it is given and writes down what came
-out, ``compare`` finds the differences between two such records, and ``reasons`` says which of them are meant.
-``command`` is the driver: it runs our side with its own Python and TensorFlow's with the peer's, each in a
-process of its own, and reads what they wrote.
+``families`` holds the programs. ``record`` runs one with the API module that it is given and records the
+results, ``compare`` finds the differences between two such records, and ``reasons`` lists the intended ones.
+``command`` is the driver: it runs actorsession's side with its own Python and TensorFlow's with the peer's,
+each in a process of its own, and reads their records.
 
-Nothing of the library imports this folder. What the peer's Python loads (``side`` and below) needs numpy and
-TensorFlow and runs on Python 3.10. The programs import neither library: they are given a face of it.
+The library does not import this folder. The modules that the peer's Python loads (``side`` and those that it
+imports) need numpy and TensorFlow and run on Python 3.10. The programs import neither library; they are given
+an API module.
 """

@@ -1,4 +1,4 @@
-"""``python -m scripts.differentials``: the driver, or with ``side`` as first argument one of its children."""
+"""``python -m scripts.differentials``: runs the driver, or a child process for the argument ``side``."""
 
 from __future__ import annotations
 

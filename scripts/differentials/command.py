@@ -1,6 +1,6 @@
-"""The driver: runs all programs on both sides, compares, and prints what differs.
+"""The driver: runs all programs on both sides, compares the records, and prints the differences.
 
-A side that dies in a program is started again with the program after it, and the program counts as broken.
+A side that dies in a program is restarted with the next program, and the program counts as broken.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ __all__ = ["main"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SAME, _DIFFERS, _CALLED_WRONGLY, _INTERRUPTED = 0, 1, 2, 130
-# Seconds for one side and all programs: the slowest takes half a minute on an idle machine.
+# Seconds for all programs of one side; the slower side takes half a minute on an idle machine.
 _PATIENCE = 1200.0
 _KEPT = 1500
 
 
 class SideError(Exception):
-    """A side did not start."""
+    """Error for a side that did not start."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare.
+    """Compare both sides.
 
     Args:
-        arguments: of the command line, without the program.
+        arguments: the command line, without the program.
 
     Returns:
-        The exit code: 0 if all that differs has a reason and all reasons hold, 1 if not, 2 for wrong options.
+        The exit code: 0 if all differences have a reason and all reasons apply, 1 if not, 2 for wrong
+        options.
     """
     options = _parser().parse_args(arguments)
     chosen = [each for each in programs() if fnmatchcase(each.name, _pattern(options.only))]
@@ -78,12 +79,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _pattern(only: str) -> str:
-    """A family's name alone means all of it."""
+    """Return the pattern for an option; the name of a family alone matches all its programs."""
     return only if any(sign in only for sign in "*?[/") else f"{only}/*"
 
 
 def _placed(python: str) -> str:
-    """A path that holds from the root, too; a link stays a link, because it may be an environment's."""
+    """Return an absolute path; a link is kept, as it may be the interpreter of a virtual environment."""
     return os.path.abspath(python) if os.sep in python else python
 
 
@@ -109,7 +110,7 @@ def _tell(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[str, Any
 
 
 def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> dict[str, Any]:
-    """Return the records of one side by name; under the empty name what the side says of itself."""
+    """Return the records of one side by name, with the description of the side under the empty name."""
     found: dict[str, Any] = {}
     left = [program.name for program in chosen]
     while left:
@@ -131,7 +132,7 @@ def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> di
 def _run(
     library: str, python: str, names: Sequence[str], seed: int
 ) -> tuple[list[dict[str, Any]], str]:
-    """Start a side once; give what it wrote, and how it ended."""
+    """Start a side once, and return the lines that it wrote and how it ended."""
     with tempfile.TemporaryDirectory(prefix="actorsession-differential.") as folder:
         out, said = Path(folder, "records.jsonl"), Path(folder, "said")
         with open(said, "wb") as log:

@@ -1,8 +1,8 @@
 """The differences between two records of one program.
 
-Each has a kind, which is what a reason names: ``value``, ``dtype``, ``shape``, ``type`` (what kind of object
-came back), ``static`` (dtype or shape before any run), ``name``, ``facts``, ``error`` (its class, or whether
-there is one), ``moment`` (building or running), ``broken`` (a side could not make its record).
+Each difference has a kind, to which reasons refer: ``value``, ``dtype``, ``shape``, ``type`` (the type of the
+returned object), ``static`` (dtype or shape before any run), ``name``, ``facts``, ``error`` (its class, or
+whether there is one), ``moment`` (building or running), ``broken`` (a side could not make its record).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["KINDS", "Difference", "differences"]
 
 KINDS = ("value", "dtype", "shape", "type", "static", "name", "facts", "error", "moment", "broken")
 
-# Relative and absolute. Sums may be taken in another order, and exp and the like differ in the last digits.
+# Relative and absolute. The order of sums may differ, and functions such as exp differ in the last digits.
 _TOLERANCES = {
     "float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-5, "float64": 1e-10,
     "complex64": 2e-5, "complex128": 1e-10,
@@ -26,13 +26,13 @@ _TOLERANCES = {
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that came out differently.
+    """One difference between two records.
 
     Attributes:
         kind: one of ``KINDS``.
-        where: the step, and the place in its result.
-        ours: what we have.
-        theirs: what TensorFlow has.
+        where: the step, and the position in its result.
+        ours: actorsession's result.
+        theirs: TensorFlow's result.
     """
 
     kind: str
@@ -45,11 +45,11 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[Difference
     """Compare two records.
 
     Args:
-        ours: of our side.
-        theirs: of TensorFlow's.
+        ours: actorsession's record.
+        theirs: TensorFlow's record.
 
     Returns:
-        The differences, none if they agree.
+        The differences; empty if the records agree.
     """
     return list(_differences(ours, theirs))
 
@@ -79,7 +79,7 @@ def _of(kind: str, where: str, ours: Any, theirs: Any) -> Difference:
 
 
 def _built(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[Difference]:
-    """Where at least one side refused to build."""
+    """Yield the differences of records of which at least one has an error in building."""
     mine, other = _first_error(ours), _first_error(theirs)
     if mine is None or other is None or not _same_error(mine, other):
         yield _of("error", "program", _shown(mine), _shown(other))
@@ -96,7 +96,7 @@ def _first_error(side: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _same_error(mine: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether whoever catches theirs catches ours."""
+    """Return whether code that catches TensorFlow's error also catches actorsession's."""
     return other["classes"][0] in mine["classes"]
 
 

@@ -1,7 +1,7 @@
 """Numbers for programs, the same on both sides.
 
-They come from Python's own generator, whose sequence for a text is the same in every version, and not from
-numpy's. ``reseed`` is called by the side before anything is built.
+They come from Python's own generator instead of numpy's, because its sequence for a text seed is the same in
+every version. The side calls ``reseed`` before anything is built.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _seed = 0
 
 
 def reseed(seed: int) -> None:
-    """Make all numbers depend on a seed."""
+    """Set the seed of all numbers."""
     global _seed
     _seed = seed
 
 
 def reals(np: Any, shape: Any, low: float = -2.0, high: float = 2.0, dtype: str = "float32") -> Any:
-    """Real numbers of three digits.
+    """Return real numbers with three decimals.
 
     Args:
         np: numpy.
-        shape: of the array.
-        low: the least.
-        high: the greatest.
-        dtype: of the array.
+        shape: the shape of the array.
+        low: the lower bound.
+        high: the upper bound.
+        dtype: the dtype of the array.
 
     Returns:
         An array; two calls with the same arguments give the same numbers.
@@ -40,13 +40,13 @@ def reals(np: Any, shape: Any, low: float = -2.0, high: float = 2.0, dtype: str 
 
 
 def wholes(np: Any, shape: Any, low: int = -9, high: int = 9, dtype: str = "int32") -> Any:
-    """Whole numbers from ``low`` to ``high``; otherwise as ``reals``."""
+    """Return integers from ``low`` to ``high``; otherwise like ``reals``."""
     drawn = _generator(shape, low, high, dtype)
     return np.array([drawn.randint(low, high) for _ in range(prod(shape))], dtype).reshape(shape)
 
 
 def choices(np: Any, shape: Any, dtype: str = "bool") -> Any:
-    """Truth values; otherwise as ``reals``."""
+    """Return truth values; otherwise like ``reals``."""
     return wholes(np, shape, 0, 1).astype(dtype)
 
 

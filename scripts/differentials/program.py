@@ -1,7 +1,7 @@
-"""What a program is: a name, and a function that builds a graph with whichever face it is given.
+"""A program: a name, and a function that builds a graph with a given API module.
 
-Families add programs while they are imported; ``record`` builds and runs them. Nothing here knows either
-library.
+Families add programs when they are imported; ``record`` builds and runs them. The module is independent of
+both libraries.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 __all__ = ["Build", "Family", "Plan", "Program", "Step"]
 
-# Not ``[Any, Any]``: in a loop, a program takes what it is made for as a default of its own.
+# Not ``[Any, Any]``: programs defined in a loop take the loop's values as defaults of further parameters.
 Build = Callable[..., Any]
-"""``build(tf, np)`` builds the graph and returns a ``Plan``, or just what is to be fetched."""
+"""``build(tf, np)`` builds the graph and returns a ``Plan``, or only the fetches."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Step:
     """One run of a session.
 
     Attributes:
-        fetches: what is fetched.
-        feeds: what is fed.
+        fetches: the fetches.
+        feeds: the feeds.
     """
 
     fetches: Any
@@ -32,18 +32,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run once the graph is built, and what of it is compared.
+    """The runs of a program after its graph is built, and what to compare.
 
     Attributes:
-        fetches: of the one run, when there are no steps; their static dtypes and shapes are compared as well.
-        feeds: of the one run.
-        steps: the runs in order, in one session; each is compared, also after one that failed.
-        drive: instead of steps, called with the session: calls without arguments that are made in order.
-        facts: what was seen while building, as lists, dicts, numbers and text; has to be equal.
-        names: whether the names of what is fetched are compared.
-        initialize: whether variables are initialised first.
-        random: whether values are drawn, so that only their dtypes and shapes can be compared.
-        tolerance: relative and absolute, where the usual one of the dtype is too narrow.
+        fetches: the fetches of the only run if there are no steps; their static dtypes and shapes are
+            compared as well.
+        feeds: the feeds of the only run.
+        steps: the runs in order, in one session; all are compared, even after a failed one.
+        drive: an alternative to steps; a function of the session that returns functions to call in order.
+        facts: observations during building, as lists, dicts, numbers and text, which must be equal.
+        names: whether to compare the names of fetches.
+        initialize: whether to initialise variables first.
+        random: whether values are random, so that only their dtypes and shapes can be compared.
+        tolerance: the relative and absolute tolerance, where that of the dtype is too narrow.
     """
 
     fetches: Any = None
@@ -63,8 +64,8 @@ class Program:
 
     Attributes:
         name: ``family/what``.
-        build: builds it.
-        needs: dotted names of the face without which it is left out.
+        build: builds the graph.
+        needs: dotted names in the API module that the program needs; it is skipped without them.
     """
 
     name: str
@@ -73,11 +74,11 @@ class Program:
 
     @property
     def family(self) -> str:
-        """What stands before the first ``/``."""
+        """The name of its family: the part before the first ``/``."""
         return self.name.partition("/")[0]
 
     def lacks(self, face: Any) -> list[str]:
-        """Return the names it needs that a face does not have."""
+        """Return the names it needs that an API module does not have."""
         return [name for name in self.needs if not _has(face, name)]
 
 
@@ -86,7 +87,7 @@ class Family:
     """Programs of one kind, in the order in which they are added.
 
     Args:
-        name: of the family.
+        name: the name of the family.
     """
 
     name: str
@@ -96,14 +97,14 @@ class Family:
         """Add a program.
 
         Args:
-            name: without the family's.
-            build: builds it.
-            *needs: dotted names of the face without which it is left out.
+            name: the name of the program, without that of the family.
+            build: builds the graph.
+            *needs: dotted names in the API module that the program needs; it is skipped without them.
         """
         self.programs.append(Program(f"{self.name}/{name}", build, needs))
 
     def __call__(self, name: str, *needs: str) -> Callable[[Build], Build]:
-        """Add the function below as a program; arguments as ``add``."""
+        """Return a decorator that adds a function as a program; the arguments are those of ``add``."""
 
         def added(build: Build) -> Build:
             self.add(name, build, *needs)

@@ -1,4 +1,4 @@
-"""The differences that are meant, each with its reason; ``docs/semantics.md`` tells most at length."""
+"""The intended differences, each with its reason; ``docs/semantics.md`` describes most of them in detail."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["REASONS", "Reason"]
 
 @dataclass(frozen=True)
 class Reason:
-    """Why programs differ.
+    """The reason for a difference of programs.
 
     Attributes:
-        programs: a name, or a pattern of names as the shell has them.
-        kinds: what may differ (``compare.KINDS``); each has to, in some program.
-        why: a sentence.
+        programs: a name, or a shell pattern of names.
+        kinds: the kinds of difference (``compare.KINDS``); each must occur in some program.
+        why: the reason in a sentence.
     """
 
     programs: str
@@ -23,12 +23,12 @@ class Reason:
     why: str
 
     def matches(self, name: str) -> bool:
-        """Return whether it speaks of a program."""
+        """Return whether the reason applies to a program."""
         return fnmatchcase(name, self.programs)
 
 
 def _all(why: str, kinds: str, *patterns: str) -> list[Reason]:
-    """Return one reason for several patterns."""
+    """Return one reason for each of several patterns."""
     return [Reason(pattern, tuple(kinds.split()), why) for pattern in patterns]
 
 

@@ -1,9 +1,9 @@
-"""Runs one program with a face and writes down what came out, as plain JSON.
+"""Runs one program with an API module and records the results as plain JSON.
 
-A record has ``static`` (dtype, shape and, where asked, name of each fetched tensor), ``facts``, and
-``steps``: for each run a value or an error. When the graph could not be built it has ``error`` instead.
-Errors are written as the names of their class and its bases, so that a class of ours that is two of theirs
-can be recognised.
+A record has ``static`` (dtype, shape and, if requested, name of each fetched tensor), ``facts``, and
+``steps``: a value or an error for each run. If the graph could not be built it has ``error`` instead. Errors
+are recorded as the names of their class and its bases, so that a class of actorsession that corresponds to
+two of TensorFlow's is recognised.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .program import Plan, Program, Step
 
 __all__ = ["record"]
 
-# Milliseconds for a run, which are over only where a program waits for what never comes.
+# Milliseconds for a run; only a program that would wait for ever exceeds them.
 _LIMIT = 20_000
-# Everything travels as text: programs are small.
+# Values are transferred as text, which suffices for small programs.
 _MOST_ELEMENTS = 20_000
 _MESSAGE = 400
 
@@ -33,7 +33,7 @@ def record(program: Program, face: Any) -> dict[str, Any]:
         face: ``compat.v1`` of either library.
 
     Returns:
-        The record, of things that JSON has.
+        The record, which is serialisable as JSON.
     """
     out: dict[str, Any] = {"name": program.name, "steps": []}
     graph = face.Graph()
@@ -87,13 +87,13 @@ def _step(run: Callable[[], Any]) -> dict[str, Any]:
 def _error(error: Exception) -> dict[str, Any]:
     classes = [cls.__name__ for cls in type(error).__mro__]
     message = str(error)
-    # TensorFlow tells first where each node was built.
+    # TensorFlow's message starts with the place where each node was built.
     message = message.rpartition("\nNode: ")[2][:_MESSAGE]
     return {"classes": classes[: classes.index("Exception")], "message": message}
 
 
 def _leaves(fetches: Any) -> Iterator[Any]:
-    """The tensors and variables among fetches, in order."""
+    """Yield the tensors and variables among fetches, in order."""
     if isinstance(fetches, Mapping):
         for key in fetches:
             yield from _leaves(fetches[key])
@@ -101,7 +101,7 @@ def _leaves(fetches: Any) -> Iterator[Any]:
         for fetch in fetches:
             yield from _leaves(fetch)
     elif hasattr(fetches, "indices"):
-        return  # sparse: its values are compared, its parts have names of their own
+        return  # sparse: only its values are compared, because its components have names of their own
     elif hasattr(fetches, "dtype") and hasattr(fetches, "shape") and hasattr(fetches, "name"):
         yield fetches
 
@@ -116,7 +116,7 @@ def _static(fetch: Any, named: bool) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """A fetched value for JSON: its structure, and for each array what tells it apart."""
+    """Return a fetched value for JSON: its structure, and dtype, shape and elements of each array."""
     if value is None or (isinstance(value, (bool, int, float, str)) and not _is_numpy(value)):
         return {"kind": type(value).__name__, "data": value}
     if isinstance(value, bytes) and not _is_numpy(value):

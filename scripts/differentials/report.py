@@ -1,4 +1,4 @@
-"""What is said of the outcomes: a verdict for each program, a table by family, the differences in full."""
+"""The report: a verdict for each program, a table by family, and the differences in full."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Outcome", "judge", "stale", "summary", "table"]
 
 @dataclass
 class Outcome:
-    """What came of one program.
+    """The outcome of one program.
 
     Attributes:
         program: the program.
         verdict: ``SAME``, ``MEANT`` (differs with a reason), ``DIFFERS`` or ``LEFT_OUT``.
-        found: its differences, each with the reason that covers it.
-        lacks: names for want of which it was left out.
+        found: its differences, each with its reason.
+        lacks: the missing names because of which it was skipped.
     """
 
     SAME: ClassVar[str] = "same"
@@ -36,7 +36,7 @@ class Outcome:
     lacks: list[str] = field(default_factory=list)
 
     def told(self) -> str:
-        """Its differences in full, with reasons; empty where there are none."""
+        """Return its differences in full, with reasons; empty without differences."""
         if self.verdict == self.LEFT_OUT:
             return f"\n{self.program.name}: left out, there is no {', '.join(self.lacks)}"
         if not self.found:
@@ -51,7 +51,7 @@ class Outcome:
 
 
 def judge(program: Program, ours: dict[str, Any], theirs: dict[str, Any]) -> Outcome:
-    """Compare the two records of a program and look for reasons."""
+    """Compare the two records of a program and find reasons for the differences."""
     lacks = [*ours.get("lacks", ()), *theirs.get("lacks", ())]
     if lacks:
         return Outcome(program, Outcome.LEFT_OUT, lacks=lacks)
@@ -70,10 +70,11 @@ def _reason(name: str, difference: Difference) -> Reason | None:
 
 
 def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]:
-    """Reason that speak of a difference that is not there.
+    """Return the reasons for differences that no longer exist.
 
     Args:
-        outcomes: of the programs that ran; a reason is judged when all programs that it matches did.
+        outcomes: the outcomes of the programs that ran; a reason is checked if all programs that it matches
+            ran.
         known: all programs.
     """
     ran = {outcome.program.name for outcome in outcomes if outcome.verdict != Outcome.LEFT_OUT}
@@ -96,7 +97,7 @@ _HEADS = (Outcome.SAME, Outcome.MEANT, Outcome.DIFFERS, Outcome.LEFT_OUT)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Counts by family, with a line for all."""
+    """Return the counts by family, with a line for the totals."""
     families = list(dict.fromkeys(outcome.program.family for outcome in outcomes))
     counts = Counter((outcome.program.family, outcome.verdict) for outcome in outcomes)
     wide = max(len("family"), *(len(family) for family in families))

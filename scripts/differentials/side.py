@@ -1,8 +1,8 @@
-"""One side: runs programs with one library and writes a record of each, a line of JSON apiece.
+"""One side: runs programs with one library and writes a record of each as a line of JSON.
 
-The driver starts it with ``python -m scripts.differentials side LIBRARY SEED OUT``, the names of programs on
-standard input. Before each program the line ``{"began": name}`` is written, so that one which takes the
-process down is known.
+The driver starts it with ``python -m scripts.differentials side LIBRARY SEED OUT``, with the names of
+programs on standard input. The line ``{"began": name}`` is written before each program, so that a program
+that kills the process can be identified.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def face(library: str) -> Any:
-    """``compat.v1`` of a library, as the programs are given it."""
+    """Return ``compat.v1`` of a library, in the form that programs are given."""
     if library == OURS:
         return import_module("actorsession.compat.v1")
-    # Before the import, which prints otherwise, and looks for GPUs.
+    # Set before the import, which otherwise prints messages and looks for GPUs.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     tf: Any = import_module("tensorflow.compat.v1")
     tf.disable_eager_execution()
     tf.logging.set_verbosity(tf.logging.ERROR)
-    # Under ``tf.nn`` the cells are there only beside a Keras of the same age; here they are without one.
+    # ``tf.nn`` has the cells only with a matching Keras; this import works without one.
     tf.nn.rnn_cell = import_module("tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl")
     return tf
 

@@ -1,8 +1,8 @@
-"""TensorFlow 1's names: ``import actorsession.compat.v1 as tf``.
+"""TensorFlow 1's API: ``import actorsession.compat.v1 as tf``.
 
-Names, arguments, defaults and error classes are those of ``tensorflow.compat.v1``; what stands behind them is
-this library. Importing it starts nothing and changes no policy. Layers, datasets, summaries and readers are
-not here.
+Names, arguments, defaults and error classes are those of ``tensorflow.compat.v1``; the implementation is this
+library. Importing the package starts nothing and changes no policy. Layers, datasets, summaries and readers
+are not included.
 """
 
 from __future__ import annotations
@@ -128,13 +128,13 @@ __all__ = [
 ]  # fmt: skip
 
 __version__ = VERSION = "1.15.0"
-"""The interface that the names follow, for programs that ask."""
+"""The version of TensorFlow's API that the names follow, for programs that check it."""
 
 double, half = float64, float16
 
 
 def disable_eager_execution() -> None:
-    """Do nothing: graphs are all that there is."""
+    """Do nothing: this library has only graphs."""
 
 
 disable_control_flow_v2 = disable_eager_execution
@@ -144,7 +144,7 @@ disable_resource_variables = disable_eager_execution
 def disable_v2_tensorshape() -> None:
     """Make the shapes of tensors consist of ``Dimension`` objects, for the whole process.
 
-    ``x.shape[0].value`` is then how a program reads one.
+    A program then reads a dimension as ``x.shape[0].value``.
     """
     use_dimensions(True)
 
@@ -153,19 +153,19 @@ disable_v2_behavior = disable_v2_tensorshape
 
 
 def enable_v2_tensorshape() -> None:
-    """Make the shapes of tensors consist of ints and ``None`` again, as they are to begin with."""
+    """Make the shapes of tensors consist of ints and ``None``, which is the initial setting."""
     use_dimensions(False)
 
 
 def executing_eagerly() -> Any:
-    """Return whether operations run where they are written: never."""
+    """Return whether operations run immediately: always ``False``."""
     return False
 
 
 def enable_eager_execution(
     config: Any = None, device_policy: Any = None, execution_mode: Any = None
 ) -> None:
-    """Refuse: operations are put into a graph, which a session runs.
+    """Refuse eager execution: operations are added to a graph, which a session runs.
 
     Raises:
         UnimplementedError: always.
@@ -176,7 +176,7 @@ def enable_eager_execution(
 
 
 def __getattr__(name: str) -> Any:
-    # TensorFlow has these, so that who asks for one hears what to do instead.
+    # TensorFlow has these types, so the error says what to use instead.
     if name in QUANTISED:
         try:
             as_dtype(name)

@@ -1,4 +1,4 @@
-"""``app.run``: the main function of a program, after its flags were read."""
+"""``app.run``: runs the main function of a program after parsing its flags."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["flags", "run"]
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> None:
-    """Read the flags, call ``main`` with the words that are none, and ends the program with its result.
+    """Parse the flags, call ``main`` with the remaining arguments, and exit with its result.
 
     Args:
-        main: the function; that of the program's own module if left out.
-        argv: the command line with the program's name; that of the process if left out.
+        main: the function; ``main`` of the program's ``__main__`` module if omitted.
+        argv: the command line with the program's name; that of the process if omitted.
     """
     words = list(sys.argv if argv is None else argv)
     rest = flags.FLAGS._parse(words[1:])

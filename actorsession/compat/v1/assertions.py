@@ -1,7 +1,7 @@
 # ruff: noqa: PT009 - these are the assertions of unittest
-"""More assertions of ``tf.test.TestCase``: of elements, texts and sizes, of messages, and of threads.
+"""Further assertions of ``tf.test.TestCase``: on elements, strings, sizes, messages and threads.
 
-``test.TestCase`` is made of them and of its own, which know sessions.
+``test.TestCase`` combines them with its own assertions, which use sessions.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class CheckedThread(threading.Thread):
     """A thread whose failure is a failure of the test that joins it.
 
     Args:
-        case: the test.
-        target: what runs.
-        args: its arguments.
-        kwargs: its arguments by name.
+        case: the test case.
+        target: the function that runs in the thread.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
     """
 
     def __init__(
@@ -43,25 +43,25 @@ class CheckedThread(threading.Thread):
         self._failed: BaseException | None = None
 
     def run(self) -> None:
-        """Run the target, and keep what it raises."""
+        """Run the target, and keep the exception that it raises."""
         try:
             self._act()
         except BaseException as exc:
             self._failed = exc
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for the end of the thread, and fails the test if the target failed."""
+        """Wait until the thread ends, and fail the test if the target failed."""
         super().join(timeout)
         if self._failed is not None:
             self._case.fail(f"Error in checkedThread: {self._failed!r}")
 
     def check_termination(self) -> None:
-        """Wait for the end of the thread; ``join`` by another name."""
+        """Wait until the thread ends, like ``join``."""
         self.join()
 
 
 class Assertions(unittest.TestCase):
-    """What is asserted without a session."""
+    """The assertions that need no session."""
 
     def _value(self, given: Any) -> Any:
         return given
@@ -72,25 +72,25 @@ class Assertions(unittest.TestCase):
         args: Sequence[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> CheckedThread:
-        """A thread, not started yet, whose failure fails the test when it is joined."""
+        """Return an unstarted thread whose failure fails the test when it is joined."""
         return CheckedThread(self, target, args or (), kwargs)
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """That two arrays or tensors differ somewhere."""
+        """Assert that two arrays or tensors differ in at least one element."""
         self.assertFalse(np.array_equal(self._value(a), self._value(b)), msg)
 
     def assertNotAllClose(
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
     ) -> None:
-        """That two arrays or tensors differ somewhere by more than is allowed."""
+        """Assert that two arrays or tensors differ by more than the tolerance in at least one element."""
         self.assertFalse(np.allclose(self._value(a), self._value(b), rtol, atol), msg)
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
-        """That all elements are greater than a number."""
+        """Assert that all elements are greater than a number."""
         self.assertTrue(np.all(np.asarray(self._value(a)) > comparison_target))
 
     def assertAllLess(self, a: Any, comparison_target: Any) -> None:
-        """That all elements are less than a number."""
+        """Assert that all elements are less than a number."""
         self.assertTrue(np.all(np.asarray(self._value(a)) < comparison_target))
 
     def assertAllInRange(
@@ -101,92 +101,92 @@ class Assertions(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """That all elements lie between two numbers."""
+        """Assert that all elements lie between two numbers."""
         found = np.asarray(self._value(target))
         above = found > lower_bound if open_lower_bound else found >= lower_bound
         below = found < upper_bound if open_upper_bound else found <= upper_bound
         self.assertTrue(np.all(above & below), f"not in range: {found!r}")
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
-        """That two numbers are as near as ``err``."""
+        """Assert that two numbers differ by at most ``err``."""
         self.assertLessEqual(abs(f1 - f2), err, msg)
 
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
-        """That numbers of two sequences are as near as ``err``, each to its own."""
+        """Assert that the numbers of two sequences differ pairwise by at most ``err``."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for one, other in zip(farray1, farray2, strict=True):
             self.assertNear(float(one), float(other), err, msg)
 
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
-        """That two arrays are as near as ``err`` by the norm of their difference."""
+        """Assert that the norm of the difference of two arrays is less than ``err``."""
         one, other = np.asarray(ndarray1), np.asarray(ndarray2)
         self.assertEqual(one.shape, other.shape, msg)
         self.assertLess(float(np.linalg.norm(one - other)), err, msg)
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Tensor, msg: Any = None) -> None:
-        """That a tensor has the static shape of an array."""
+        """Assert that a tensor has the static shape of an array."""
         self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """That an array or tensor has elements of a type."""
+        """Assert that an array or tensor has the given element type."""
         self.assertEqual(np.asarray(self._value(target)).dtype, np.dtype(expected_dtype))
 
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
-        """That no element is less than a number."""
+        """Assert that no element is less than a number."""
         self.assertTrue(np.all(np.asarray(self._value(a)) >= comparison_target))
 
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
-        """That no element is greater than a number."""
+        """Assert that no element is greater than a number."""
         self.assertTrue(np.all(np.asarray(self._value(a)) <= comparison_target))
 
     def assertAllInSet(self, target: Any, expected_set: Collection[Any]) -> None:
-        """That each element is one of some."""
+        """Assert that each element is a member of a set."""
         found = set(np.asarray(self._value(target)).ravel().tolist())
         self.assertLessEqual(found, set(expected_set))
 
     def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: Any = None) -> None:
-        """That a number lies between two, or is one of them."""
+        """Assert that a number lies between two numbers, bounds included."""
         self.assertTrue(minv <= value <= maxv, msg or f"{value!r} is not in {minv!r}..{maxv!r}")
 
     def assertEmpty(self, container: Collection[Any], msg: Any = None) -> None:
-        """That nothing is in a container."""
+        """Assert that a container is empty."""
         self.assertEqual(len(container), 0, msg or f"not empty: {container!r:.200}")
 
     def assertNotEmpty(self, container: Collection[Any], msg: Any = None) -> None:
-        """That something is in a container."""
+        """Assert that a container is not empty."""
         self.assertNotEqual(len(container), 0, msg or "empty")
 
     def assertLen(self, container: Collection[Any], expected_len: int, msg: Any = None) -> None:
-        """That so many things are in a container."""
+        """Assert that a container has the given number of elements."""
         self.assertEqual(len(container), expected_len, msg or f"in {container!r:.200}")
 
     def assertItemsEqual(
         self, expected_seq: Sequence[Any], actual_seq: Sequence[Any], msg: Any = None
     ) -> None:
-        """That two sequences have the same things in some order."""
+        """Assert that two sequences have the same elements in any order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertStartsWith(self, actual: Any, expected_start: Any, msg: Any = None) -> None:
-        """That a text begins with another."""
+        """Assert that a string starts with a prefix."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r:.200}")
 
     def assertNotStartsWith(self, actual: Any, unexpected_start: Any, msg: Any = None) -> None:
-        """That a text does not begin with another."""
+        """Assert that a string does not start with a prefix."""
         self.assertFalse(actual.startswith(unexpected_start), msg or f"{actual!r:.200}")
 
     def assertEndsWith(self, actual: Any, expected_end: Any, msg: Any = None) -> None:
-        """That a text ends with another."""
+        """Assert that a string ends with a suffix."""
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r:.200}")
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """That two device names mean the same; specifications and empty names too."""
+        """Assert that two device names or specifications, which may be empty, are equivalent."""
         one, other = (DeviceSpec.parse(str(d or "")) for d in (device1, device2))
         self.assertEqual(one, other, msg)
 
     def assertProtoEquals(
         self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None
     ) -> None:
-        """That two messages are equal; the expected one may be in text form."""
+        """Assert that two messages are equal; the expected one may be in text form."""
         wanted = expected_message_maybe_ascii
         if isinstance(wanted, (str, bytes)):
             wanted = text_format.Parse(wanted, type(message)())

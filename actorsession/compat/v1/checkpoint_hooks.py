@@ -1,7 +1,7 @@
-"""The hook that saves checkpoints, and those who hear of them.
+"""The hook that saves checkpoints, and its listeners.
 
-``monitored`` adds it to training sessions. The graph is written once, as TensorFlow's text; the graph beside
-each checkpoint is the saver's.
+``monitored`` adds the hook to training sessions. The hook writes the graph once, in TensorFlow's text form;
+the saver writes the graph next to each checkpoint.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class CheckpointSaverListener:
-    """Hears of checkpoints; others override what they need."""
+    """A listener for checkpoints that does nothing; subclasses override methods."""
 
     def begin(self) -> None:
-        """Called once, before the session is made; nodes are added here."""
+        """Add nodes to the graph; called once, before the session is created."""
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """Called before each checkpoint."""
+        """Prepare for a checkpoint; called before each one."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Called after each checkpoint; training stops if it returns true."""
+        """Handle a new checkpoint, and return whether to stop training; called after each one."""
         return None
 
     def end(self, session: Any, global_step_value: int) -> None:
-        """Called once at the end."""
+        """Finish; called once at the end."""
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves the first step, the last one, and some between.
+    """A hook that saves checkpoints of the first step, the last step, and steps in between.
 
     Args:
         checkpoint_dir: the folder.
         save_secs: seconds from one checkpoint to the next.
-        save_steps: steps likewise.
-        saver: saves; that of the scaffold, or else of the graph's collection, if left out.
-        checkpoint_basename: what the files begin with.
-        scaffold: has the saver.
-        listeners: hear of checkpoints; see ``CheckpointSaverListener``.
-        save_graph_def: whether the graph is written as well.
+        save_steps: steps from one checkpoint to the next.
+        saver: the saver; that of the scaffold, or else of the graph's collection, if omitted.
+        checkpoint_basename: the prefix of the file names.
+        scaffold: the scaffold that provides the saver.
+        listeners: objects to notify of checkpoints; see ``CheckpointSaverListener``.
+        save_graph_def: whether to write the graph as well.
 
     Raises:
         ValueError: for both or neither of the intervals, or both a saver and a scaffold.
@@ -89,7 +89,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Save what the session begins with."""
+        """Save the initial state of the session."""
         step = int(session.run(self._step))
         if self._save_graph_def:
             write_graph_text(get_default_graph(), self._folder)
@@ -97,7 +97,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Save if it is time."""
+        """Save a checkpoint if one is due."""
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
             self._timer.update_last_triggered_step(step)
@@ -105,7 +105,7 @@ class CheckpointSaverHook(SessionRunHook):
                 run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """Save the last step, if that was not done."""
+        """Save the last step, unless it is saved already."""
         step = int(session.run(self._step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
@@ -113,7 +113,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        """Save; whether a listener wants the program to stop."""
+        """Save a checkpoint and return whether a listener requests to stop."""
         saver = self._found_saver()
         for listener in self._listeners:
             listener.before_save(session, step)
@@ -136,11 +136,11 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 def write_graph_text(graph: Any, folder: str) -> None:
-    """Write a graph as ``graph.pbtxt``; one that has no such form is left out with a warning.
+    """Write a graph as ``graph.pbtxt``; log a warning for a graph without a TensorFlow form.
 
     Args:
         graph: the graph.
-        folder: where to, made if it does not exist.
+        folder: the folder, created if it does not exist.
     """
     try:
         write_graph(graph, folder, "graph.pbtxt")

@@ -1,4 +1,4 @@
-"""``tf.train.checkpoints_iterator``: the checkpoints of a folder, as a training elsewhere writes them."""
+"""``tf.train.checkpoints_iterator``: the checkpoints that another process writes to a folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from actorsession.train import latest_checkpoint
 __all__ = ["checkpoints_iterator"]
 
 _log = logging.getLogger("actorsession.compat")
-_LOOK = 1.0  # seconds from one look at the folder to the next; TensorFlow's
+_LOOK = 1.0  # seconds between two polls of the folder, as in TensorFlow
 
 
 def checkpoints_iterator(
@@ -20,13 +20,15 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Each new checkpoint of a folder, when it is there; those in between are left out.
+    """Yield the latest checkpoint of a folder whenever there is a new one.
+
+    Checkpoints that are superseded in between are skipped.
 
     Args:
         checkpoint_dir: the folder, which need not exist yet.
-        min_interval_secs: at least so many seconds lie between two.
-        timeout: how many seconds are waited for the next one; for ever if left out.
-        timeout_fn: asked when that time is over; the iterator ends if it gives true, or is left out.
+        min_interval_secs: the minimal number of seconds between two checkpoints.
+        timeout: how many seconds to wait for the next one; without limit if omitted.
+        timeout_fn: called after the timeout; the iterator ends if it returns true or is omitted.
     """
     last: str | None = None
     while True:

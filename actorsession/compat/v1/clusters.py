@@ -1,4 +1,4 @@
-"""Clusters whose plain form is TensorFlow's message; everything else is ``actorsession.ClusterSpec``'s."""
+"""``ClusterSpec`` with TensorFlow's message as its plain form; the rest is ``actorsession.ClusterSpec``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ClusterSpec(plain.ClusterSpec):
     """``actorsession.ClusterSpec``, with TensorFlow's message.
 
     Args:
-        cluster: the jobs, as there, or as a message.
+        cluster: the jobs, as for ``actorsession.ClusterSpec``, or as a message.
     """
 
     def __init__(self, cluster: Any) -> None:

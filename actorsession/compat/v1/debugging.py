@@ -1,4 +1,4 @@
-"""``tf.debugging``: checks that fail a step, under their later name."""
+"""``tf.debugging``: checks that fail a step, under their newer names."""
 
 from __future__ import annotations
 

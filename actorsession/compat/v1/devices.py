@@ -1,4 +1,4 @@
-"""``tf.DeviceSpec`` as TensorFlow 1 has it: its parts may be set after it was made."""
+"""``tf.DeviceSpec`` of TensorFlow 1, whose fields can be set after construction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DeviceSpec"]
 
 
 class DeviceSpec(ours.DeviceSpec):
-    """``actorsession``'s device specification, with TensorFlow's methods that change it."""
+    """``actorsession``'s device specification with TensorFlow's methods that change it."""
 
     __slots__ = ()
 
@@ -20,7 +20,7 @@ class DeviceSpec(ours.DeviceSpec):
         object.__setattr__(self, name, getattr(changed, name))
 
     def parse_from_string(self, spec: str) -> Self:
-        """Take over the parts of a name, and return the specification itself.
+        """Set the fields from a device name, and return the specification itself.
 
         Raises:
             ValueError: for a malformed name.
@@ -29,17 +29,17 @@ class DeviceSpec(ours.DeviceSpec):
         return self
 
     def merge_from(self, dev: ours.DeviceSpec) -> None:
-        """Take over the parts that another specification names."""
+        """Set the fields that another specification defines."""
         self._become(self.merge(dev))
 
     def make_merged_spec(self, dev: ours.DeviceSpec) -> DeviceSpec:
-        """A specification of the parts that another names and, for the rest, of this one's."""
+        """Return a specification with the fields that another defines and otherwise those of this one."""
         made = DeviceSpec()
         made._become(self.merge(dev))
         return made
 
     def replace(self, **parts: Any) -> DeviceSpec:
-        """A specification in which some parts are others."""
+        """Return a copy of the specification with some fields changed."""
         return replace(self, **parts)
 
     def _become(self, other: ours.DeviceSpec) -> None:

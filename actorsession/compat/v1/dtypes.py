@@ -1,4 +1,4 @@
-"""``tf.dtypes``: element types and what changes them."""
+"""``tf.dtypes``: element types and the functions that convert between them."""
 
 from __future__ import annotations
 

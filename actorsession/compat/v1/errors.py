@@ -31,21 +31,21 @@ UNAVAILABLE = errors.UnavailableError.error_code
 DATA_LOSS = errors.DataLossError.error_code
 UNAUTHENTICATED = errors.UnauthenticatedError.error_code
 
-# The direct subclasses stand for one code each; those below them, and those of users, share one.
+# Each direct subclass in this library has its own code; their subclasses, and those of users, share one.
 _BY_CODE = {
     kind.error_code: kind for kind in OpError.__subclasses__() if kind.__module__ == errors.__name__
 }
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """Return the number of an error class; ``UNKNOWN`` for any other class."""
+    """Return the code of an error class; ``UNKNOWN`` for any other class."""
     return cls.error_code if issubclass(cls, OpError) else UNKNOWN
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Return the error class of a number.
+    """Return the error class of a code.
 
     Raises:
-        KeyError: for a number that no error has.
+        KeyError: for a code that no error class has.
     """
     return _BY_CODE[error_code]

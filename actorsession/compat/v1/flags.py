@@ -1,7 +1,7 @@
-"""Command-line flags as TensorFlow 1 programs define them, on ``argparse``.
+"""Command-line flags as TensorFlow 1 programs define them, implemented with ``argparse``.
 
-``DEFINE_string("name", default, help)`` adds one; ``FLAGS.name`` reads it, and the first read parses the
-command line. Words that are no flags are left to ``app.run``.
+``DEFINE_string("name", default, help)`` adds a flag and ``FLAGS.name`` reads it. The first read parses the
+command line. Arguments that are not flags are left to ``app.run``.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class _Flags:
     def _define(self, name: str, **how: Any) -> None:
         parser: argparse.ArgumentParser = self.__dict__["_parser"]
         parser.add_argument(f"--{name}", dest=name, **how)
-        self.__dict__["_values"] = None  # what was read before did not know this one
+        self.__dict__["_values"] = None  # the last parse did not include this flag
 
     def _parse(self, words: Sequence[str] | None = None) -> list[str]:
-        """Read the command line; what is no flag."""
+        """Parse the command line and return the arguments that are not flags."""
         given = list(sys.argv[1:] if words is None else words)
         parser: argparse.ArgumentParser = self.__dict__["_parser"]
         self.__dict__["_values"], rest = parser.parse_known_args(given)
@@ -69,7 +69,7 @@ class _Flags:
 
 
 FLAGS = _Flags()
-"""The flags' values, by attribute."""
+"""The values of the flags as attributes."""
 
 
 def _definer(kind: Callable[[str], Any]) -> Callable[..., None]:
@@ -77,9 +77,9 @@ def _definer(kind: Callable[[str], Any]) -> Callable[..., None]:
         """Add a flag.
 
         Args:
-            name: what follows ``--``.
-            default: its value if it is not given.
-            help: what it is for.
+            name: the name after ``--``.
+            default: the value if the flag is not given.
+            help: the help text.
         """
         FLAGS._define(name, type=kind, default=default, help=help)
 
@@ -103,9 +103,9 @@ def DEFINE_boolean(name: str, default: bool | None, help: str | None = "") -> No
     """Add a flag that is true or false: ``--name``, ``--noname`` or ``--name=false``.
 
     Args:
-        name: what follows ``--``.
-        default: its value if it is not given.
-        help: what it is for.
+        name: the name after ``--``.
+        default: the value if the flag is not given.
+        help: the help text.
     """
     FLAGS._define(name, type=_truth, nargs="?", const=True, default=default, help=help)
     parser: argparse.ArgumentParser = FLAGS.__dict__["_parser"]
@@ -116,12 +116,12 @@ DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_list(name: str, default: Any, help: str | None = "") -> None:
-    """Add a flag whose value is words between commas; arguments as ``DEFINE_boolean``."""
+    """Add a flag with a comma-separated list of strings; the arguments are those of ``DEFINE_boolean``."""
     FLAGS._define(
         name, type=lambda text: text.split(",") if text else [], default=default, help=help
     )
 
 
 def DEFINE_enum(name: str, default: Any, enum_values: Sequence[str], help: str | None = "") -> None:
-    """Add a flag that has one of some values; arguments as ``DEFINE_boolean``."""
+    """Add a flag with one of the given values; the other arguments are those of ``DEFINE_boolean``."""
     FLAGS._define(name, choices=list(enum_values), default=default, help=help)

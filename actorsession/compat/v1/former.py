@@ -1,6 +1,7 @@
-"""Names from before TensorFlow 1.0 whose functions are called otherwise since.
+"""Functions under their names from before TensorFlow 1.0.
 
-``tf`` has them as they were then; they build what the newer names build.
+``tf`` provides them under the old names; they build the same operations as the functions with the newer
+names.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ mul, neg, sub = ops.multiply, ops.negative, ops.subtract
 def batch_matmul(
     x: Any, y: Any, adj_x: bool | None = None, adj_y: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Products of matrices, one for each member of a batch: ``matmul``.
+    """Return the products of matrices, one for each member of a batch, like ``matmul``.
 
     Args:
-        x: rank 2 or more.
-        y: of the rank and dtype of ``x``.
-        adj_x: whether the matrices of ``x`` are conjugated and transposed first.
+        x: a tensor of rank 2 or more.
+        y: a tensor of the rank and dtype of ``x``.
+        adj_x: whether to conjugate and transpose the matrices of ``x`` first.
         adj_y: the same for ``y``.
-        name: wanted name.
+        name: the name of the operation.
     """
     return ops.matmul(x, y, adjoint_a=bool(adj_x), adjoint_b=bool(adj_y), name=name)
 
 
 def pack(values: Any, axis: int = 0, name: str = "pack") -> Tensor:
-    """Tensors of one shape along a new axis: ``stack``."""
+    """Return tensors of one shape stacked along a new axis, like ``stack``."""
     return ops.stack(values, axis, name)
 
 
 def unpack(value: Any, num: int | None = None, axis: int = 0, name: str = "unpack") -> Any:
-    """Return the parts of a tensor along an axis, which goes: ``unstack``."""
+    """Return the slices of a tensor along an axis, which is removed, like ``unstack``."""
     return ops.unstack(value, num, axis, name)

@@ -1,4 +1,4 @@
-"""Functions that take their arguments in TensorFlow's form where ours have another."""
+"""Functions with TensorFlow's arguments, where those of this library differ."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ __all__ = ["as_dtype", "colocate_with", "container", "device", "name_scope", "op
 
 
 def as_dtype(type_value: Any) -> DType:
-    """Return the dtype that a name, a numpy type or a Python type stands for.
+    """Return the dtype of a name, a numpy type or a Python type.
 
     Raises:
-        TypeError: if it stands for none.
+        TypeError: if the value denotes no dtype.
     """
     return our_dtype(type_value)
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[Any]:
-    """Ask for a device for operations built in the block; see ``actorsession.device``."""
+    """Request a device for the operations built in the block; see ``actorsession.device``."""
     return defaults.device(device_name_or_function)
 
 
 def container(container_name: str) -> AbstractContextManager[Any]:
-    """Put state of operations built in the block into a resource container of that name."""
+    """Put the state of operations built in the block into the resource container with that name."""
     return get_default_graph().container(container_name)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[Any]:
-    """Places operations built in the block where ``op`` is.
+    """Place the operations built in the block on the device of ``op``.
 
     Args:
         op: an operation, tensor or variable.
-        ignore_existing: accepted for TensorFlow's sake, whose blocks around then do not count; here the
-            innermost one always decides.
+        ignore_existing: accepted for compatibility. In TensorFlow it disables the enclosing blocks; here the
+            innermost block always applies.
     """
     return defaults.colocate_with(op)
 
@@ -46,12 +46,12 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextMana
 def name_scope(
     name: str | None, default_name: str | None = None, values: Any = None
 ) -> AbstractContextManager[Any]:
-    """Put a name in front of those of operations built in the block.
+    """Prefix the names of the operations built in the block with a scope.
 
     Args:
-        name: the name; ``None`` for the default one, ``""`` for none.
-        default_name: used where there is no name.
-        values: tensors that say in which graph this is.
+        name: the scope; ``None`` for the default, ``""`` for none.
+        default_name: the scope if ``name`` is ``None``.
+        values: tensors of the graph, as in TensorFlow; only checked for the error below.
 
     Raises:
         TypeError: if there are values, but neither name nor default name.
@@ -67,5 +67,5 @@ def name_scope(
 def op_scope(
     values: Any, name: str | None, default_name: str | None = None
 ) -> AbstractContextManager[Any]:
-    """``name_scope`` as it was called before TensorFlow 1.0; the same arguments in another order."""
+    """Return ``name_scope`` with its arguments in the order from before TensorFlow 1.0."""
     return name_scope(name, default_name, values)

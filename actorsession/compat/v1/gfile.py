@@ -1,4 +1,4 @@
-"""Files and folders under TensorFlow's names, on the local file system."""
+"""File and folder functions under TensorFlow's names, for the local file system."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def GFile(name: str, mode: str = "r") -> _File:
 
 
 class _File:
-    """An open file: all that Python's has, and what TensorFlow's has beside."""
+    """An open file with the methods of Python's file objects and those of TensorFlow's."""
 
     def __init__(self, opened: IO[Any], name: str, mode: str) -> None:
         self._opened = opened
@@ -76,33 +76,33 @@ Open = GFile
 
 
 def Exists(filename: str) -> bool:
-    """Return whether there is a file or folder."""
+    """Return whether a path exists."""
     return os.path.exists(filename)
 
 
 def IsDirectory(dirname: str) -> bool:
-    """Return whether there is a folder."""
+    """Return whether a path is a folder."""
     return os.path.isdir(dirname)
 
 
 def MakeDirs(dirname: str) -> None:
-    """Make a folder and those above it; it may be there."""
+    """Create a folder and its parents, unless it exists."""
     os.makedirs(dirname, exist_ok=True)
 
 
 def MkDir(dirname: str) -> None:
-    """Make a folder.
+    """Create a folder.
 
     Raises:
-        NotFoundError: if the one above it does not exist.
-        AlreadyExistsError: if it is there.
+        NotFoundError: if the parent folder does not exist.
+        AlreadyExistsError: if the folder exists.
     """
     with _known_errors(dirname):
         os.mkdir(dirname)
 
 
 def ListDirectory(dirname: str) -> list[str]:
-    """Return the names in a folder.
+    """Return the names in a folder, sorted.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -112,26 +112,26 @@ def ListDirectory(dirname: str) -> list[str]:
 
 
 def Glob(filename: str) -> list[str]:
-    """Return the paths that fit a pattern."""
+    """Return the paths that match a pattern, sorted."""
     return sorted(_glob.glob(filename))
 
 
 def Walk(top: str, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """What is in a folder and those below it: (folder, folders in it, files in it).
+    """Yield, for a folder and each folder below it, the folder, its subfolders and its files.
 
     Args:
         top: the folder.
-        in_order: whether a folder comes before those in it.
+        in_order: whether a folder comes before its subfolders.
     """
     return os.walk(top, topdown=in_order)
 
 
 class FileStatistics(NamedTuple):
-    """What is known of a file.
+    """The size and time of a file.
 
     Attributes:
         length: its size in bytes.
-        mtime_nsec: when it was changed, in nanoseconds since 1970.
+        mtime_nsec: the time of the last change, in nanoseconds since 1970.
         is_directory: whether it is a folder.
     """
 
@@ -141,7 +141,7 @@ class FileStatistics(NamedTuple):
 
 
 def Stat(filename: str) -> FileStatistics:
-    """Size and time of a file.
+    """Return the size and time of a file.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -162,7 +162,7 @@ def Remove(filename: str) -> None:
 
 
 def DeleteRecursively(dirname: str) -> None:
-    """Delete a folder with all that is in it.
+    """Delete a folder with all its contents.
 
     Raises:
         NotFoundError: if it does not exist.
@@ -175,8 +175,8 @@ def Copy(oldpath: str, newpath: str, overwrite: bool = False) -> None:
     """Copy a file.
 
     Raises:
-        AlreadyExistsError: if the new one is there and is not to be overwritten.
-        NotFoundError: if the old one does not exist.
+        AlreadyExistsError: if the new file exists and ``overwrite`` is false.
+        NotFoundError: if the old file does not exist.
     """
     _check_free(newpath, overwrite)
     with _known_errors(oldpath):
@@ -184,7 +184,7 @@ def Copy(oldpath: str, newpath: str, overwrite: bool = False) -> None:
 
 
 def Rename(oldname: str, newname: str, overwrite: bool = False) -> None:
-    """Give a file another name; errors as ``Copy``."""
+    """Rename a file; the errors are those of ``Copy``."""
     _check_free(newname, overwrite)
     with _known_errors(oldname):
         os.replace(oldname, newname)

@@ -1,7 +1,7 @@
-"""The operations that a training program needs beside its own: found in its graph, or made.
+"""Auxiliary operations of a training program, found in its graph or created.
 
-``Scaffold`` and ``Supervisor`` ask for them. What is made goes into the collection where the next one finds
-it, for the graph is finalized then.
+``Scaffold`` and ``Supervisor`` use them. A created operation is added to its collection, where the next user
+finds it, because the graph may be finalized by then.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _log = logging.getLogger("actorsession.compat")
 
 
 def found_or_made(key: str, make: Callable[[], Any]) -> Any:
-    """Return the first of a collection of the default graph, else what is made, which goes there.
+    """Return the first element of a collection of the default graph, or create and add one.
 
     Args:
         key: the collection.
-        make: makes it; ``None`` goes nowhere.
+        make: creates the element; ``None`` is not added to the collection.
     """
     graph = get_default_graph()
     there = graph.get_collection(key)
@@ -38,5 +38,5 @@ def found_or_made(key: str, make: Callable[[], Any]) -> Any:
 
 
 def initialises_locally() -> Any:
-    """Make the operation that initialises what belongs to one session, and tables."""
+    """Return an operation that initialises local variables and tables."""
     return ops.group(ops.local_variables_initializer(), ops.tables_initializer())

@@ -1,8 +1,8 @@
-"""Graphs whose ``as_graph_def`` gives TensorFlow's ``GraphDef``.
+"""Graphs whose ``as_graph_def`` returns TensorFlow's ``GraphDef``.
 
-``actorsession.Graph.as_graph_def`` gives the library's own plain data. A graph that a program was handed by
-a TensorFlow name is a ``Graph`` of this module; the default graph, which others may have made, becomes one
-when it is asked for here. It stays the same object.
+``actorsession.Graph.as_graph_def`` returns the library's own plain data. A graph that a program gets through
+a TensorFlow name is a ``Graph`` of this module. The default graph may have been created elsewhere; it is
+converted when it is requested here, and stays the same object.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ __all__ = ["Graph", "get_default_graph"]
 
 
 class Graph(ours.Graph):
-    """``actorsession.Graph`` for programs that store it as TensorFlow does."""
+    """``actorsession.Graph`` for programs that serialise it in TensorFlow's form."""
 
-    # Without attributes of its own: a graph of the class above may become one of this.
+    # No attributes of its own, so that the class of an ``actorsession.Graph`` object can be changed to this
+    # one.
 
     def as_graph_def(  # type: ignore[override]
         self,
@@ -29,9 +30,9 @@ class Graph(ours.Graph):
         """Return the graph as TensorFlow's message.
 
         Args:
-            from_version: how many operations, in the order they were built, are left out.
+            from_version: how many operations to omit, counted from the first built.
             add_shapes: whether nodes carry the static shapes of their outputs, as ``_output_shapes``.
-            use_pybind11_proto: accepted for TensorFlow's sake.
+            use_pybind11_proto: accepted for compatibility and ignored.
 
         Raises:
             ValueError: for a node that has no such form.
@@ -40,12 +41,12 @@ class Graph(ours.Graph):
 
 
 def get_default_graph() -> Any:
-    """Return the innermost default graph of this thread, else the thread's own."""
+    """Return the innermost default graph of this thread, or the thread's own graph."""
     return adopted(ours.get_default_graph())
 
 
 def adopted(graph: Any) -> Any:
-    """A graph, which speaks TensorFlow's language from now on."""
+    """Return the graph, converted in place to the ``Graph`` of this module."""
     if type(graph) is ours.Graph:
         graph.__class__ = Graph
     return graph

@@ -1,7 +1,7 @@
-"""Hooks: what is done before and after each step of a monitored session.
+"""Hooks: callbacks before and after each step of a monitored session.
 
-``monitored`` calls them. A hook adds its nodes in ``begin``, for the graph is finalized after that. There are
-more in ``checkpoint_hooks`` and ``step_hooks``.
+``monitored`` calls them. A hook adds its nodes in ``begin``, because the graph is finalized after that.
+``checkpoint_hooks`` and ``step_hooks`` hold further hooks.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook wants to have run beside the program's own fetches.
+    """The additional fetches, feeds and run options of a hook for a step.
 
     Attributes:
         fetches: anything that ``Session.run`` fetches.
-        feed_dict: what is fed for it.
-        options: how the step is made; the more of this and what the program says counts.
+        feed_dict: the additional feeds.
+        options: the run options of the step. They are merged with those of the program; the larger value
+            applies.
     """
 
     fetches: Any
@@ -39,12 +40,12 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What came out for a hook.
+    """The results of a step for a hook.
 
     Attributes:
-        results: the values of what it fetched.
-        options: how the step was made.
-        run_metadata: what the step reported, if the program or a hook asked for that.
+        results: the values of the hook's fetches.
+        options: the run options of the step.
+        run_metadata: the metadata of the step, if the program or a hook requested it.
     """
 
     results: Any
@@ -53,10 +54,10 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One step, as hooks see it.
+    """The context of one step, as passed to hooks.
 
     Args:
-        original_args: what the program asked for.
+        original_args: the arguments of the program's ``run``.
         session: the session.
     """
 
@@ -67,7 +68,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the program asked for."""
+        """The arguments of the program's ``run``."""
         return self._original_args
 
     @property
@@ -77,7 +78,7 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook wants the program to stop."""
+        """Whether a hook has requested to stop."""
         return self._stop_requested
 
     def request_stop(self) -> None:
@@ -86,31 +87,31 @@ class SessionRunContext:
 
 
 class SessionRunHook:
-    """A hook that does nothing; others override what they need."""
+    """A hook that does nothing; subclasses override methods."""
 
     def begin(self) -> None:
-        """Called once, before the session is made; nodes are added here."""
+        """Add nodes to the graph; called once, before the session is created."""
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Called when the session was made, and again if it was lost and made anew."""
+        """Prepare for a session; called after it is created, and again after it is lost and recreated."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before each step; says what is to be run with it."""
+        """Return additional fetches and feeds for a step; called before each step."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Called after each step that did not fail."""
+        """Handle the results of a step; called after each step that did not fail."""
 
     def end(self, session: Any) -> None:
-        """Called once at the end, unless that is an error."""
+        """Finish; called once at the end, unless the session ends with an error."""
 
 
 class SecondOrStepTimer:
-    """Says when it is time again: after so many seconds, or so many steps.
+    """A timer that triggers after a number of seconds or steps.
 
     Args:
-        every_secs: seconds from one time to the next.
-        every_steps: steps likewise.
+        every_secs: seconds between two triggers.
+        every_steps: steps between two triggers.
 
     Raises:
         ValueError: for both or neither.
@@ -124,12 +125,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: the next step is the first one."""
+        """Restart the timer: the next step counts as the first one."""
         self._step: int | None = None
         self._time = 0.0
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Return whether it is time at that step; always at the first one."""
+        """Return whether the timer triggers at a step; it always does at the first one."""
         if self._step is None:
             return True
         if step == self._step:
@@ -140,10 +141,10 @@ class SecondOrStepTimer:
         return step >= self._step + self._every_steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Note that what was to be done was done at that step.
+        """Record that the timer triggered at a step.
 
         Returns:
-            The seconds and the steps since the time before; ``None`` at the first one.
+            The seconds and the steps since the previous trigger; ``None`` each at the first one.
         """
         now = time.monotonic()
         since = (None, None) if self._step is None else (now - self._time, step - self._step)
@@ -151,12 +152,12 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
-        """Return the step of the last time, if there was one."""
+        """Return the step of the last trigger, if there was one."""
         return self._step
 
 
 def step_of(hook: Any) -> Any:
-    """Return the global step, for a hook that counts by it.
+    """Return the global step, for a hook that counts steps.
 
     Raises:
         RuntimeError: if the graph has none.
@@ -168,10 +169,10 @@ def step_of(hook: Any) -> Any:
 
 
 class StopAtStepHook(SessionRunHook):
-    """Stops after a number of steps.
+    """A hook that stops training after a number of steps.
 
     Args:
-        num_steps: how many steps, counted from where the session began.
+        num_steps: the number of steps, counted from the initial global step of the session.
         last_step: the global step to stop at.
 
     Raises:
@@ -189,30 +190,30 @@ class StopAtStepHook(SessionRunHook):
         self._step = step_of(self)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Count from where the session begins."""
+        """Compute the last step from the initial global step of the session."""
         if self._last_step is None:
             assert self._num_steps is not None
             self._last_step = int(session.run(self._step)) + self._num_steps
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Read the step when it is done, as what is fetched with it may be the number before."""
+        """Read the global step after the step, since a fetch within the step may return the old value."""
         assert self._last_step is not None
         if run_context.session.run(self._step) >= self._last_step:
             run_context.request_stop()
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs values of tensors every so often.
+    """A hook that logs the values of tensors at intervals.
 
     Args:
-        tensors: tensors, or names of some; a mapping from what they are called in the log, or a list.
-        every_n_iter: steps from one line to the next.
-        every_n_secs: seconds likewise.
-        at_end: whether they are logged at the end, and then only if no interval is given.
-        formatter: makes the line of a mapping from what they are called to values.
+        tensors: tensors or names of tensors, as a list or as a mapping from their labels in the log.
+        every_n_iter: steps between two log lines.
+        every_n_secs: seconds between two log lines.
+        at_end: whether to log at the end; without an interval, they are logged only then.
+        formatter: returns the log line for a mapping from labels to values.
 
     Raises:
-        ValueError: for both intervals, or nothing that says when.
+        ValueError: for both intervals, or for neither an interval nor ``at_end``.
     """
 
     def __init__(
@@ -239,20 +240,20 @@ class LoggingTensorHook(SessionRunHook):
         self._due = False
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Fetch the tensors if it is time."""
+        """Fetch the tensors if they are due."""
         timer = self._timer
         self._due = timer is not None and timer.should_trigger_for_step(self._count)
         return SessionRunArgs(self._tensors) if self._due else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Log what was fetched."""
+        """Log the fetched values."""
         if self._due and self._timer is not None:
             seconds, _ = self._timer.update_last_triggered_step(self._count)
             self._write(run_values.results, "" if seconds is None else f" ({seconds:.3f} sec)")
         self._count += 1
 
     def end(self, session: Any) -> None:
-        """Log the last values, if that is wanted."""
+        """Log the last values, if requested."""
         if self._at_end:
             self._write(session.run(self._tensors), "")
 
@@ -270,23 +271,23 @@ def _named(tensors: Any) -> list[tuple[str, Any]]:
 
 
 def _output(tensor: Any) -> Any:
-    """A name of an operation as that of its output."""
+    """Return the name of the first output for the name of an operation; return anything else unchanged."""
     return f"{tensor}:0" if isinstance(tensor, str) and ":" not in tensor else tensor
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss is not a number."""
+    """Error for a loss that is not a number."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
 
 
 class NanTensorHook(SessionRunHook):
-    """Stops when a loss is not a number.
+    """A hook that stops training when a loss is not a number.
 
     Args:
         loss_tensor: the loss.
-        fail_on_nan_loss: whether that is an error, NanLossDuringTrainingError.
+        fail_on_nan_loss: whether to raise ``NanLossDuringTrainingError``.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
@@ -298,7 +299,7 @@ class NanTensorHook(SessionRunHook):
         return SessionRunArgs(self._loss)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Look at it."""
+        """Check the loss."""
         if np.isnan(run_values.results):
             if self._fails:
                 raise NanLossDuringTrainingError
@@ -307,11 +308,11 @@ class NanTensorHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Fetches something at the end.
+    """A hook that fetches values at the end.
 
     Args:
-        final_ops: what.
-        final_ops_feed_dict: what is fed for it.
+        final_ops: the fetches.
+        final_ops_feed_dict: the feeds.
     """
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
@@ -321,25 +322,25 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
-        """The values, after the end."""
+        """The fetched values; available after the end."""
         return self._values
 
     def end(self, session: Any) -> None:
-        """Fetch it."""
+        """Fetch the values."""
         if self._final_ops is not None:
             self._values = session.run(self._final_ops, self._feeds)
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds what a function says.
+    """A hook that feeds the result of a function.
 
     Args:
-        feed_fn: gives the feeds of each step.
+        feed_fn: returns the feeds of each step.
     """
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Feed it."""
+        """Return the feeds of the step."""
         return SessionRunArgs(None, self.feed_fn())

@@ -1,4 +1,4 @@
-"""``tf.io``: what brings values in from outside, and takes them out, under its later name."""
+"""``tf.io``: operations for input and output, under their newer names."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ def create_local_cluster(
     worker_config: Any = None,
     ps_config: Any = None,
 ) -> tuple[list[Server], list[Server]]:
-    """Servers of a cluster in this process, for tests: those of the workers, and of the parameter servers.
+    """Start a cluster of servers in this process, for tests, and return workers and parameter servers.
 
     Args:
-        num_workers: tasks of job ``worker``.
-        num_ps: tasks of job ``ps``.
+        num_workers: the number of tasks of job ``worker``.
+        num_ps: the number of tasks of job ``ps``.
         protocol: as for ``tf.train.Server``.
         worker_config: settings of the workers.
         ps_config: settings of the parameter servers.

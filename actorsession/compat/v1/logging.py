@@ -1,4 +1,4 @@
-"""TensorFlow's log under its names: the logger ``actorsession`` of the standard library."""
+"""TensorFlow's logging functions, for the standard library's logger ``actorsession``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ log = _log.log
 
 
 def set_verbosity(v: int) -> None:
-    """Set from which level on messages are logged."""
+    """Set the minimal level of logged messages."""
     _log.setLevel(v)
 
 
 def get_verbosity() -> int:
-    """From which level on messages are logged."""
+    """Return the minimal level of logged messages."""
     return _log.getEffectiveLevel()

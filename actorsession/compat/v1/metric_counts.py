@@ -1,6 +1,6 @@
-"""What metrics are made of: local variables, operands that fit, and counts of hits and misses.
+"""Building blocks of metrics: local variables, operand checks, and counts of hits and misses.
 
-What the files of ``metrics`` have in common.
+The other modules of ``metrics`` use them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ KINDS = {
     "tn": ("true_negatives", False, False),
     "fp": ("false_positives", False, True),
 }
-"""The kinds of hits and misses: their name, what the label says, and what is predicted."""
+"""The kinds of hits and misses: the name, the value of the label, and the predicted value."""
 
 
 def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
-    """A local variable of zeros, in the collection of metrics as well."""
+    """Return a new local variable of zeros that is also in the collection of metric variables."""
     return ops.Variable(
         lambda: ops.zeros(shape, dtype),
         trainable=False,
@@ -42,7 +42,7 @@ def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
 
 
 def collected(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any, Any]:
-    """Return the pair of a metric, in the collections that were asked for."""
+    """Add the value and update of a metric to the requested collections, and return both."""
     for names, found in ((metrics, value), (updates, update)):
         if names:
             add_to_collections(names, found)
@@ -50,15 +50,15 @@ def collected(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any,
 
 
 def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Operands of one rank: a last dimension of 1 goes where one has it and the other has not.
+    """Return operands of the same rank; a last dimension of 1 is added or removed where needed.
 
     Args:
-        predictions: what is measured.
-        labels: what it is compared with, if anything.
-        weights: of the elements, if there are any: a scalar, or of a shape that broadcasts.
+        predictions: the predictions.
+        labels: the labels, if there are any.
+        weights: the weights of the elements, if there are any: a scalar, or of a shape that broadcasts.
 
     Returns:
-        All three; weights as float32 of the shape of the predictions.
+        All three, with the weights as float32 of the shape of the predictions.
 
     Raises:
         ValueError: if shapes do not fit.
@@ -88,14 +88,14 @@ def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
 
 
 def _rank_over(a: Tensor, b: Tensor) -> int:
-    """By how many dimensions one has more than the other, as far as that is known."""
+    """Return the rank of ``a`` less that of ``b``; 0 if one is unknown."""
     return 0 if None in (a.shape.rank, b.shape.rank) else len(a.shape) - len(b.shape)
 
 
 def count_where(
     found: Tensor, weight: Tensor | None, metrics: Any, updates: Any
 ) -> tuple[Tensor, Tensor]:
-    """Return the weighted number of elements that are true, in a variable ``count``."""
+    """Return the weighted number of true elements as a metric with a variable ``count``."""
     count = metric_variable([], "count")
     numbers = ops.cast(found, float32)
     if weight is not None:
@@ -111,14 +111,14 @@ def at_thresholds(
     """Return the weighted numbers of hits and misses for each threshold above which a prediction is true.
 
     Args:
-        labels: truths.
-        predictions: numbers between 0 and 1; others are an InvalidArgumentError at run time.
+        labels: the true values.
+        predictions: numbers between 0 and 1; others raise ``InvalidArgumentError`` at run time.
         thresholds: the thresholds.
         weights: as for ``fitted``.
-        kinds: which counts are wanted, of tp, fn, tn and fp.
+        kinds: the requested counts, of tp, fn, tn and fp.
 
     Returns:
-        Variables, and the operations that add to them, by kind.
+        The variables, and the operations that add to them, by kind.
     """
     numbers = ops.cast(predictions, float32)
     said = "predictions must be in [0, 1]"

@@ -1,6 +1,6 @@
-"""How many elements over many steps are hits and misses: positives and negatives, true and false.
+"""Counts over many steps of true and false positives and negatives.
 
-Part of ``metrics``, which says what all metrics have in common.
+Part of ``metrics``, whose docstring describes the common form of all metrics.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Means over many steps: of values, of how often predictions are right, and of how far off they are.
+"""Means over many steps: of values, of correct predictions, and of errors.
 
-Part of ``metrics``, which says what all metrics have in common.
+Part of ``metrics``, whose docstring describes the common form of all metrics.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ def mean(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the weighted mean of all elements of all batches; 0 before the first.
+    """Return the weighted mean of all elements of all batches; 0 before the first batch.
 
     Args:
         values: numbers.
-        weights: of them, of a shape that broadcasts; 1 if left out.
+        weights: the weights of the values, of a shape that broadcasts; 1 if omitted.
         metrics_collections: names of collections that get the value.
-        updates_collections: names of collections that get the operation.
-        name: of the variable scope.
+        updates_collections: names of collections that get the update operation.
+        name: the name of the variable scope.
 
     Returns:
-        The value, and the operation.
+        The value, and the update operation.
 
     Raises:
         ValueError: if shapes do not fit.
@@ -62,7 +62,7 @@ def mean_tensor(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the mean of each element by itself; arguments as ``mean``."""
+    """Return the mean of each element over all batches; the arguments are those of ``mean``."""
     with ops.variable_scope(name, "mean"):
         numbers = ops.cast(values, float32)
         total = metric_variable(numbers.shape, "total_tensor")
@@ -85,7 +85,7 @@ def _quotient(
     metrics: Names,
     updates: Names,
 ) -> Pair:
-    """``total / count``, and what adds to both before it divides."""
+    """Return ``total / count``, and an update that adds to both before the division."""
     new_total = ops.assign_add(total, more)
     with control_dependencies([after]):
         new_count = ops.assign_add(count, number)
@@ -102,7 +102,7 @@ def accuracy(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return how often ``predictions`` are ``labels``; arguments as ``mean``."""
+    """Return the share of ``predictions`` that equal ``labels``; the arguments are those of ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     if predicted.dtype is not wanted.dtype:
         predicted = ops.cast(predicted, wanted.dtype)
@@ -118,7 +118,7 @@ def mean_absolute_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the mean of ``|predictions - labels|``; arguments as ``mean``."""
+    """Return the mean of ``|predictions - labels|``; the arguments are those of ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     name = name or "mean_absolute_error"
     errors = ops.abs(predicted - wanted)
@@ -133,7 +133,7 @@ def mean_squared_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the mean of ``(labels - predictions) ** 2``; arguments as ``mean``."""
+    """Return the mean of ``(labels - predictions) ** 2``; the arguments are those of ``mean``."""
     predicted, wanted, weight = fitted(predictions, labels, weights)
     name = name or "mean_squared_error"
     errors = ops.squared_difference(wanted, predicted)
@@ -148,7 +148,7 @@ def root_mean_squared_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the root of ``mean_squared_error``; arguments as ``mean``."""
+    """Return the square root of ``mean_squared_error``; the arguments are those of ``mean``."""
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, None, None, name)
     return collected(ops.sqrt(value), ops.sqrt(update), metrics_collections, updates_collections)
@@ -163,8 +163,10 @@ def mean_relative_error(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the mean of ``|labels - predictions| / normalizer``, 0 where that is 0; arguments as
-    ``mean``."""
+    """Return the mean of ``|labels - predictions| / normalizer``, with 0 where the normalizer is 0.
+
+    The arguments are those of ``mean``.
+    """
     predicted, wanted, weight = fitted(predictions, labels, weights)
     predicted, by, _ = fitted(predicted, normalizer, None)
     errors = ops.where(
@@ -183,7 +185,10 @@ def mean_cosine_distance(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return one less the mean product of unit vectors along ``dim``; arguments as ``mean``."""
+    """Return 1 minus the mean product of unit vectors along ``dim``.
+
+    The arguments are those of ``mean``.
+    """
     predicted, wanted, weight = fitted(predictions, labels, weights)
     products = ops.reduce_sum(predicted * wanted, axis=[dim], keepdims=True)
     value, update = mean(products, weight, None, None, name or "mean_cosine_distance")
@@ -201,7 +206,7 @@ def percentage_below(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the share of values below ``threshold``; arguments as ``mean``."""
+    """Return the share of values below ``threshold``; the arguments are those of ``mean``."""
     below = ops.cast(ops.less(values, threshold), float32)
     name = name or "percentage_below_threshold"
     return mean(below, weights, metrics_collections, updates_collections, name)
@@ -216,10 +221,10 @@ def mean_iou(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the mean over classes of intersection by union; arguments as ``mean``.
+    """Return the mean over classes of intersection over union; the arguments are those of ``mean``.
 
     Returns:
-        The value, and an operation that gives the matrix of counts.
+        The value, and an update operation that returns the confusion matrix.
     """
     with ops.variable_scope(name, "mean_iou"):
         total = metric_variable([num_classes, num_classes], "total_confusion_matrix", float64)

@@ -1,6 +1,7 @@
-"""Shares over many steps: precision, recall, and the areas under the curves that they make over thresholds.
+"""Shares over many steps: precision, recall, and the areas under their curves over thresholds.
 
-Quotients of the counts of ``metric_hits``. Part of ``metrics``, which says what all metrics have in common.
+They are quotients of the counts of ``metric_hits``. Part of ``metrics``, whose docstring describes the common
+form of all metrics.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from actorsession.graph.operation import Tensor
 
 __all__ = ["auc", "precision", "precision_at_thresholds", "recall", "recall_at_thresholds"]
 
-# Keeps quotients of zeros finite, and the outermost thresholds outside of 0 to 1.
+# Keeps quotients of zeros finite, and the outermost thresholds outside the range 0 to 1.
 _TINY = 1e-7
-# By summation method: how high an interval of a curve is taken to be.
+# The height assumed for an interval of a curve, by summation method.
 _HEIGHTS: Mapping[str, Callable[[Tensor, Tensor], Any]] = {
     "trapezoidal": lambda a, b: (a + b) / 2.0,
     "careful_interpolation": lambda a, b: (a + b) / 2.0,
@@ -34,7 +35,10 @@ def precision(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the share of what is predicted true that is; 0 without any; arguments as ``mean``."""
+    """Return the share of positive predictions that are correct; 0 without any.
+
+    The arguments are those of ``mean``.
+    """
     with ops.variable_scope(name, "precision"):
         right = true_positives(labels, predictions, weights)
         wrong = false_positives(labels, predictions, weights)
@@ -49,7 +53,10 @@ def recall(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """Return the share of what is true that is predicted so; 0 without any; arguments as ``mean``."""
+    """Return the share of positive labels that are predicted positive; 0 without any.
+
+    The arguments are those of ``mean``.
+    """
     with ops.variable_scope(name, "recall"):
         right = true_positives(labels, predictions, weights)
         wrong = false_negatives(labels, predictions, weights)
@@ -73,7 +80,7 @@ def precision_at_thresholds(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """As ``precision``, with predictions above each threshold taken as true."""
+    """Return ``precision`` with predictions above each threshold taken as true."""
     with ops.variable_scope(name, "precision_at_thresholds"):
         counts = at_thresholds(labels, predictions, thresholds, weights, ("tp", "fp"))
         return _shares(counts, "fp", "precision", metrics_collections, updates_collections)
@@ -88,7 +95,7 @@ def recall_at_thresholds(
     updates_collections: Names = None,
     name: str | None = None,
 ) -> Pair:
-    """As ``recall``, with predictions above each threshold taken as true."""
+    """Return ``recall`` with predictions above each threshold taken as true."""
     with ops.variable_scope(name, "recall_at_thresholds"):
         counts = at_thresholds(labels, predictions, thresholds, weights, ("tp", "fn"))
         return _shares(counts, "fn", "recall", metrics_collections, updates_collections)
@@ -114,18 +121,18 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> Pair:
-    """Return the area under a curve of predictions between 0 and 1, approximated by some thresholds.
+    """Return the area under a curve of predictions between 0 and 1, approximated with thresholds.
 
     Args:
-        labels: as ``mean``; so are all that are not named here.
-        num_thresholds: how many thresholds, evenly spread.
+        labels: as for ``mean``, like all arguments that are not listed here.
+        num_thresholds: the number of evenly spaced thresholds.
         curve: ``"ROC"``, or ``"PR"`` for precision over recall.
-        summation_method: ``"trapezoidal"``, ``"minoring"``, ``"majoring"``, or for precision over recall
-            ``"careful_interpolation"``, which is the right one there.
-        thresholds: the thresholds, in place of a number of them.
+        summation_method: ``"trapezoidal"``, ``"minoring"``, ``"majoring"``, or, for precision over recall,
+            ``"careful_interpolation"``, which is the correct method there.
+        thresholds: the thresholds; they replace ``num_thresholds``.
 
     Raises:
-        ValueError: for another curve or method, or shapes that do not fit.
+        ValueError: for an unknown curve or method, or shapes that do not fit.
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve is 'ROC' or 'PR', got {curve!r}")
@@ -161,10 +168,10 @@ def _area(curve: str, counts: Any, height: Callable[[Tensor, Tensor], Any], name
 
 
 def _careful_area(counts: Any, name: str) -> Tensor:
-    """Return the area under precision over recall, both as they run between two thresholds.
+    """Return the area under precision over recall, interpolated between two thresholds.
 
-    Davis and Goadrich, 2006, section 4: there true positives grow in proportion to all positives, so that the
-    area of an interval has a logarithm in it.
+    Davis and Goadrich, 2006, section 4: true positives grow in proportion to all positives between two
+    thresholds, so the area of an interval contains a logarithm.
     """
     tp, fn, fp = (ops.convert_to_tensor(counts[key]) for key in ("tp", "fn", "fp"))
     both = tp + fp

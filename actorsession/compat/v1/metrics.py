@@ -1,7 +1,7 @@
 """``tf.metrics``: means, counts and curves over many steps.
 
-Each function makes local variables, which ``tf.local_variables_initializer`` sets to zero, and gives a pair:
-the value so far, and an operation that takes the present batch in and gives the value after it. The names of
+Each function creates local variables, which ``tf.local_variables_initializer`` sets to zero, and returns a
+pair: the value so far, and an operation that adds the current batch and returns the new value. The names of
 variables and results are TensorFlow's.
 """
 

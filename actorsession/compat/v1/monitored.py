@@ -1,8 +1,8 @@
-"""Monitored sessions: variables are initialised or restored, hooks run around each step.
+"""Monitored sessions: variables are initialised or restored, and hooks run around each step.
 
-A session that is lost with its worker (AbortedError, UnavailableError) is made anew, from the last
-checkpoint, and the step is run again. ``hooks`` has the hooks,
-``session_creators`` what makes sessions.
+A session that is lost with its worker (``AbortedError``, ``UnavailableError``) is recreated from the last
+checkpoint, and the step is run again. ``hooks`` holds the hooks, ``session_creators`` the classes that create
+sessions.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _USE_DEFAULT = object()
 
 
 class _StepContext:
-    """What a function that ``MonitoredSession.run_step_fn`` calls is given.
+    """The argument of a function that ``MonitoredSession.run_step_fn`` calls.
 
     Args:
-        session: the session itself, whose ``run`` calls no hooks.
+        session: the underlying session, whose ``run`` calls no hooks.
         run_with_hooks_fn: runs a step with all hooks.
     """
 
@@ -60,23 +60,23 @@ class _StepContext:
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """As ``MonitoredSession.run``."""
+        """Run a step with all hooks, like ``MonitoredSession.run``."""
         return self._run(*args, **kwargs)
 
     def request_stop(self) -> None:
         """End the function and the training.
 
         Raises:
-            StopIteration: always, for the block of the session.
+            StopIteration: always; the ``with`` block of the session handles it.
         """
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
 class MonitoredSession:
-    """A session with hooks, which is made anew when it is lost.
+    """A session with hooks, which is recreated when it is lost.
 
     Args:
-        session_creator: has ``create_session``.
+        session_creator: an object with a method ``create_session``.
         hooks: the hooks.
         stop_grace_period_secs: how long threads may take to end.
     """
@@ -125,16 +125,16 @@ class MonitoredSession:
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Return whether a hook, a thread or the end of input says that this is all."""
+        """Return whether a hook, a thread or the end of input has requested to stop."""
         return self._closed or self._coord.should_stop()
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
-        """Run a step with all hooks; arguments as ``Session.run``.
+        """Run a step with all hooks; the arguments are those of ``Session.run``.
 
         Raises:
-            RuntimeError: if the session is closed, or two feed the same.
+            RuntimeError: if the session is closed, or a tensor is fed twice.
         """
         return self._recovering(
             lambda: self._run(SessionRunArgs(fetches, feed_dict, options), run_metadata)
@@ -143,19 +143,19 @@ class MonitoredSession:
     def run_step_fn(self, step_fn: Callable[[_StepContext], Any]) -> Any:
         """Call a function that may run several steps, some of them without hooks.
 
-        A session that is lost is made anew, and the function called again.
+        If the session is lost, it is recreated and the function is called again.
 
         Args:
-            step_fn: takes ``step_context``, and ``self`` before it if it is a method.
+            step_fn: a function of ``step_context``, preceded by ``self`` if it is a method.
 
         Returns:
-            What the function returns.
+            The result of the function.
 
         Raises:
-            TypeError: if it is no function.
-            ValueError: for one of other arguments.
+            TypeError: if ``step_fn`` is not callable.
+            ValueError: if it has other arguments.
             RuntimeError: if the session is closed.
-            StopIteration: if it called ``request_stop``.
+            StopIteration: if ``step_fn`` calls ``request_stop``.
         """
         if not callable(step_fn):
             raise TypeError(f"step_fn is a function, got {step_fn!r:.100}")
@@ -177,7 +177,7 @@ class MonitoredSession:
         )
 
     def _recovering(self, act: Callable[[], Any]) -> Any:
-        """Act on the session, once more on a new one where it is lost."""
+        """Call a function, and call it again on a new session whenever the session is lost."""
         if self._closed:
             raise RuntimeError("Run called even after should_stop requested.")
         while True:
@@ -190,7 +190,7 @@ class MonitoredSession:
                 self._let_go()
                 self._create()
             except Exception:
-                # What a thread failed with is why the step did, in most cases.
+                # In most cases, the error of a thread is the cause of the failed step.
                 self._coord.raise_requested_exception()
                 raise
 
@@ -211,7 +211,7 @@ class MonitoredSession:
             feeds.update(wants.feed_dict or {})
             options = _merged(options, wants.options)
         if options is not None and run_metadata is None:
-            run_metadata = RunMetadata()  # where a hook finds what it asked for
+            run_metadata = RunMetadata()  # where hooks find the results of their options
         keys = list(fetched)
         found = self._session.run(
             [fetched[key] for key in keys], feeds or None, options, run_metadata
@@ -225,7 +225,7 @@ class MonitoredSession:
         return results["caller"]
 
     def close(self) -> None:
-        """End hooks, threads and session."""
+        """End the hooks, the threads and the session."""
         self._close(ended=True)
 
     def _close(self, *, ended: bool) -> None:
@@ -244,7 +244,7 @@ class MonitoredSession:
                 self._session.close()
 
     def _let_go(self) -> None:
-        """Drop a session that is lost, with its threads."""
+        """Close a lost session and stop its threads."""
         self._coord.request_stop()
         if self._session is not None:
             self._session.close()
@@ -267,7 +267,7 @@ class MonitoredSession:
 
 
 def _merged(asked: RunOptions | None, wanted: RunOptions | None) -> RunOptions | None:
-    """Return what the program and a hook want of a step: the more of both."""
+    """Return the merged run options of the program and a hook: the larger value of each, and all watches."""
     if asked is None or wanted is None:
         return wanted if asked is None else asked
     watches = (
@@ -290,8 +290,8 @@ class SingularMonitoredSession(MonitoredSession):
 
     Args:
         hooks: the hooks.
-        scaffold: as for ``ChiefSessionCreator``, and so are the others.
-        master: address of the master.
+        scaffold: as for ``ChiefSessionCreator``, like the following arguments.
+        master: the address of the master.
         config: settings.
         checkpoint_dir: folder of checkpoints.
         stop_grace_period_secs: how long threads may take to end.
@@ -338,26 +338,26 @@ def MonitoredTrainingSession(
     summary_dir: str | None = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """A monitored session for training.
+    """Return a monitored session for training.
 
     Args:
-        master: address of the master.
+        master: the address of the master.
         is_chief: whether this task initialises, restores and saves.
         checkpoint_dir: folder of checkpoints; without it nothing is saved.
-        scaffold: the operations for it.
-        hooks: hooks of every task.
-        chief_only_hooks: hooks of the chief.
-        save_checkpoint_secs: seconds from one checkpoint to the next; 600 if nothing is said.
-        save_summaries_steps: accepted for TensorFlow's sake, and so are all about summaries.
-        save_summaries_secs: likewise.
+        scaffold: the operations that prepare the model.
+        hooks: the hooks of every task.
+        chief_only_hooks: additional hooks of the chief.
+        save_checkpoint_secs: seconds between two checkpoints; 600 if neither interval is given.
+        save_summaries_steps: accepted for compatibility and ignored.
+        save_summaries_secs: accepted for compatibility and ignored.
         config: settings.
         stop_grace_period_secs: how long threads may take to end.
-        log_step_count_steps: steps from one line in the log with steps per second to the next, where there
-            is a folder of checkpoints; none if ``None`` or 0.
+        log_step_count_steps: steps between two log lines with the steps per second, which need a folder of
+            checkpoints; no log lines if ``None`` or 0.
         max_wait_secs: how long other tasks wait for the chief.
-        save_checkpoint_steps: steps from one checkpoint to the next.
-        summary_dir: stands in for ``checkpoint_dir`` in that.
-        save_graph_def: whether the graph is written beside checkpoints.
+        save_checkpoint_steps: steps between two checkpoints.
+        summary_dir: also enables the log lines, without a ``checkpoint_dir``.
+        save_graph_def: whether to write the graph next to checkpoints.
     """
     scaffold = scaffold or Scaffold()
     found = list(hooks or ())

@@ -1,4 +1,4 @@
-"""``tf.nn``: that of the library, and recurrent networks, also under their names before TensorFlow 1.0."""
+"""``tf.nn``: the library's ``nn`` and recurrent networks, also under their names before TensorFlow 1.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations that ``tf`` has as the library has them: all but ``nn``, which is a room of its own here."""
+"""The operations that ``tf`` takes over from the library: all except ``nn``, which is a package here."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_r
 
 
 class TFRecordCompressionType:
-    """The forms that the records of a file may be compressed in."""
+    """The compression formats of a record file."""
 
     NONE = 0
     ZLIB = 1
@@ -21,21 +21,21 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """How the records of a file are compressed.
+    """The compression settings of a record file.
 
     Args:
         compression_type: ``"GZIP"``, ``"ZLIB"``, empty, or one of ``TFRecordCompressionType``.
-        flush_mode: taken for compatibility; ``flush`` always hands over what was written.
-        input_buffer_size: taken for compatibility.
-        output_buffer_size: taken for compatibility.
-        window_bits: how far the compression looks back, as a power of two.
-        compression_level: 0 to 9.
-        compression_method: taken for compatibility; there is one.
-        mem_level: how much memory the compression takes, 1 to 9.
-        compression_strategy: zlib's.
+        flush_mode: accepted for compatibility; ``flush`` always writes all data.
+        input_buffer_size: accepted for compatibility.
+        output_buffer_size: accepted for compatibility.
+        window_bits: the binary logarithm of the size of the compression window.
+        compression_level: the compression level, 0 to 9.
+        compression_method: accepted for compatibility; there is only one method.
+        mem_level: zlib's memory level, 1 to 9.
+        compression_strategy: zlib's compression strategy.
 
     Raises:
-        ValueError: for another form.
+        ValueError: for an unknown format.
     """
 
     compression_type_map: ClassVar[Mapping[int, str]] = {
@@ -69,13 +69,13 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """Return the form as a string: empty, ``ZLIB`` or ``GZIP``.
+        """Return the compression format as a string: empty, ``ZLIB`` or ``GZIP``.
 
         Args:
             options: options, a string, or one of ``TFRecordCompressionType``.
 
         Raises:
-            ValueError: for another form.
+            ValueError: for an unknown format.
         """
         if not options:
             return ""
@@ -87,7 +87,7 @@ class TFRecordOptions:
         return str(found)
 
     def _settings(self) -> dict[str, int]:
-        """Return what the writer is told beside the form."""
+        """Return the further settings for the record writer."""
         chosen = {
             "level": self.compression_level, "mem_level": self.mem_level,
             "strategy": self.compression_strategy, "window": self.window_bits,
@@ -96,15 +96,15 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes records into a file, which is made or replaced.
+    """A writer of a record file, which is created or replaced.
 
     Args:
         path: the file.
-        options: ``TFRecordOptions``, or the form of compression alone.
+        options: ``TFRecordOptions``, or only the compression format.
 
     Raises:
-        NotFoundError: if its folder does not exist.
-        ValueError: for another form of compression.
+        NotFoundError: if the folder of the file does not exist.
+        ValueError: for an unknown compression format.
     """
 
     def __init__(self, path: Any, options: Any = None) -> None:
@@ -118,12 +118,12 @@ class TFRecordWriter:
 
         Raises:
             FailedPreconditionError: after ``close``.
-            TypeError: for something else.
+            TypeError: for any other value.
         """
         self._writer.write(as_bytes(record))
 
     def flush(self) -> None:
-        """Hand over what was written, so that others can read it.
+        """Write buffered records to the file, so that others can read them.
 
         Raises:
             FailedPreconditionError: after ``close``.
@@ -131,7 +131,7 @@ class TFRecordWriter:
         self._writer.flush()
 
     def close(self) -> None:
-        """Write what is left and lets go of the file; may be called twice."""
+        """Write buffered records and close the file; further calls have no effect."""
         self._writer.close()
 
     def __enter__(self) -> Self:
@@ -147,16 +147,16 @@ class TFRecordWriter:
 
 
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
-    """The records of a file, one after another.
+    """Return an iterator over the records of a file.
 
     Args:
         path: the file.
-        options: ``TFRecordOptions``, or the form of compression alone.
+        options: ``TFRecordOptions``, or only the compression format.
 
     Raises:
-        DataLossError: at a record that is damaged or cut off, with its offset.
+        DataLossError: at a damaged or truncated record, with its offset.
         NotFoundError: if the file does not exist.
-        ValueError: for another form of compression.
+        ValueError: for an unknown compression format.
     """
     kind = TFRecordOptions.get_compression_type_string(options)
     return RecordReader(as_str_any(path), kind)

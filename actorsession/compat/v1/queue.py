@@ -1,4 +1,4 @@
-"""``tf.queue``: the queues, under their later name."""
+"""``tf.queue``: the queues, under their newer names."""
 
 from __future__ import annotations
 

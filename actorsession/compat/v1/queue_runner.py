@@ -1,4 +1,4 @@
-"""``tf.train.queue_runner``: what fills queues, under the name of its former module."""
+"""``tf.train.queue_runner``: the former module of queue runners."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``tf.RunOptions`` and ``tf.RunMetadata`` as programs for TensorFlow hold them: as messages.
+"""``tf.RunOptions`` and ``tf.RunMetadata`` with the behaviour of protobuf messages.
 
-They are ``actorsession``'s, so every session takes them; options may be changed until they are used, and
-statistics that no run filled in read as empty ones.
+They are subclasses of ``actorsession``'s classes, so every session accepts them. Options may be changed until
+they are used, and statistics that no run has filled in read as empty ones.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class RunOptions(config.RunOptions):
-    """``actorsession.RunOptions`` whose fields may be set.
+    """``actorsession.RunOptions`` with fields that can be set.
 
     Args:
-        report_tensor_allocations_upon_oom: taken and without effect: memory is Python's own here.
+        report_tensor_allocations_upon_oom: accepted without effect, because Python manages memory here.
         values: the fields.
     """
 
@@ -41,13 +41,13 @@ class RunOptions(config.RunOptions):
 
 
 class RunMetadata(config.RunMetadata):
-    """``actorsession.RunMetadata`` of which unfilled parts can be asked."""
+    """``actorsession.RunMetadata`` whose unset fields can be read."""
 
     __slots__ = ()
 
     @property
     def step_stats(self) -> StepStats:
-        """When nodes ran; empty where no run was traced."""
+        """The execution times of nodes; empty if no run was traced."""
         found = _step_stats.__get__(self)
         return StepStats() if found is None else found
 
@@ -57,7 +57,7 @@ class RunMetadata(config.RunMetadata):
 
     @property
     def partition_graphs(self) -> list[Any]:
-        """The graphs of the devices, as TensorFlow's messages."""
+        """The graphs of the partitions, as TensorFlow's messages."""
         return [interop.graph_def_of(graph) for graph in _partition_graphs.__get__(self)]
 
     @partition_graphs.setter
@@ -65,10 +65,10 @@ class RunMetadata(config.RunMetadata):
         _partition_graphs.__set__(self, value)
 
     def HasField(self, name: str) -> bool:
-        """Return whether the last run filled in a part.
+        """Return whether the last run filled in a field.
 
         Raises:
-            ValueError: for a part that does not exist.
+            ValueError: for a field that does not exist.
         """
         if name == "step_stats":
             return _step_stats.__get__(self) is not None
@@ -82,6 +82,6 @@ class RunMetadata(config.RunMetadata):
         )
 
 
-# Where the parts lie: the descriptors that the properties above cover.
+# The slot descriptors of the base class, which the properties above override.
 _step_stats: Any = config.RunMetadata.__dict__["step_stats"]
 _partition_graphs: Any = config.RunMetadata.__dict__["partition_graphs"]

@@ -1,7 +1,7 @@
-"""Savers whose ``.meta`` files are TensorFlow's, and what reads such files.
+"""Savers whose ``.meta`` files are TensorFlow's, and functions that read such files.
 
-``actorsession.train.Saver`` writes the graph in the library's own form; programs for TensorFlow expect a
-``MetaGraphDef`` there, from which ``import_meta_graph`` makes graph and saver again.
+``actorsession.train.Saver`` writes the graph in the library's own form. TensorFlow programs expect a
+``MetaGraphDef`` there, from which ``import_meta_graph`` recreates the graph and the saver.
 """
 
 from __future__ import annotations
@@ -20,39 +20,42 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class Saver(train.Saver):
-    """``actorsession.train.Saver``, with TensorFlow's messages for saver and graph; arguments as there."""
+    """``actorsession.train.Saver`` with TensorFlow's messages for saver and graph.
+
+    The arguments are those of ``actorsession.train.Saver``.
+    """
 
     def _write_graph(self, path: str, graph: Any) -> None:
         try:
             interop.export_meta_graph(path, saver_def=self.saver_def, graph=graph)
         except ValueError as exc:
-            # The checkpoint itself is whole, and restores into any program that builds the same variables.
+            # The checkpoint is complete, and can be restored into any program that builds the same variables.
             _log.warning("the graph is not written to %r: %s", path, exc)
 
     @property
     def saver_def(self) -> Any:
-        """The names of its nodes as a message; nothing before they are built."""
+        """The names of its nodes as a message; ``None`` before they are built."""
         return interop.saver_to_proto(self._def)
 
     def as_saver_def(self) -> Any:
-        """As ``saver_def``."""
+        """Return ``saver_def``."""
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """As ``saver_def``, for the nodes of a scope.
+        """Return ``saver_def`` for the nodes of a scope.
 
         Args:
-            export_scope: a name scope to leave off all names.
+            export_scope: a name scope to strip from all names.
         """
         return interop.saver_to_proto(self._def, export_scope)
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver of nodes that are in the graph already.
+        """Return a saver of nodes that are in the graph already.
 
         Args:
-            saver_def: their names.
-            import_scope: a name scope to put before them.
+            saver_def: the names of the nodes.
+            import_scope: a name scope to put before the names.
         """
         return Saver(saver_def=within_scope(saver_def, import_scope))
 
@@ -67,7 +70,10 @@ class Saver(train.Saver):
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> interop.MetaGraphDef:
-        """Write the default graph with this saver; arguments as ``tf.train.export_meta_graph``."""
+        """Return the default graph with this saver as a message, and write it to a file if one is named.
+
+        The arguments are those of ``tf.train.export_meta_graph``.
+        """
         return export_meta_graph(
             filename, saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
             export_scope=export_scope, clear_devices=clear_devices,
@@ -89,22 +95,23 @@ def export_meta_graph(
     save_debug_info: bool = False,
     **kwargs: Any,
 ) -> interop.MetaGraphDef:
-    """A graph with its collections as a message, and in a file if one is named.
+    """Return a graph with its collections as a message, and write it to a file if one is named.
 
     Args:
-        filename: the file.
-        meta_info_def: who made it, to start from.
-        graph_def: the graph as a message; made of ``graph`` if left out.
-        saver_def: where the operations of a saver are.
-        collection_list: names of the collections to write, all if left out.
-        as_text: whether the file has the text form.
-        graph: the graph; the default graph if left out.
-        export_scope: a name scope: only what is below it is written, and without it in the names.
-        clear_devices: whether nodes forget the devices that were asked for.
-        clear_extraneous_savers: accepted for TensorFlow's sake.
-        strip_default_attrs: accepted for TensorFlow's sake.
-        save_debug_info: accepted for TensorFlow's sake.
-        kwargs: accepted for TensorFlow's sake.
+        filename: the path of the file.
+        meta_info_def: the initial value of the message's field of that name.
+        graph_def: the graph as a message; derived from ``graph`` if omitted.
+        saver_def: the names of a saver's operations.
+        collection_list: names of the collections to write; all if omitted.
+        as_text: whether to write the file in the text form.
+        graph: the graph; the default graph if omitted.
+        export_scope: a name scope; only elements below it are written, with the scope stripped from their
+            names.
+        clear_devices: whether to drop the requested devices of nodes.
+        clear_extraneous_savers: accepted for compatibility and ignored.
+        strip_default_attrs: accepted for compatibility and ignored.
+        save_debug_info: accepted for compatibility and ignored.
+        kwargs: accepted for compatibility and ignored.
 
     Raises:
         ValueError: for a graph that has no such form.
@@ -126,13 +133,13 @@ def import_meta_graph(
 
     Args:
         meta_graph_or_file: a ``MetaGraphDef``, or the path of a ``.meta`` file.
-        clear_devices: whether the devices that were asked for are left out.
-        import_scope: a name scope to build it in.
+        clear_devices: whether to drop the requested devices of nodes.
+        import_scope: a name scope in which to build the graph.
         kwargs: ``input_map``, tensors to read instead of outputs of the graph, as for ``import_graph_def``;
-            any others are accepted for TensorFlow's sake.
+            any others are accepted for compatibility and ignored.
 
     Returns:
-        A saver for its variables: that of the file, else a new one; nothing without variables.
+        A saver for the variables: that of the file, else a new one; ``None`` without variables.
 
     Raises:
         OSError: if the file cannot be read.

@@ -1,7 +1,7 @@
-"""``tf.train.Server``: a task of a cluster, in a thread beside the program.
+"""``tf.train.Server``: a task of a cluster, in a separate thread of the program.
 
-``actorsession.Server`` lives on its program's event loop; programs for TensorFlow have none. The loop's
-thread is a daemon: a program that ends takes its server along.
+``actorsession.Server`` runs on its program's event loop, and TensorFlow programs have none. So the server
+gets an event loop in a daemon thread, which ends with the program.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Server:
 
     Args:
         server_or_cluster_def: the cluster: a ``ClusterSpec``, a ``ClusterDef`` or a dictionary from jobs to
-            addresses; or a ``ServerDef``, which says the rest as well.
-        job_name: this task's job; may be left out if there is only one.
-        task_index: this task's number; may be left out if there is only one.
-        protocol: ``"grpc"`` stands for ``"tcp"``.
+            addresses; or a ``ServerDef``, which also holds the next three arguments.
+        job_name: the job of the task; may be omitted if there is only one.
+        task_index: the number of the task; may be omitted if there is only one.
+        protocol: the protocol; ``"grpc"`` means ``"tcp"``.
         config: settings of the process.
-        start: whether to listen at once; else ``start()`` does.
+        start: whether to listen immediately; otherwise ``start()`` does.
 
     Raises:
         InternalError: if the task is not in the cluster.
-        UnknownError: if the address cannot be had.
+        UnknownError: if the address is not available.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Server:
             said = server_or_cluster_def
             server_or_cluster_def = said.cluster
             job_name = job_name or said.job_name or None
-            # A number that was not set reads as 0, which is what it means.
+            # An unset task index reads as 0, which is its meaning.
             task_index = said.task_index if task_index is None else task_index
             protocol = protocol or said.protocol or None
         if isinstance(server_or_cluster_def, cluster.ClusterResolver):
@@ -80,26 +80,26 @@ class Server:
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Server:
-        """A server of a cluster that has no other task, at a port that is free.
+        """Return a server of a cluster without other tasks, at a free port.
 
         Args:
             config: settings of the process.
-            start: whether to listen at once.
+            start: whether to listen immediately.
         """
         return Server(_LOCAL, config=config, start=start)
 
     @property
     def server_def(self) -> ServerDef:
-        """Which task of which cluster it is, as a message."""
+        """The task and its cluster, as a message."""
         return self._def.copy()
 
     @property
     def target(self) -> str:
-        """The address for sessions whose master this is to be."""
+        """The address for sessions that use this server as their master."""
         return self._server.target
 
     def start(self) -> None:
-        """Listen, and serve from then on; nothing if it does."""
+        """Start to listen and serve; do nothing if the server is running."""
         if self._ended.is_set():
             raise FailedPreconditionError("the server was stopped; make a new one")
         if self._loop is not None:
@@ -124,12 +124,12 @@ class Server:
             self._ended.set()
 
     def join(self) -> None:
-        """Wait until the server is stopped, by another thread; Ctrl-C ends the wait."""
+        """Wait until another thread stops the server; Ctrl-C ends the wait."""
         while self._loop is not None and not self._ended.wait(0.1):
             pass
 
     def stop(self) -> None:
-        """End the server; what runs on it fails. May be called twice."""
+        """Stop the server, which fails running steps; further calls have no effect."""
         loop = self._loop
         if loop is None or self._ended.is_set():
             self._ended.set()

@@ -1,4 +1,4 @@
-"""Who makes the sessions of monitored sessions: the task that prepares the model, and those that wait for it.
+"""Creators of the sessions of monitored sessions: for the chief, and for the tasks that wait for it.
 
 ``monitored`` uses them; ``session_manager`` does the work.
 """
@@ -19,23 +19,24 @@ from actorsession.ops import GraphKeys
 
 __all__ = ["ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator"]
 
-_POLL_SECONDS = 0.5  # between two looks at whether the chief has initialised the variables
+_POLL_SECONDS = 0.5  # between two checks whether the chief has initialised the variables
 
 
 class Scaffold:
-    """The operations that a program needs beside its own; those left out are made.
+    """The auxiliary operations of a program; those that are omitted are created.
 
     Args:
-        init_op: gives variables their values.
-        init_feed_dict: what is fed for it.
-        init_fn: called with the scaffold and the session after it.
-        ready_op: gives the names of variables that have no value.
-        ready_for_local_init_op: gives the names of those that must have one before ``local_init_op`` runs.
-        local_init_op: initialises what belongs to one session.
-        summary_op: accepted for TensorFlow's sake.
-        saver: saves and restores.
-        copy_from_scaffold: another one, whose parts stand in for those that are left out.
-        local_init_feed_dict: what is fed for ``local_init_op``.
+        init_op: initialises the variables.
+        init_feed_dict: the feeds of ``init_op``.
+        init_fn: called with the scaffold and the session after ``init_op``.
+        ready_op: returns the names of uninitialised variables.
+        ready_for_local_init_op: returns the names of uninitialised variables that ``local_init_op`` depends
+            on.
+        local_init_op: initialises local variables and tables.
+        summary_op: accepted for compatibility and ignored.
+        saver: the saver.
+        copy_from_scaffold: another scaffold, which provides the operations that are omitted.
+        local_init_feed_dict: the feeds of ``local_init_op``.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Scaffold:
         self.local_init_feed_dict = part("local_init_feed_dict", local_init_feed_dict)
 
     def finalize(self) -> Scaffold:
-        """Find or make what is missing, and finalizes the default graph."""
+        """Find or create the missing operations, and finalize the default graph."""
         graph = get_default_graph()
         made: Mapping[str, tuple[str, Callable[[], Any]]] = {
             "init_op": (GraphKeys.INIT_OP, ops.global_variables_initializer),
@@ -96,21 +97,21 @@ def _manager(scaffold: Scaffold) -> SessionManager:
 
 
 class SessionCreator(abc.ABC):
-    """Makes the sessions of a ``MonitoredSession``."""
+    """A creator of the sessions of a ``MonitoredSession``."""
 
     @abc.abstractmethod
     def create_session(self) -> Session:
-        """A new session."""
+        """Return a new session."""
 
 
 class ChiefSessionCreator(SessionCreator):
-    """Makes sessions of the task that initialises or restores the variables.
+    """A creator of sessions for the task that initialises or restores the variables.
 
     Args:
-        scaffold: the operations for it.
-        master: address of the master.
+        scaffold: the operations that prepare the model.
+        master: the address of the master.
         config: settings of the session.
-        checkpoint_dir: folder of checkpoints; the latest one is restored.
+        checkpoint_dir: the folder of checkpoints; the latest one is restored.
         checkpoint_filename_with_path: a checkpoint to restore instead.
     """
 
@@ -129,10 +130,10 @@ class ChiefSessionCreator(SessionCreator):
         self._path = checkpoint_filename_with_path
 
     def create_session(self) -> Session:
-        """A new session, in which all variables have values.
+        """Return a new session in which all variables are initialised.
 
         Raises:
-            RuntimeError: if they have none when they were initialised; it names them.
+            RuntimeError: if variables are uninitialised after the initialisation; it names them.
         """
         scaffold = self._scaffold.finalize()
         init_fn = scaffold.init_fn
@@ -144,13 +145,13 @@ class ChiefSessionCreator(SessionCreator):
 
 
 class WorkerSessionCreator(SessionCreator):
-    """Makes sessions of the other tasks, which wait until the variables have values.
+    """A creator of sessions for the other tasks, which wait until the variables are initialised.
 
     Args:
-        scaffold: the operations for it.
-        master: address of the master.
+        scaffold: the operations that prepare the model.
+        master: the address of the master.
         config: settings of the session.
-        max_wait_secs: seconds to wait at most.
+        max_wait_secs: the maximal time to wait in seconds.
     """
 
     def __init__(
@@ -166,10 +167,10 @@ class WorkerSessionCreator(SessionCreator):
         self._limit = max_wait_secs
 
     def create_session(self) -> Session:
-        """A new session, when all variables have values.
+        """Return a new session once all variables are initialised.
 
         Raises:
-            DeadlineExceededError: if they have none for too long; it names them.
+            DeadlineExceededError: if they are uninitialised for too long; it names them.
         """
         manager = _manager(self._scaffold.finalize())
         return manager.wait_for_session(self._master, self._config, self._limit)

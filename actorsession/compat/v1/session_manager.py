@@ -1,8 +1,8 @@
-"""``SessionManager``: sessions in which a model is ready, made by the task that prepares it and by others.
+"""``SessionManager``: sessions with a ready model, created by the task that prepares it and by others.
 
-``Supervisor`` and the session creators of ``monitored`` stand on it. The chief restores a checkpoint or
-initialises; the other tasks look again and again until it has. A session that turns out not to be ready is
-closed. Waits end with their limit in time; between two looks a task sleeps.
+``Supervisor`` and the session creators of ``monitored`` use it. The chief restores a checkpoint or
+initialises the model; the other tasks poll until it has. A session whose model is not ready is closed. Waits
+end with their time limit; a task sleeps between two polls.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = ["SessionManager"]
 
 _log = logging.getLogger("actorsession.compat")
 
-# What a session fails with while a task of its cluster has not been started, or is started again.
+# The errors of a session while a task of its cluster has not started yet, or restarts.
 _NOT_THERE_YET = (AbortedError, DeadlineExceededError, UnavailableError)
 
 
 class SessionManager:
-    """Makes sessions in which a model is ready.
+    """A creator of sessions with a ready model.
 
     Args:
-        local_init_op: initialises what belongs to one session; run in every new one.
-        ready_op: gives the names of variables that have no value; empty when the model is ready.
-        ready_for_local_init_op: likewise, of those that ``local_init_op`` reads.
-        graph: the graph; the default graph if left out.
-        recovery_wait_secs: seconds between two looks whether a model or a checkpoint is there.
-        local_init_run_options: how ``local_init_op`` is run.
-        local_init_feed_dict: what is fed for it.
+        local_init_op: initialises local variables and tables; run in every new session.
+        ready_op: returns the names of uninitialised variables; empty when the model is ready.
+        ready_for_local_init_op: likewise, for the variables that ``local_init_op`` reads.
+        graph: the graph; the default graph if omitted.
+        recovery_wait_secs: seconds between two polls for a ready model or a checkpoint.
+        local_init_run_options: the run options of ``local_init_op``.
+        local_init_feed_dict: the feeds of ``local_init_op``.
 
     Raises:
         ValueError: for a ``ready_for_local_init_op`` without ``local_init_op``.
@@ -88,22 +88,22 @@ class SessionManager:
         init_feed_dict: Any = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """A session in which the model is restored if there is a checkpoint, and initialised if not.
+        """Return a session with the model restored from a checkpoint, or initialised if there is none.
 
         Args:
-            master: address of the master.
-            init_op: gives variables their values.
-            saver: restores; without it there is nothing to restore.
-            checkpoint_dir: folder of checkpoints; the latest one is restored.
+            master: the address of the master.
+            init_op: initialises the variables.
+            saver: the saver that restores the model; without it nothing is restored.
+            checkpoint_dir: the folder of checkpoints; the latest one is restored.
             checkpoint_filename_with_path: a checkpoint to restore instead.
             wait_for_checkpoint: whether to wait until there is a checkpoint.
-            max_wait_secs: how long; then the model is initialised.
+            max_wait_secs: how long to wait for it; after that the model is initialised.
             config: settings of the session.
-            init_feed_dict: what is fed for ``init_op``.
-            init_fn: called with the session after it.
+            init_feed_dict: the feeds of ``init_op``.
+            init_fn: called with the session after ``init_op``.
 
         Raises:
-            RuntimeError: if there is nothing to initialise with, or the model is not ready after it.
+            RuntimeError: if no means of initialisation is given, or the model is not ready after it.
             ValueError: for both a folder and a checkpoint.
         """
         session = Session(master, graph=self._graph, config=config)
@@ -139,10 +139,10 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: Any = None,
     ) -> tuple[Session, bool]:
-        """A session whose model is restored if that makes it ready; arguments as ``prepare_session``.
+        """Return a session, with the model restored if possible; otherwise like ``prepare_session``.
 
         Returns:
-            The session, and whether its model is ready; if not, it is for the program to initialise it.
+            The session, and whether its model is ready; if it is not, the program must initialise it.
         """
         session = Session(master, graph=self._graph, config=config)
         with _closed_on_error(session):
@@ -177,7 +177,7 @@ class SessionManager:
     def _restore(
         self, session: Session, saver: Any, folder: str | None, path: str | None, patience: float
     ) -> bool:
-        """Restore a checkpoint, waiting for it so long; whether there was one."""
+        """Restore a checkpoint, waiting for it if necessary, and return whether there was one."""
         if folder and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -202,19 +202,19 @@ class SessionManager:
     def wait_for_session(
         self, master: str, config: Any = None, max_wait_secs: float | None = math.inf
     ) -> Session:
-        """A session, when another task has made the model ready.
+        """Return a session once another task has made the model ready.
 
-        Tasks of the cluster that are not there yet are waited for as well; where there is no limit in time
-        only as long as creating a session takes, and then that is the error. A look that is under way when
-        the time is over is not cut short.
+        The wait includes tasks of the cluster that have not started yet. Without a time limit, it lasts for
+        them only as long as creating a session takes, and the failure to create it is raised. A poll that is
+        in progress when the time is over is not interrupted.
 
         Args:
-            master: address of the master.
+            master: the address of the master.
             config: settings of the session.
             max_wait_secs: how long to wait; without limit if ``None``.
 
         Raises:
-            DeadlineExceededError: if the model is not ready in that time; says what it lacks.
+            DeadlineExceededError: if the model is not ready in that time; names the uninitialised variables.
         """
         limit = math.inf if max_wait_secs is None else max_wait_secs
         end = time.monotonic() + limit
@@ -232,10 +232,10 @@ class SessionManager:
     def _look(
         self, master: str, config: Any, *, tolerant: bool
     ) -> tuple[Session | None, str | None]:
-        """A session if the model is ready, else what it lacks.
+        """Return a session if the model is ready, or else the reason why it is not.
 
-        Each look is a session of its own: one that was made before the chief began may belong to tasks that
-        were started again since.
+        Each poll uses a new session, because one from before the chief started may belong to tasks that have
+        restarted since.
         """
         session = None
         try:
@@ -259,7 +259,7 @@ class SessionManager:
     # -- both ----------------------------------------------------------------------------------
 
     def _try_local_init(self, session: Session) -> str | None:
-        """Initialise what is the session's own; what the model lacks for that, if it does."""
+        """Run ``local_init_op``, or return the reason why the model is not ready for it."""
         if self._local_init_op is None:
             return None
         lacking = _lacking(self._ready_for_local_init_op, session)
@@ -274,15 +274,15 @@ class SessionManager:
 
 
 def _lacking(op: Any, session: Session) -> str | None:
-    """Return what a test for readiness complains of; nothing if it is content, or there is none."""
+    """Return why a readiness test fails; ``None`` if it succeeds or there is no test."""
     if op is None:
         return None
     try:
         said = session.run(op)
-    except FailedPreconditionError as exc:  # reading a variable that has no value
+    except FailedPreconditionError as exc:  # reading an uninitialised variable
         return str(exc)
     if said is None or np.size(said) == 0 or np.asarray(said).dtype == np.int32:
-        return None  # numbers: the ranks that assert_variables_initialized gives
+        return None  # numbers are the ranks that assert_variables_initialized returns
     names = [name.decode() if isinstance(name, bytes) else str(name) for name in np.ravel(said)]
     return f"Variables not initialized: {', '.join(names)}"
 

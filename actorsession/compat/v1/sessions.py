@@ -1,4 +1,4 @@
-"""Sessions that take TensorFlow's settings; everything else is ``actorsession.Session``'s."""
+"""Sessions that accept TensorFlow's settings; the rest is ``actorsession.Session``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["InteractiveSession", "Session"]
 
 
 class Session(ours.Session):
-    """``actorsession.Session`` with settings that may have been filled in.
+    """``actorsession.Session`` with mutable settings.
 
     Args:
-        target: "" for this process, or the address of a master; ``grpc://`` stands for ``tcp://``.
-        graph: the graph to run; the default graph if left out.
+        target: "" for this process, or the address of a master; ``grpc://`` means ``tcp://``.
+        graph: the graph to run; the default graph if omitted.
         config: settings.
     """
 
@@ -35,9 +35,10 @@ class Session(ours.Session):
 
 
 class InteractiveSession(ours.InteractiveSession):
-    """``actorsession.InteractiveSession`` with settings that may have been filled in.
+    """``actorsession.InteractiveSession`` with mutable settings.
 
-    As in TensorFlow, only what a run needs is placed, so a bad device elsewhere in a notebook is no matter.
+    As in TensorFlow, only the nodes that a run needs are placed, so an invalid device elsewhere in a notebook
+    does no harm.
 
     Args:
         target: as for ``Session``.
@@ -46,7 +47,7 @@ class InteractiveSession(ours.InteractiveSession):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        get_default_graph()  # which becomes one of TensorFlow's language, if the session takes it
+        get_default_graph()  # converts the default graph, which the session may use
         settings = as_settings(config)
         if not target and (settings is None or isinstance(settings, ConfigProto)):
             settings = _placing_what_runs(settings or ConfigProto())

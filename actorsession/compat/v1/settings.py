@@ -1,8 +1,8 @@
-"""Settings that are filled in after they were made, as TensorFlow's protobuf messages are.
+"""Settings that can be changed after construction, like TensorFlow's protobuf messages.
 
-Our own settings never change once made; programs for TensorFlow write
-``config.gpu_options.allow_growth = True``. A ``Message`` takes that, and becomes our settings when a session
-is made of it.
+This library's own settings are immutable, but TensorFlow programs write
+``config.gpu_options.allow_growth = True``. A ``Message`` allows that, and is converted to the library's
+settings when a session is created with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class Message:
-    """Settings that may be filled in; each field that is not has its default.
+    """Mutable settings; each unset field has its default.
 
     Raises:
         ValueError: for a field that does not exist.
@@ -65,12 +65,12 @@ class Message:
             )
 
     def CopyFrom(self, other: Message) -> None:
-        """Take over all that another message of this kind says, and nothing else."""
+        """Replace the contents with those of another message of the same class."""
         self.__dict__["_values"] = {}
         self.MergeFrom(other)
 
     def MergeFrom(self, other: Message) -> None:
-        """Take over what another message of this kind says: lists are appended, maps and messages merged."""
+        """Merge in another message of the same class: lists are appended, maps and messages merged."""
         for name, value in other.__dict__["_values"].items():
             if isinstance(value, Message):
                 getattr(self, name).MergeFrom(value)
@@ -82,24 +82,24 @@ class Message:
                 setattr(self, name, value)
 
     def ClearField(self, name: str) -> None:
-        """Give a field its default again."""
+        """Reset a field to its default."""
         self._check(name)
         self.__dict__["_values"].pop(name, None)
 
     def HasField(self, name: str) -> bool:
-        """Return whether a field was filled in."""
+        """Return whether a field is set."""
         self._check(name)
         return name in self.__dict__["_values"]
 
     def frozen(self) -> Any:
-        """Our settings of the same content."""
+        """Return the library's settings with the same contents."""
         values = self.__dict__["_values"].items()
         return self._made_of(**{name: as_settings(value) for name, value in values})
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.frozen() == self.frozen()
 
-    __hash__ = None  # type: ignore[assignment]  # what may change is no key
+    __hash__ = None  # type: ignore[assignment]  # a mutable object is no key
 
     def __repr__(self) -> str:
         said = ", ".join(f"{k}={v!r}" for k, v in self.__dict__["_values"].items())
@@ -107,11 +107,11 @@ class Message:
 
 
 class Repeated(list[Any]):
-    """A list of messages, which makes them too.
+    """A list of messages that can create its elements.
 
     Args:
-        kind: class of the messages.
-        messages: what it begins with.
+        kind: the class of the messages.
+        messages: the initial elements.
     """
 
     def __init__(self, kind: type[Message], messages: Iterable[Any] = ()) -> None:
@@ -119,7 +119,7 @@ class Repeated(list[Any]):
         self._kind = kind
 
     def add(self, **values: Any) -> Any:
-        """Append a message and return it, to be filled in."""
+        """Append a new message and return it."""
         made = self._kind(**values)
         self.append(made)
         return made
@@ -127,7 +127,7 @@ class Repeated(list[Any]):
 
 def _default(kind: Any, name: str) -> Any:
     value = getattr(kind(), name)
-    # A list or map of its own, which may be filled.
+    # A copy of a list or map, because the caller may change it.
     return (
         dict(value)
         if isinstance(value, Mapping)
@@ -138,14 +138,17 @@ def _default(kind: Any, name: str) -> Any:
 
 
 def as_settings(value: Any) -> Any:
-    """A message as our settings, and a list of messages as a list of those; anything else as it is."""
+    """Return a message as the library's settings, and a list of messages as a list of those.
+
+    Any other value is returned as it is.
+    """
     if isinstance(value, Repeated):
         return [as_settings(item) for item in value]
     return value.frozen() if isinstance(value, Message) else value
 
 
 class GPUOptions:
-    """Settings of GPUs, which are taken and do nothing: there are none here.
+    """Settings of GPUs, which are accepted without effect because there are no GPUs here.
 
     Args:
         values: any fields of TensorFlow's message.
@@ -156,7 +159,7 @@ class GPUOptions:
 
 
 class OptimizerOptions(Message):
-    """How graphs are made faster; fields of ``actorsession.OptimizerOptions``."""
+    """Settings of graph optimisation; the fields are those of ``actorsession.OptimizerOptions``."""
 
     _made_of = settings.OptimizerOptions
     L0, L1 = settings.OptLevel.L0, settings.OptLevel.L1
@@ -164,20 +167,20 @@ class OptimizerOptions(Message):
 
 
 class GraphOptions(Message):
-    """How graphs are planned; fields of ``actorsession.GraphOptions``."""
+    """Settings of planning; the fields are those of ``actorsession.GraphOptions``."""
 
     _made_of = settings.GraphOptions
     _messages: ClassVar[Mapping[str, type[Message]]] = {"optimizer_options": OptimizerOptions}
 
 
 class ThreadPoolOptionProto(Message):
-    """A pool of threads; fields of ``actorsession.ThreadPoolOptionProto``."""
+    """A thread pool; the fields are those of ``actorsession.ThreadPoolOptionProto``."""
 
     _made_of = settings.ThreadPoolOptionProto
 
 
 class ConfigProto(Message):
-    """How a session is set up; fields of ``actorsession.ConfigProto``."""
+    """Settings of a session; the fields are those of ``actorsession.ConfigProto``."""
 
     _made_of = settings.ConfigProto
     _messages: ClassVar[Mapping[str, type[Message]]] = {"graph_options": GraphOptions}
@@ -192,7 +195,7 @@ class ConfigProto(Message):
         return super().__getattr__(name)
 
     def frozen(self) -> settings.ConfigProto:
-        """Our settings of the same content, without GPUs."""
+        """Return the library's settings with the same contents, without GPUs."""
         values = dict(self.__dict__["_values"])
         gpus = values.pop("gpu_options", None)
         if gpus is not None and vars(gpus):

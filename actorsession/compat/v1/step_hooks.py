@@ -1,6 +1,6 @@
-"""Hooks that look at steps: how fast they are, how far they are, what they did.
+"""Hooks for steps: their speed, their number, and their profiles.
 
-``monitored`` adds the first to training sessions.
+``monitored`` adds the first one to training sessions.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class StepCounterHook(SessionRunHook):
-    """Logs how many steps are made in a second.
+    """A hook that logs the number of steps per second.
 
     Args:
-        every_n_steps: steps from one line to the next.
-        every_n_secs: seconds likewise.
-        output_dir: accepted for TensorFlow's sake, which writes a summary there beside the log.
+        every_n_steps: steps between two log lines.
+        every_n_secs: seconds between two log lines.
+        output_dir: accepted for compatibility; TensorFlow also writes a summary there.
         summary_writer: ``None``.
 
     Raises:
         ValueError: for both or neither of the intervals.
-        UnimplementedError: for a writer of summaries.
+        UnimplementedError: for a summary writer.
     """
 
     def __init__(
@@ -62,12 +62,13 @@ class StepCounterHook(SessionRunHook):
         self._step = step_of(self)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetch the number of the step."""
+        """Fetch the global step."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Log if it is time."""
-        # What is fetched with a step may be the number before; only when that may do is it read again.
+        """Log the speed if a line is due."""
+        # A fetch within the step may return the old number, so it is read again, but only if a line may be
+        # due.
         if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
             return
         step = int(run_context.session.run(self._step))
@@ -78,11 +79,11 @@ class StepCounterHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Lets a task begin only when others have made so many steps.
+    """A hook that delays the first step of a task until others have made a number of steps.
 
     Args:
-        wait_until_step: how many.
-        max_wait_secs: seconds to wait at most.
+        wait_until_step: the global step to wait for.
+        max_wait_secs: the maximal time to wait in seconds.
     """
 
     def __init__(self, wait_until_step: int, max_wait_secs: float = 7200) -> None:
@@ -96,14 +97,14 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._step = step_of(self)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Hear who says when to stop, which ends the wait."""
+        """Keep the coordinator, whose stop request ends the wait."""
         self._coord = coord
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Wait, before the first step.
+        """Wait before the first step.
 
         Raises:
-            DeadlineExceededError: if that takes too long.
+            DeadlineExceededError: if the wait takes too long.
         """
         if self._begun:
             return
@@ -115,21 +116,21 @@ class GlobalStepWaiterHook(SessionRunHook):
                     f"after {self._limit:g} s the global step is {step}, and {self._wait_until_step} was "
                     "waited for"
                 )
-            # TensorFlow looks as often.
+            # TensorFlow polls at the same interval.
             if self._coord.wait_for_stop(min(0.5, self._limit)):
                 return
         self._begun = True
 
 
 class ProfilerHook(SessionRunHook):
-    """Draws some steps, as ``timeline-STEP.json`` for Perfetto or ``chrome://tracing``.
+    """A hook that writes traces of steps as ``timeline-STEP.json`` for Perfetto or ``chrome://tracing``.
 
     Args:
-        save_steps: steps from one drawing to the next.
-        save_secs: seconds likewise.
-        output_dir: the folder, made if it does not exist.
+        save_steps: steps between two traces.
+        save_secs: seconds between two traces.
+        output_dir: the folder, created if it does not exist.
         show_dataflow: whether to draw arrows from producers to consumers of tensors.
-        show_memory: whether to draw the life of each tensor.
+        show_memory: whether to draw the lifetime of each tensor.
 
     Raises:
         ValueError: for both or neither of the intervals.
@@ -156,7 +157,7 @@ class ProfilerHook(SessionRunHook):
         self._next_step = None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Ask for statistics if it is time; not of the first step, which does more than others."""
+        """Request statistics if a trace is due; never for the first step, which has extra work."""
         self._due = self._next_step is not None and self._timer.should_trigger_for_step(
             self._next_step
         )
@@ -164,7 +165,7 @@ class ProfilerHook(SessionRunHook):
         return SessionRunArgs(self._step, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Draw what was asked for."""
+        """Write the trace if it was requested."""
         before = int(run_values.results)
         if self._next_step is None:
             self._timer.update_last_triggered_step(before)

@@ -1,9 +1,9 @@
-"""``Supervisor``: initialises or restores a model, saves it now and then, and stops all threads together.
+"""``Supervisor``: initialises or restores a model, saves it at intervals, and stops all threads together.
 
-The older form of ``MonitoredTrainingSession``, which many programs have: a coordinator, a saver and a
-``SessionManager`` behind one face. The chief prepares the model and runs the services; other tasks wait for
-it. There are no summaries here: what is to write them is refused, and what TensorFlow counts in them goes to
-the log.
+This is the older form of ``MonitoredTrainingSession``, which many programs use: it combines a coordinator, a
+saver and a ``SessionManager``. The chief prepares the model and runs the services; other tasks wait for it.
+Summaries are not supported: a summary operation or writer is refused, and the steps per second, which
+TensorFlow writes as a summary, are logged.
 """
 
 from __future__ import annotations
@@ -34,38 +34,39 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class Supervisor:
-    """Looks after a training program.
+    """A supervisor of a training program.
 
-    Everything about the graph is found in its collections, or made, unless it is given; ``None`` is for
-    nothing. The graph is finalized afterwards.
+    Operations that are not given are found in the collections of the graph or created; ``None`` disables one.
+    The graph is finalized afterwards.
 
     Args:
-        graph: the graph; the default graph if left out.
-        ready_op: gives the names of variables that have no value.
-        ready_for_local_init_op: gives those that must have one before ``local_init_op`` runs.
+        graph: the graph; the default graph if omitted.
+        ready_op: returns the names of uninitialised variables.
+        ready_for_local_init_op: returns the names of uninitialised variables that ``local_init_op`` depends
+            on.
         is_chief: whether this task initialises, restores and saves; others wait for it.
-        init_op: gives variables their values where no checkpoint does.
-        init_feed_dict: what is fed for it.
-        local_init_op: initialises what belongs to one session.
-        logdir: folder of checkpoints; without it nothing is restored or saved.
-        summary_op: ``None``, or left out.
-        saver: saves and restores.
-        global_step: counts steps; behind the names of checkpoints, and in the log.
-        save_summaries_secs: seconds from one line in the log with steps per second to the next; 0 for none.
-        save_model_secs: seconds from one checkpoint to the next; 0 for none.
-        recovery_wait_secs: seconds between two looks whether the model is ready.
+        init_op: initialises the variables if there is no checkpoint.
+        init_feed_dict: the feeds of ``init_op``.
+        local_init_op: initialises local variables and tables.
+        logdir: the folder of checkpoints; without it nothing is restored or saved.
+        summary_op: ``None``, or omitted.
+        saver: the saver.
+        global_step: the step counter; used in the names of checkpoints and in the log.
+        save_summaries_secs: seconds between two log lines with the steps per second; 0 for none.
+        save_model_secs: seconds between two checkpoints; 0 for none.
+        recovery_wait_secs: seconds between two polls for a ready model.
         stop_grace_secs: how long threads may take to end.
-        checkpoint_basename: what the files of checkpoints begin with.
-        session_manager: makes sessions instead of one of its own.
-        summary_writer: ``None``, or left out.
+        checkpoint_basename: the prefix of the checkpoint files.
+        session_manager: the session manager; a new one if omitted.
+        summary_writer: ``None``, or omitted.
         init_fn: called with the session after ``init_op``.
-        local_init_run_options: how ``local_init_op`` is run.
+        local_init_run_options: the run options of ``local_init_op``.
 
     Raises:
         UnimplementedError: for a summary operation or writer.
     """
 
-    # The value that stands for what is left out; ``None`` means that there is to be nothing.
+    # The value of an omitted argument; ``None`` disables the operation.
     USE_DEFAULT = 0
 
     def __init__(
@@ -117,24 +118,24 @@ class Supervisor:
         self._init_fn = init_fn
         self._stop_grace_secs = stop_grace_secs
         self.init_feed_dict = init_feed_dict
-        """What is fed for ``init_op``."""
+        """The feeds of ``init_op``."""
         self.is_chief = is_chief
         """Whether this task initialises, restores and saves."""
         self.coord = Coordinator()
-        """Tells threads when to stop."""
+        """The coordinator that stops the threads."""
         self.save_model_secs = save_model_secs if is_chief else None
-        """Seconds from one checkpoint to the next."""
+        """Seconds between two checkpoints."""
         self.save_summaries_secs = save_summaries_secs if is_chief else None
-        """Seconds from one line with steps per second to the next."""
+        """Seconds between two log lines with the steps per second."""
         self.save_path = os.path.join(logdir, checkpoint_basename) if logdir and is_chief else None
-        """What the paths of checkpoints begin with."""
+        """The prefix of the paths of checkpoints."""
         self.summary_op = None
         self.summary_writer = None
         self.session_manager = session_manager or SessionManager(
             self.local_init_op, self.ready_op, self.ready_for_local_init_op, graph,
             recovery_wait_secs, local_init_run_options,
         )  # fmt: skip
-        """Makes the sessions."""
+        """The session manager."""
         graph.finalize()
 
     # -- sessions ------------------------------------------------------------------------------
@@ -147,18 +148,18 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """A session in which the model is ready: prepared by the chief, waited for by the others.
+        """Return a session with a ready model: the chief prepares the model, other tasks wait for it.
 
         Args:
-            master: address of the master.
+            master: the address of the master.
             config: settings of the session.
             wait_for_checkpoint: whether the chief waits until there is a checkpoint.
-            max_wait_secs: how long that, or the chief, is waited for.
-            start_standard_services: whether the chief saves beside the program, and queues are filled.
+            max_wait_secs: how long to wait for the checkpoint, or for the chief.
+            start_standard_services: whether to start the chief's services and the queue runners.
 
         Raises:
-            RuntimeError: if the chief's model is not ready when it was initialised.
-            DeadlineExceededError: if the chief does not make it ready in time.
+            RuntimeError: if the chief's model is not ready after its initialisation.
+            DeadlineExceededError: if the chief does not make the model ready in time.
         """
         self.coord.clear_stop()
         if self.is_chief:
@@ -187,15 +188,15 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """A block with such a session, after which all threads are stopped and the session is closed.
+        """Return a context manager with such a session, which stops the threads and closes it on exit.
 
-        An error of the block or of a thread is raised when that is done; the end of input is none.
+        An error of the block or of a thread is raised after that; the end of input is not an error.
 
         Args:
-            master: address of the master.
+            master: the address of the master.
             config: settings of the session.
             start_standard_services: as for ``prepare_or_wait_for_session``.
-            close_summary_writer: accepted for TensorFlow's sake.
+            close_summary_writer: accepted for compatibility and ignored.
         """
         session = None
         try:
@@ -216,13 +217,13 @@ class Supervisor:
     # -- threads -------------------------------------------------------------------------------
 
     def start_standard_services(self, sess: Any) -> list[threading.Thread] | None:
-        """Start what saves the model and logs steps per second, beside the program.
+        """Start the threads that save the model and log the steps per second.
 
         Args:
             sess: the session.
 
         Returns:
-            The threads; nothing without a ``logdir``.
+            The threads; ``None`` without a ``logdir``.
 
         Raises:
             RuntimeError: if this task is not the chief.
@@ -255,7 +256,7 @@ class Supervisor:
 
         Args:
             sess: the session.
-            queue_runners: which; all of the graph if left out.
+            queue_runners: the queue runners; all of the graph if omitted.
 
         Returns:
             The threads.
@@ -275,13 +276,13 @@ class Supervisor:
         args: Sequence[Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> LooperThread:
-        """Start a thread that calls a function again and again until all stop.
+        """Start a thread that calls a function repeatedly until a stop is requested.
 
         Args:
-            timer_interval_secs: seconds from one call to the next; without pause if ``None``.
+            timer_interval_secs: seconds between two calls; no pause if ``None``.
             target: the function.
-            args: what it takes.
-            kwargs: what it takes by name.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
 
         Returns:
             The thread.
@@ -298,22 +299,22 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stop all threads, and wait until they have ended; the session is left open.
+        """Stop all threads and wait until they have ended; the session stays open.
 
         Args:
-            threads: those to wait for beside the supervisor's own.
-            close_summary_writer: accepted for TensorFlow's sake.
-            ignore_live_threads: whether those that still run after ``stop_grace_secs`` are left alone.
+            threads: threads to wait for in addition to the supervisor's own.
+            close_summary_writer: accepted for compatibility and ignored.
+            ignore_live_threads: whether to ignore threads that still run after ``stop_grace_secs``.
 
         Raises:
-            BaseException: what a thread failed with.
+            BaseException: the error of a thread.
             RuntimeError: if threads still run.
         """
         self.coord.request_stop()
         self.coord.join(threads, self._stop_grace_secs, ignore_live_threads)
 
     def request_stop(self, ex: Any = None) -> None:
-        """Tell all threads to stop; ``ex`` as for ``Coordinator.request_stop``."""
+        """Request all threads to stop; ``ex`` is as for ``Coordinator.request_stop``."""
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
@@ -321,7 +322,7 @@ class Supervisor:
         return self.coord.should_stop()
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
-        """A block whose exceptions request a stop and go no further."""
+        """Return a context manager that turns an exception into a stop request."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
@@ -329,14 +330,14 @@ class Supervisor:
         self.coord.wait_for_stop()
 
     def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
-        """Refuse, as TensorFlow's does without a writer of summaries.
+        """Refuse, as TensorFlow's supervisor does without a summary writer.
 
         Raises:
             RuntimeError: always.
         """
         raise RuntimeError("Writing a summary requires a summary writer.")
 
-    # The names of the first programs.
+    # The names in the oldest programs.
     PrepareSession = prepare_or_wait_for_session
     StartQueueRunners = start_queue_runners
     StartStandardServices = start_standard_services
@@ -350,7 +351,7 @@ class Supervisor:
 
 
 class _StepCounter(LooperThread):
-    """Logs how many steps are made in a second."""
+    """A thread that logs the number of steps per second."""
 
     def __init__(self, supervisor: Supervisor, session: Any) -> None:
         super().__init__(supervisor.coord, supervisor.save_summaries_secs)
@@ -358,11 +359,11 @@ class _StepCounter(LooperThread):
         self._counter = supervisor.global_step
 
     def start_loop(self) -> None:
-        """Count from here."""
+        """Start to count."""
         self._time, self._step = time.monotonic(), read_step(self._session, self._counter)
 
     def run_loop(self) -> None:
-        """Log what was made since the last call."""
+        """Log the speed since the last call."""
         now, step = time.monotonic(), read_step(self._session, self._counter)
         if now > self._time:
             rate = (step - self._step) / (now - self._time)

@@ -1,7 +1,7 @@
-"""``tf.train.SyncReplicasOptimizer``: with the hook by which a monitored session begins and goes on.
+"""``tf.train.SyncReplicasOptimizer`` with its hook for monitored sessions.
 
-The hook does what a program without one does by hand: it gives the replica's local state its value, puts the
-first tokens into the queue, and starts the queue runner of the chief.
+The hook replaces the manual steps of a program: it initialises the replica's local state, puts the first
+tokens into the queue, and starts the queue runner of the chief.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["SyncReplicasOptimizer"]
 
 
 class SyncReplicasOptimizer(train.SyncReplicasOptimizer):
-    """``actorsession.train.SyncReplicasOptimizer``; arguments as there."""
+    """``actorsession.train.SyncReplicasOptimizer`` with a method that returns a hook."""
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
         """Return the hook of a replica, for ``MonitoredTrainingSession(hooks=[...])``.
 
         Args:
             is_chief: whether the replica is the one that applies the gradients.
-            num_tokens: how many tokens the chief puts into the queue first; as ``get_init_tokens_op``.
+            num_tokens: how many tokens the chief puts into the queue first, as for ``get_init_tokens_op``.
         """
         return _Hook(self, is_chief, num_tokens)
 
@@ -35,7 +35,7 @@ class _Hook(SessionRunHook):
         self._first_tokens: Any = None
 
     def begin(self) -> None:
-        """Build what the chief runs first.
+        """Build the operations that the chief runs first.
 
         Raises:
             ValueError: before ``apply_gradients``.
@@ -46,10 +46,10 @@ class _Hook(SessionRunHook):
             self._first_tokens = self._optimizer.get_init_tokens_op(self._num_tokens)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Give the local state its value; the chief also starts the queue runner.
+        """Initialise the local state; the chief also starts the queue runner.
 
         Raises:
-            RuntimeError: if a global variable has no value yet.
+            RuntimeError: if a global variable is uninitialised.
         """
         missing = session.run(self._optimizer.ready_for_local_init_op)
         if len(missing):

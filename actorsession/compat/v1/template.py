@@ -1,4 +1,4 @@
-"""``tf.make_template``: functions whose variables are made by the first call and shared by the later ones."""
+"""``tf.make_template``: functions whose variables are created by the first call and shared by later calls."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def make_template(
     custom_getter_: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Callable[..., Any]:
-    """A function that has variables of its own, made by ``get_variable``, whoever calls it.
+    """Return a function with its own variables, which ``get_variable`` creates in the first call.
 
     Args:
-        name_: of its variable scope; made unique.
-        func_: what is called.
-        create_scope_now_: whether the name is settled now and not by the first call.
-        unique_name_: a name that is used as it is.
-        custom_getter_: stands between names and variables.
-        kwargs: arguments of ``func_`` that every call passes; the call itself may name the others.
+        name_: the name of the variable scope, made unique.
+        func_: the function to call.
+        create_scope_now_: whether to fix the name now instead of in the first call.
+        unique_name_: a name that is used unchanged.
+        custom_getter_: the custom getter of the variable scope.
+        kwargs: arguments of ``func_`` for every call; a call may pass further ones.
 
     Raises:
-        ValueError: by a later call that asks for a variable which the first one did not make.
+        ValueError: in a later call that needs a variable which the first call did not create.
     """
     made = _Template(name_, func_, unique_name_, custom_getter_, kwargs)
     if create_scope_now_:
@@ -58,7 +58,7 @@ class _Template:
         self._lock = threading.RLock()
 
     def settle(self) -> None:
-        """Open the variable scope once, so that its name is taken."""
+        """Open the variable scope once, so that its name is reserved."""
         with self._opened() as scope:
             self._scope = scope
 
@@ -68,7 +68,7 @@ class _Template:
         return ops.variable_scope(None, self._name, custom_getter=self._getter)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function inside of the scope; after the first call, no variables are made."""
+        """Call the function inside the scope; calls after the first create no variables."""
         with self._lock:
             if self._scope is None:
                 with self._opened() as self._scope:
@@ -81,17 +81,17 @@ class _Template:
 
     @property
     def name(self) -> str:
-        """The name that was asked for."""
+        """The requested name."""
         return self._name
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of the variables; nothing before there is one."""
+        """The scope of the variables; ``None`` before it is created."""
         return self._scope
 
     @property
     def variable_scope_name(self) -> str | None:
-        """What the names of the variables begin with; nothing before there is a scope."""
+        """The prefix of the variables' names; ``None`` before the scope is created."""
         return None if self._scope is None else f"{self._scope.name}/"
 
     @property
@@ -108,5 +108,5 @@ class _Template:
 
     @property
     def trainable_variables(self) -> list[Any]:
-        """The variables of the scope that are trained."""
+        """The trainable variables of the scope."""
         return [] if self._scope is None else self._scope.trainable_variables()

@@ -1,4 +1,4 @@
-"""What tells tensors from other values, and turns those into tensors."""
+"""Predicates for tensors, and conversions of values to tensors."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ __all__ = [
 ]  # fmt: skip
 
 newaxis = None
-"""Between square brackets, an axis of length 1."""
+"""Adds an axis of length 1 when used as an index."""
 
 
 def is_tensor(x: Any) -> bool:
-    """Return whether a value is a tensor, sparse or not, a variable, or some rows of a tensor."""
+    """Return whether a value is a tensor, a sparse tensor, a variable, or indexed slices."""
     return isinstance(x, (Tensor, SparseTensor, Variable, IndexedSlices))
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Return whether a value is a tensor that each step computes, so no variable; sparse ones count."""
+    """Return whether a value is a tensor, a sparse tensor or indexed slices; a variable is not."""
     return isinstance(tensor, (Tensor, SparseTensor, IndexedSlices))
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Return whether a value is a tensor of numbers that can be computed with: no bool and no string."""
+    """Return whether a value is a tensor of numbers, not of bools or strings."""
     return is_tensor(tensor) and tensor.dtype.base_dtype.kind in "iufc"
 
 
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: DType | None = None, name: str | None = None
 ) -> Tensor | IndexedSlices:
-    """A value as a tensor, but rows of a tensor as they are.
+    """Return a value as a tensor, or indexed slices unchanged.
 
     Args:
-        value: anything that ``convert_to_tensor`` takes, or ``IndexedSlices``.
+        value: anything that ``convert_to_tensor`` accepts, or ``IndexedSlices``.
         dtype: element type.
-        name: wanted name of a constant.
+        name: the name of a constant.
 
     Raises:
         ValueError: for ``IndexedSlices`` of another dtype.
@@ -54,7 +54,9 @@ def convert_to_tensor_or_indexed_slices(
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: DType | None = None, name: str | None = None
 ) -> Tensor | SparseTensor:
-    """A value as a tensor, but sparse ones as they are; arguments as ``convert_to_tensor_or_indexed_slices``.
+    """Return a value as a tensor, or a sparse tensor unchanged.
+
+    The arguments are those of ``convert_to_tensor_or_indexed_slices``.
 
     Raises:
         RuntimeError: for a sparse tensor of another dtype.
@@ -81,14 +83,14 @@ def _as_is(value: Any, kind: type[Any], dtype: DType | None, name: str | None) -
 def assert_same_float_dtype(
     tensors: Iterable[Any] | None = None, dtype: DType | None = None
 ) -> DType:
-    """Return the floating type that tensors have in common.
+    """Return the common floating type of tensors.
 
     Args:
-        tensors: tensors; ``None`` among them counts for nothing.
+        tensors: tensors; ``None`` among them is ignored.
         dtype: the type that they should have.
 
     Returns:
-        The type; float32 if nothing has one.
+        The type; float32 if neither a tensor nor a type is given.
 
     Raises:
         ValueError: if they differ, or the type is not floating.
@@ -108,10 +110,10 @@ def assert_same_float_dtype(
 
 
 def assert_proper_iterable(values: Any) -> None:
-    """Refuse what looks like several values and is one.
+    """Refuse a single value where an iterable of values is expected.
 
     Raises:
-        TypeError: for a tensor, a string or an array, and for what cannot be iterated.
+        TypeError: for a tensor, a string or an array, and for a value that is not iterable.
     """
     if is_tensor(values) or isinstance(values, (str, bytes)) or hasattr(values, "__array__"):
         raise TypeError(f"expected several values, got one: {type(values).__name__}")

@@ -1,7 +1,7 @@
 # ruff: noqa: PT009, PT027 - these are the assertions of unittest
-"""``tf.test``: test cases with sessions, and gradients held against differences.
+"""``tf.test``: test cases with sessions, and gradients compared with finite differences.
 
-``TestCase`` is ``unittest``'s, so any runner of tests takes it.
+``TestCase`` is a ``unittest`` test case, so any test runner accepts it.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _SEED = 87654321  # of graphs in tests, as in TensorFlow
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the tests of the program, and end it."""
+    """Run the tests of the program, and exit."""
     unittest.main(argv=argv)
 
 
 def get_temp_dir() -> str:
-    """A folder for files of tests: ``$TEST_TMPDIR``, or one that goes when the program ends."""
+    """Return a folder for files of tests: ``$TEST_TMPDIR``, or one that is removed when the program ends."""
     return os.environ.get("TEST_TMPDIR") or _Folder.path()
 
 
 class _Folder:
-    """The folder of this program, made when it is first asked for."""
+    """The temporary folder of this program, created on first use."""
 
     _made: tempfile.TemporaryDirectory[str] | None = None
 
@@ -64,17 +64,17 @@ class _Folder:
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """Return whether there is a GPU: there is none here."""
+    """Return whether there is a GPU: always ``False``."""
     return False
 
 
 def gpu_device_name() -> str:
-    """Return the name of a GPU: empty, as there is none."""
+    """Return the name of a GPU: always empty."""
     return ""
 
 
 def is_built_with_cuda() -> bool:
-    """Return whether GPUs of one maker are supported: no."""
+    """Return whether GPUs are supported: always ``False``."""
     return False
 
 
@@ -84,39 +84,39 @@ is_built_with_gpu_support = is_built_with_rocm = is_built_with_xla = is_built_wi
 def assert_equal_graph_def(
     actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
 ) -> None:
-    """That two graphs as messages have equal nodes, in whatever order.
+    """Assert that two graphs as messages have equal nodes, in any order.
 
     Args:
-        actual: one.
-        expected: the other.
-        checkpoint_v2: accepted for TensorFlow's sake.
-        hash_table_shared_name: likewise.
+        actual: the actual graph.
+        expected: the expected graph.
+        checkpoint_v2: accepted for compatibility and ignored.
+        hash_table_shared_name: accepted for compatibility and ignored.
 
     Raises:
-        AssertionError: saying what differs.
+        AssertionError: with the differences.
     """
     found, wanted = ({node.name: str(node) for node in g.node} for g in (actual, expected))
     unittest.TestCase().assertEqual(found, wanted)
 
 
 class TestCase(Assertions):
-    """A test with sessions; every test starts with an empty default graph and fixed seeds."""
+    """A test case with sessions; every test starts with an empty default graph and fixed seeds."""
 
-    # Here, for cases whose own ``setUp`` does not call this one.
+    # Class attributes, for subclasses whose ``setUp`` does not call this one.
     _cached: Session | None = None
     _folder: str | None = None
 
     def setUp(self) -> None:
-        """Empty the default graph, and set seeds."""
+        """Reset the default graph, and set the seeds."""
         super().setUp()
         random.seed(_SEED)
         np.random.seed(_SEED)
-        with contextlib.suppress(AssertionError):  # inside a block that set the default graph
+        with contextlib.suppress(AssertionError):  # inside a block that sets the default graph
             reset_default_graph()
         get_default_graph().seed = _SEED
 
     def tearDown(self) -> None:
-        """Close the cached session."""
+        """Close the cached session and remove the folder of the test."""
         if self._cached is not None:
             self._cached.close()
             self._cached = None
@@ -125,7 +125,7 @@ class TestCase(Assertions):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A folder of this test's own, removed after it."""
+        """Return a folder for this test, which is removed after it."""
         if self._folder is None:
             self._folder = tempfile.mkdtemp(dir=get_temp_dir())
         return self._folder
@@ -136,13 +136,13 @@ class TestCase(Assertions):
     def session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Session]:
-        """A session that is the default one in the block, and closed after it.
+        """Return a context manager with a session that is the default and is closed on exit.
 
         Args:
-            graph: the graph; the default graph if left out.
+            graph: the graph; the default graph if omitted.
             config: settings.
-            use_gpu: accepted for TensorFlow's sake.
-            force_gpu: likewise.
+            use_gpu: accepted for compatibility and ignored.
+            force_gpu: accepted for compatibility and ignored.
         """
         session = Session(graph=graph, config=config)
         with session:
@@ -152,7 +152,7 @@ class TestCase(Assertions):
     def cached_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Session]:
-        """As ``session``, but all such blocks of a test have one session, and its variables."""
+        """Return ``session``, with one session and its variables for all such blocks of a test."""
         if self._cached is None:
             self._cached = Session(graph=graph, config=config)
         session = self._cached
@@ -161,8 +161,8 @@ class TestCase(Assertions):
 
     @property
     def test_session(self) -> Any:
-        """As ``cached_session``."""
-        return self.cached_session  # a property, which no runner of tests takes for a test
+        """The method ``cached_session``."""
+        return self.cached_session  # a property, so that test runners do not run it as a test
 
     def evaluate(self, tensors: Any) -> Any:
         """Return the values of tensors in the default session.
@@ -188,14 +188,14 @@ class TestCase(Assertions):
     def assertAllClose(
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
     ) -> None:
-        """That two structures hold numbers that are nearly the same.
+        """Assert that two structures hold nearly equal numbers.
 
         Args:
             a: arrays, tensors, or lists, tuples and dictionaries of them.
-            b: the same.
-            rtol: allowed difference in proportion to ``b``.
-            atol: allowed difference beside that.
-            msg: said when it fails.
+            b: the expected values, in the same form.
+            rtol: the tolerance relative to ``b``.
+            atol: the absolute tolerance, which is added.
+            msg: the message of a failure.
         """
         a, b = self._value(a), self._value(b)
         if isinstance(a, Mapping):
@@ -225,7 +225,7 @@ class TestCase(Assertions):
         bfloat16_atol: float = 1e-2,
         msg: Any = None,
     ) -> None:
-        """As ``assertAllClose``, with the tolerance of the less precise type of the two."""
+        """Assert like ``assertAllClose``, with the tolerance of the less precise of the two types."""
         names = {np.asarray(self._value(x)).dtype.name for x in (a, b)}
         if names & {"float32", "complex64"}:
             rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
@@ -236,7 +236,7 @@ class TestCase(Assertions):
         self.assertAllClose(a, b, rtol, atol, msg)
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """That two arrays or tensors have one shape and equal elements; NaN equals NaN."""
+        """Assert that two arrays or tensors have the same shape and equal elements; NaN equals NaN."""
         one, other = _comparable(self._value(a)), _comparable(self._value(b))
         self.assertEqual(one.shape, other.shape, msg)
         np.testing.assert_array_equal(one, other, err_msg=str(msg or ""))
@@ -245,11 +245,11 @@ class TestCase(Assertions):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: Any
     ) -> Iterator[None]:
-        """That the block fails with an error of a class, of which more is asked.
+        """Assert that the block fails with an error of a class that also meets a condition.
 
         Args:
             exception_type: the class.
-            expected_err_re_or_predicate: a pattern in the error's message, or a function of the error.
+            expected_err_re_or_predicate: a pattern for the error's message, or a predicate of the error.
         """
         with self.assertRaises(exception_type) as caught:
             yield
@@ -260,7 +260,7 @@ class TestCase(Assertions):
         self.assertTrue(found, f"the error is another one: {caught.exception!r}")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
-        """As ``assertRaisesWithPredicateMatch`` for the errors of steps."""
+        """Assert like ``assertRaisesWithPredicateMatch`` for ``OpError``."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
 
@@ -280,7 +280,7 @@ def _is_ragged(value: Any) -> bool:
 
 
 def _comparable(value: Any) -> Any:
-    """Return an array; text as bytes, which strings come out of sessions as."""
+    """Return an array, with text encoded as bytes, because sessions return strings as bytes."""
     array = np.asarray(value)
     return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
 
@@ -298,20 +298,20 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Mapping[Any, Any] | None = None,
 ) -> Any:
-    """Return the Jacobian of ``y`` by ``x`` as its gradients say, and as differences do.
+    """Return the Jacobian of ``y`` by ``x`` from gradients, and from finite differences.
 
     Args:
         x: a tensor of floats, or a list of them.
         x_shape: its shape, or a list of shapes.
         y: a tensor of floats.
         y_shape: its shape.
-        x_init_value: where it is taken, an array or a list; random if left out.
-        delta: half the distance of the two points of a difference.
+        x_init_value: the point at which it is computed, an array or a list; random if omitted.
+        delta: half the distance between the two points of a difference.
         init_targets: operations to run first.
-        extra_feed_dict: what else is fed.
+        extra_feed_dict: further feeds.
 
     Returns:
-        A pair of matrices, with a row for each element of ``x``; a list of pairs for a list.
+        A pair of matrices with a row for each element of ``x``, or a list of pairs if ``x`` is a list.
     """
     session: Any = get_default_session()
     for target in init_targets if isinstance(init_targets, (list, tuple)) else [init_targets]:
@@ -369,7 +369,10 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Mapping[Any, Any] | None = None,
 ) -> float:
-    """Return the largest difference between the two Jacobians of ``compute_gradient``; arguments as there."""
+    """Return the largest difference between the two Jacobians of ``compute_gradient``.
+
+    The arguments are those of ``compute_gradient``.
+    """
     found = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

@@ -1,4 +1,4 @@
-"""What programs know as ``tf.compat``: ``as_bytes`` and its kin, and dimensions of either version."""
+"""``tf.compat``: conversions between text and bytes, and dimensions of either version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = [
 
 
 def as_bytes(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> bytes:
-    """A string as bytes.
+    """Return a string as bytes.
 
     Raises:
         TypeError: if it is neither text nor bytes.
@@ -24,7 +24,7 @@ def as_bytes(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") ->
 
 
 def as_text(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> str:
-    """A string as text; errors as ``as_bytes``."""
+    """Return a string as text; the errors are those of ``as_bytes``."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     return as_bytes(bytes_or_text).decode(encoding)
@@ -34,5 +34,5 @@ as_str = as_text
 
 
 def as_str_any(value: object, encoding: str = "utf-8") -> str:
-    """Anything as text."""
+    """Return any value as text."""
     return as_str(value, encoding) if isinstance(value, (bytes, bytearray)) else str(value)

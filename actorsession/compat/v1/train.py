@@ -1,4 +1,4 @@
-"""``tf.train``: optimisers, savers, coordinators, queues of input, and the servers of a cluster."""
+"""``tf.train``: optimisers, savers, coordinators, input queues, and the servers of a cluster."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from actorsession.interop.example_protos import (
 )
 from actorsession.interop.protos import SaverDef
 
-# By name and not with a star, for some of them have another form here.
+# By name instead of with a star, because some of them have another form here.
 from actorsession.train import (
     AdadeltaOptimizer,
     AdagradDAOptimizer,

@@ -1,4 +1,4 @@
-"""``basic_train_loop``: steps of training, one after the other, through lost sessions."""
+"""``basic_train_loop``: a training loop that survives lost sessions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def basic_train_loop(
     kwargs: Mapping[str, Any] | None = None,
     master: str = "",
 ) -> None:
-    """Train until the supervisor says stop, in a new session each time a task was started again.
+    """Train until the supervisor requests to stop, with a new session after each ``AbortedError``.
 
     Args:
         supervisor: the supervisor.
-        train_step_fn: makes a step; called with the session and the arguments.
-        args: what it takes behind the session.
-        kwargs: what it takes by name.
-        master: address of the master.
+        train_step_fn: runs a step; called with the session and the arguments.
+        args: its positional arguments after the session.
+        kwargs: its keyword arguments.
+        master: the address of the master.
     """
     while True:
         try:

@@ -1,6 +1,6 @@
-"""The programs, a module for each group of families; each has a list ``FAMILIES``.
+"""The programs: one module for each group of families, with a list ``FAMILIES``.
 
-A program imports neither library. ``programs`` gathers all of them, always in the same order.
+A program imports neither library. ``programs`` collects all of them, always in the same order.
 """
 
 from __future__ import annotations

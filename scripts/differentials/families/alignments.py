@@ -1,4 +1,4 @@
-"""Labels that are not aligned with time: the CTC loss and its decoders."""
+"""Labels without alignment to time: the CTC loss and its decoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations by themselves: coordinates of places, fake quantisation, three diagonals, checks of numbers."""
+"""Various operations: index coordinates, fake quantisation, diagonals, numeric checks."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ for _kind, _overlaps in product(("max", "avg"), (False, True)):
 
 
 def _fractional(tf: Any, np: Any, kind: str, overlaps: bool) -> Any:
-    """A ratio that leaves no choice of regions."""
+    """Return a fractional pool whose ratios allow only one choice of regions."""
     x = _numbers(tf, np, 2, 8, 9, 2)
     made = getattr(tf.nn, f"fractional_{kind}_pool")(x, [1.0, 2.0, 3.0, 1.0], overlapping=overlaps)
     return [*made, *tf.gradients(tf.square(made[0]), x)]

@@ -1,4 +1,4 @@
-"""Collections, and looking up nodes by name."""
+"""Collections, and lookup of nodes by name."""
 
 from __future__ import annotations
 

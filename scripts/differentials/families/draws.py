@@ -1,4 +1,4 @@
-"""Random numbers: what they look like, since the sequences are not the same."""
+"""Random numbers: their dtypes, shapes and properties, because the sequences differ."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ for _name in ("shuffle", "crop", "gamma", "poisson", "multinomial"):
 
 
 def _truths(check: Callable[[Any, Any], Any]) -> Build:
-    """A program of which only truth values are fetched, so that values can be compared."""
+    """Return a program that fetches only truth values, so that values can be compared."""
     return lambda tf, np: check(tf, np)
 
 

@@ -14,7 +14,7 @@ flow = Family("control-flow")
 FAMILIES = [flow]
 
 
-# Two branches that give the same structure.
+# Two branches that return the same structure.
 _BRANCHES: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "tensor": (lambda tf, x: x + 1, lambda tf, x: x * 2),
     "list": (lambda tf, x: [x, x + 1], lambda tf, x: [x * 2, x]),

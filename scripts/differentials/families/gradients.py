@@ -1,4 +1,4 @@
-"""Gradients: of functions, of compositions, second ones, and what ``tf.gradients`` takes and refuses."""
+"""Gradients: of functions and compositions, second derivatives, and the arguments of ``tf.gradients``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of numbers, element by element: values usual and special, dtypes, operators, broadcasting."""
+"""Elementwise functions: usual and special values, dtypes, operators, broadcasting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ unary, binary, operators = Family("unary"), Family("binary"), Family("operators"
 broadcasting = Family("broadcasting")
 FAMILIES = [unary, binary, operators, broadcasting]
 
-# The name, and where it is usually asked.
+# The name, and the range of its usual arguments.
 _UNARY: dict[str, tuple[float, float]] = {
     "abs": (-3, 3),
     "acos": (-1, 1),
@@ -76,7 +76,7 @@ _UNARY: dict[str, tuple[float, float]] = {
     "zeros_like": (-1, 1),
     "ones_like": (-1, 1),
 }
-# Outside their domain, or too far out for every digit to be meant.
+# Functions for which special values are outside the domain, or so large that not every digit is significant.
 _NO_SPECIALS = {"digamma", "lgamma", "math.bessel_i0", "math.bessel_i1", "to_int32", "to_int64"}
 
 

@@ -1,4 +1,4 @@
-"""Neural networks: convolutions, pools, softmax, entropy, normalisation, products of matrices."""
+"""Neural networks: convolutions, pools, softmax, entropy, normalisation, matrix products."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _old_entropy(tf: Any, np: Any) -> Any:
 
 
 def _present(found: list[Any], tf: Any) -> Any:
-    """A constant that says which gradients there are."""
+    """Return a constant that states for each gradient whether it exists."""
     return tf.constant([each is not None for each in found])
 
 

@@ -1,4 +1,4 @@
-"""Graphs, shapes, dtypes and tensors as objects; of which nodes an operation is made."""
+"""Graphs, shapes, dtypes and tensors as objects, and the nodes that make up an operation."""
 
 from __future__ import annotations
 

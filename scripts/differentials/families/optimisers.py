@@ -1,4 +1,4 @@
-"""Optimisers over several steps, with dense and sparse gradients; schedules of learning rates."""
+"""Optimisers over several steps, with dense and sparse gradients, and learning rate schedules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images: crops, boxes, colours, and how alike two of them look."""
+"""Images: crops, boxes, colours, and similarity measures."""
 
 from __future__ import annotations
 
@@ -141,13 +141,13 @@ images.add(
 
 
 def _boxes(tf: Any, np: Any, *shape: int) -> Any:
-    """Boxes whose first corner is the lower one."""
+    """Return boxes whose first corner is the lower one."""
     corners = np.sort(reals(np, (*shape, 2, 2), 0, 1), axis=-2)
     return tf.constant(corners.reshape(*shape, 4))
 
 
 def _scores(tf: Any, np: Any, *shape: int) -> Any:
-    """Scores of which no two are the same."""
+    """Return scores that are all different."""
     apart = np.arange(np.prod(shape)).reshape(shape) / 1e6
     return tf.constant((reals(np, shape, 0.01, 1) + apart).astype("float32"))
 

@@ -1,4 +1,4 @@
-"""Recurrent networks: cells and the loops over them, with their variables' names and their gradients."""
+"""Recurrent networks: cells and their loops, with their gradients and the names of their variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Cell = Callable[[Any], Any]
 
 
 def _waves(tf: Any, np: Any) -> Any:
-    """An initialiser whose values depend on the shape alone, so that both sides have the same."""
+    """Return an initialiser whose values depend only on the shape, so that both sides get the same ones."""
 
     def initialize(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         sizes = [int(size) for size in shape]
@@ -35,7 +35,7 @@ def _scope(tf: Any, np: Any, name: str = "net", **settings: Any) -> Any:
 
 
 def _seen(tf: Any, cell: Any) -> list[Any]:
-    """Return what can be asked of variables: names and shapes, and the sizes of the cell."""
+    """Return the observable facts: names and shapes of variables, and the sizes of the cell."""
     named = [[v.name, [int(size) for size in v.shape.as_list()]] for v in tf.global_variables()]
     trained = [v.name for v in tf.trainable_variables()]
     losses = [t.name for t in tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)]
@@ -43,7 +43,7 @@ def _seen(tf: Any, cell: Any) -> list[Any]:
 
 
 def _run_cell(tf: Any, np: Any, cell: _Cell, dtype: str = "float32") -> Plan:
-    """Two steps of a cell, and the gradients of what it puts out."""
+    """Return two steps of a cell, and the gradients of its outputs."""
     made = cell(tf)
     x = tf.constant(reals(np, (2, 3), dtype=dtype))
     with _scope(tf, np):
@@ -133,7 +133,7 @@ for _name, _cell in _MADE.items():
             cells.add(_name + suffix, _called, _CELLS)
 
 
-# Which of the numbers are dropped is drawn, so the shares are such that all or none are.
+# Which elements are dropped is random, so only dtypes and shapes are compared.
 _DROPPED: dict[str, dict[str, Any]] = {
     "inputs": {"input_keep_prob": 0.5},
     "outputs": {"output_keep_prob": 0.5},
@@ -264,10 +264,10 @@ def _unlike(tf: Any, np: Any) -> Any:
 
 
 def _own(tf: Any, way: str) -> Any:
-    """A cell as programs write it themselves, in one of three ways."""
+    """Return a cell that a program defines itself, in one of three ways."""
     base: Any = tf.nn.rnn_cell.RNNCell
 
-    class Leaky(base):  # type: ignore[misc]  # known when it runs
+    class Leaky(base):  # type: ignore[misc]  # a base class that is known only at run time
         def __init__(self, units: int) -> None:
             super().__init__()
             self._units = units
@@ -404,7 +404,7 @@ def _goes_on(tf: Any, np: Any) -> Plan:
 def _nested(tf: Any, np: Any) -> Plan:
     base: Any = tf.nn.rnn_cell.RNNCell
 
-    class Pair(base):  # type: ignore[misc]  # known when it runs
+    class Pair(base):  # type: ignore[misc]  # a base class that is known only at run time
         state_size = property(lambda self: (tf.TensorShape([2]), 3))
         output_size = property(lambda self: (3, tf.TensorShape([2])))
 
@@ -474,7 +474,7 @@ for _emits in (False, True):
 
 
 class _Kept:
-    """Keeps states in variables, from run to run."""
+    """A state saver that keeps states in variables from run to run."""
 
     def __init__(self, tf: Any) -> None:
         self._tf = tf

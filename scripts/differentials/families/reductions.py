@@ -1,4 +1,4 @@
-"""Reductions over every kind of axes."""
+"""Reductions over all kinds of axes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILIES = [reductions]
 def _cube(
     tf: Any, np: Any, shape: Any = (2, 3, 4), known: bool = True
 ) -> tuple[Any, dict[Any, Any]]:
-    """A placeholder of float32 and its feed."""
+    """Return a placeholder of float32 and its feeds."""
     x = tf.placeholder(tf.float32, shape if known else [None] * len(shape))
     return x, {x: reals(np, shape)}
 

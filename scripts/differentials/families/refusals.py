@@ -1,4 +1,4 @@
-"""What is refused, and how."""
+"""Refused arguments and their errors."""
 
 from __future__ import annotations
 

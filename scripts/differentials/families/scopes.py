@@ -1,4 +1,4 @@
-"""Scopes: what nodes and variables are called, and which variables are shared."""
+"""Scopes: the names of nodes and variables, and sharing of variables."""
 
 from __future__ import annotations
 

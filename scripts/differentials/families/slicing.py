@@ -1,4 +1,4 @@
-"""Slices: square brackets, every mask, fed bounds."""
+"""Slices: the index operator, every mask, and fed bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILIES = [slicing]
 def _cube(
     tf: Any, np: Any, shape: Any = (2, 3, 4), known: bool = True
 ) -> tuple[Any, dict[Any, Any]]:
-    """A placeholder of float32 and its feed."""
+    """Return a placeholder of float32 and its feeds."""
     x = tf.placeholder(tf.float32, shape if known else [None] * len(shape))
     return x, {x: reals(np, shape)}
 
@@ -73,7 +73,7 @@ for _name, _take in _INDEXES.items():
 
 
 def _masked(ellipsis: int, new: int, shrink: int, strides: tuple[int, ...]) -> Build:
-    """Every begin and end mask in steps of a session, with one combination of the others."""
+    """Return a program with a step for every begin and end mask, and one combination of the others."""
 
     def build(tf: Any, np: Any) -> Plan:
         x, feeds = _cube(tf, np, (3, 4, 5))

@@ -1,4 +1,4 @@
-"""Sparse tensors: pieces, sparse reductions, extremes, sets, and tables looked up safely."""
+"""Sparse tensors: slices, reductions, extremes, sets, and safe lookups in tables."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ for _kind in ("sum", "max"):
 
 
 def _static_free(tf: Any, made: Any) -> Any:
-    """Parts whose static shapes are not compared: TensorFlow knows nothing of them."""
+    """Return the components without static shapes, which TensorFlow does not infer."""
     return [
         tf.placeholder_with_default(part, None)
         for part in (made.indices, made.values, made.dense_shape)

@@ -1,4 +1,4 @@
-"""Signals: Fourier and cosine transforms, frames, windows, spectra of frames."""
+"""Signals: Fourier and cosine transforms, frames, windows, and spectra of frames."""
 
 from __future__ import annotations
 

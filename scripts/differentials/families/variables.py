@@ -1,4 +1,4 @@
-"""Variables over several runs: assignments, initialisers, what is refused."""
+"""Variables over several runs: assignments, initialisers, errors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``tf.contrib``: what of it is a function of this library under another name.
+"""``tf.contrib``: the parts that are functions of this library under other names.
 
-Layers, estimators and slim are not here; as in TensorFlow since 2.0, nothing else is either.
+Layers, estimators and slim are not included. Anything else is missing as well, as in TensorFlow since 2.0.
 """
 
 from __future__ import annotations

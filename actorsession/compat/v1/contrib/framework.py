@@ -1,4 +1,4 @@
-"""``tf.contrib.framework``: the global step, which ``tf.train`` has since."""
+"""``tf.contrib.framework``: the functions for the global step, which later moved to ``tf.train``."""
 
 from __future__ import annotations
 

@@ -24,13 +24,16 @@ def variance_scaling_initializer(
     seed: int | None = None,
     dtype: DType = float32,
 ) -> ops.variance_scaling_initializer:
-    """Random values of variance ``factor / n``; see ``tf.variance_scaling_initializer``.
+    """Return an initialiser for random values of variance ``factor / n``.
+
+    See ``tf.variance_scaling_initializer``.
 
     Args:
-        factor: above 0.
-        mode: what ``n`` is: ``FAN_IN``, ``FAN_OUT`` or ``FAN_AVG``.
-        uniform: whether values are drawn evenly instead of from a normal distribution cut at two deviations.
-        seed: of the sequence.
+        factor: a number above 0.
+        mode: the definition of ``n``: ``FAN_IN``, ``FAN_OUT`` or ``FAN_AVG``.
+        uniform: whether to use a uniform distribution instead of a normal one truncated at two standard
+            deviations.
+        seed: the seed of the random sequence.
         dtype: element type.
 
     Raises:
@@ -46,7 +49,10 @@ def variance_scaling_initializer(
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: DType = float32
 ) -> ops.variance_scaling_initializer:
-    """Random values after Glorot and Bengio (2010); arguments as ``variance_scaling_initializer``."""
+    """Return an initialiser after Glorot and Bengio (2010).
+
+    The arguments are those of ``variance_scaling_initializer``.
+    """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
 
@@ -54,27 +60,30 @@ xavier_initializer_conv2d = xavier_initializer
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Callable[[Any], Tensor | None]:
-    """A regulariser that adds ``scale`` times the sum of absolute weights to the loss.
+    """Return a regulariser that adds ``scale`` times the sum of absolute weights to the loss.
 
     Args:
-        scale: 0 for no loss at all.
-        scope: of the operations.
+        scale: the factor; 0 for no loss at all.
+        scope: the name scope of the operations.
 
     Raises:
-        ValueError: for a whole or negative number.
+        ValueError: for an integer or a negative number.
     """
     return _regularizer(scale, scope or "l1_regularizer", lambda w: ops.reduce_sum(ops.abs(w)))
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Callable[[Any], Tensor | None]:
-    """A regulariser that adds ``scale`` times half the sum of squared weights; as ``l1_regularizer``."""
+    """Return a regulariser that adds ``scale`` times half the sum of squared weights.
+
+    The arguments are those of ``l1_regularizer``.
+    """
     return _regularizer(scale, scope or "l2_regularizer", ops.nn.l2_loss)
 
 
 def _regularizer(
     scale: float, scope: str, loss: Callable[[Any], Tensor]
 ) -> Callable[[Any], Tensor | None]:
-    whole: Any = scale  # A number that says float may be one of int all the same.
+    whole: Any = scale  # An argument annotated as float may be an int.
     if isinstance(whole, numbers.Integral):
         raise ValueError(f"scale cannot be an integer: {scale}")
     if scale < 0.0:
@@ -84,7 +93,7 @@ def _regularizer(
 
     def regularize(weights: Any) -> Tensor:
         with name_scope(scope) as inner:
-            # The factor in the weights' own type, whatever that is.
+            # The factor has the element type of the weights.
             factor = ops.convert_to_tensor(scale, weights.dtype.base_dtype, name="scale")
             return ops.multiply(factor, loss(weights), name=inner)
 

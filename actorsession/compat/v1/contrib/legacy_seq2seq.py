@@ -1,4 +1,4 @@
-"""``tf.contrib.legacy_seq2seq``, before 1.0 ``tf.nn.seq2seq``: losses and plain decoders."""
+"""``tf.contrib.legacy_seq2seq``, before TensorFlow 1.0 ``tf.nn.seq2seq``: losses and plain decoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tf.contrib.metrics``: as ``tf.metrics``, but predictions come first."""
+"""``tf.contrib.metrics``: metrics of ``tf.metrics`` with the predictions as the first argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def streaming_accuracy(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Return how many predictions are right; see ``tf.metrics.accuracy``."""
+    """Return the share of correct predictions; see ``tf.metrics.accuracy``."""
     return metrics.accuracy(
         labels, predictions, weights, metrics_collections, updates_collections, name
     )

@@ -1,4 +1,4 @@
-"""``tf.contrib.rnn``: the cells and loops that ``tf.nn`` has, and layers of bidirectional ones."""
+"""``tf.contrib.rnn``: the cells and loops of ``tf.nn``, and stacks of bidirectional layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tf.contrib.seq2seq``: its loss; decoders and attention are not here."""
+"""``tf.contrib.seq2seq``: only the loss; decoders and attention are not included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tf.contrib.util``: tensors as messages and back."""
+"""``tf.contrib.util``: conversion of tensors to messages and back."""
 
 from __future__ import annotations
 

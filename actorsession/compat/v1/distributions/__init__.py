@@ -1,7 +1,7 @@
-"""``tf.distributions``: distributions whose parameters are tensors, built of operations.
+"""``tf.distributions``: distributions whose parameters are tensors, built from operations.
 
-One file a distribution, on ``distribution`` (what all have in common), ``kullback_leibler`` (how far one is
-from another) and ``checks``. Samples have the seeds of the graph and of the call, as all random operations.
+There is one module per distribution. They use ``distribution`` (the base class), ``kullback_leibler``
+(divergences) and ``checks``. Samples use the seeds of the graph and of the call, like all random operations.
 """
 
 from __future__ import annotations

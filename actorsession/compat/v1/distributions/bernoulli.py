@@ -21,15 +21,15 @@ class Bernoulli(ScalarDistribution):
 
     Args:
         logits: logarithms of the odds of 1, of a floating dtype.
-        probs: probabilities of 1, in their place.
-        dtype: of what is drawn.
-        validate_args: whether each step checks probabilities and values.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        probs: probabilities of 1, instead of logits.
+        dtype: the dtype of samples.
+        validate_args: whether to check probabilities and values in each step.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: for both logits and probabilities, or neither.
-        TypeError: unless they are floating.
+        TypeError: if they are not floating.
     """
 
     _PARAMETERS = ("logits",)
@@ -91,7 +91,7 @@ class Bernoulli(ScalarDistribution):
 @RegisterKL(Bernoulli, Bernoulli)
 def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_bernoulli_bernoulli", [a.logits, b.logits]):
-        # Logarithms of the ratios of the probabilities of 1 and of 0.
+        # The logarithms of the ratios of the probabilities of 1 and of 0.
         of_one = ops.nn.softplus(-b.logits) - ops.nn.softplus(-a.logits)
         of_none = ops.nn.softplus(b.logits) - ops.nn.softplus(a.logits)
         return ops.sigmoid(a.logits) * of_one + ops.sigmoid(-a.logits) * of_none

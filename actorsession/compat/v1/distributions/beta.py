@@ -21,11 +21,11 @@ class Beta(ScalarDistribution):
     """Beta distributions.
 
     Args:
-        concentration1: how strongly draws go to 1, of a floating dtype.
-        concentration0: how strongly they go to 0.
-        validate_args: whether each step checks parameters and values.
-        allow_nan_stats: whether modes that do not exist are NaN; else that is an error of the step.
-        name: begins the names of the nodes.
+        concentration1: the concentration towards 1, of a floating dtype.
+        concentration0: the concentration towards 0.
+        validate_args: whether to check parameters and values in each step.
+        allow_nan_stats: whether undefined modes are NaN; otherwise they fail the step.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: if the parameters are not of one floating dtype.
@@ -60,17 +60,17 @@ class Beta(ScalarDistribution):
 
     @property
     def concentration1(self) -> Tensor:
-        """How strongly draws go to 1."""
+        """The concentration towards 1."""
         return self._concentration1
 
     @property
     def concentration0(self) -> Tensor:
-        """How strongly draws go to 0."""
+        """The concentration towards 0."""
         return self._concentration0
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum of both."""
+        """The sum of both concentrations."""
         return self._total_concentration
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
@@ -91,7 +91,9 @@ class Beta(ScalarDistribution):
         return parts - ops.lgamma(self.total_concentration)
 
     def _cdf(self, x: Tensor) -> Tensor:
-        ones = ops.ones_like(self.total_concentration + x)  # of the shape that all of them make
+        ones = ops.ones_like(
+            self.total_concentration + x
+        )  # with the shape to which all of them broadcast
         return ops.betainc(self.concentration1 * ones, self.concentration0 * ones, x * ones)
 
     def _entropy(self) -> Tensor:

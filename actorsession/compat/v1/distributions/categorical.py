@@ -20,16 +20,16 @@ class Categorical(Distribution):
     """Categorical distributions, whose classes are the last dimension of the parameters.
 
     Args:
-        logits: logarithms of weights, of a floating dtype; they need not sum to anything.
-        probs: probabilities, in their place.
-        dtype: of what is drawn.
-        validate_args: whether each step checks probabilities and values.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        logits: logarithms of weights, of a floating dtype; the weights need not be normalised.
+        probs: probabilities, instead of logits.
+        dtype: the dtype of samples.
+        validate_args: whether to check probabilities and values in each step.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: for both logits and probabilities, or neither, or scalars.
-        TypeError: unless they are floating.
+        TypeError: if they are not floating.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Categorical(Distribution):
 
     @property
     def event_size(self) -> Tensor:
-        """How many classes there are, an int32 scalar."""
+        """The number of classes, an int32 scalar."""
         return self._event_size
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of weights."""
+        """The logarithms of the weights."""
         return self._logits
 
     @property
@@ -98,7 +98,7 @@ class Categorical(Distribution):
         return ops.reduce_sum(ops.where_v2(below, probs, ops.zeros_like(probs)), -1)
 
     def _spread(self, k: Tensor, params: Tensor) -> tuple[Tensor, Tensor]:
-        """Classes and parameters of the same batch shape."""
+        """Return classes and parameters broadcast to the same batch shape."""
         if self.validate_args:
             k = checked_events(k, None, "int32")
         if k.dtype.is_floating:

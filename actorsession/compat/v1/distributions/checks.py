@@ -1,6 +1,7 @@
-"""What distributions check: their parameters, and the values that they are asked about.
+"""Checks of the parameters of distributions, and of the values passed to their methods.
 
-Checks of values are nodes, which fail the step; what is known statically fails the line that builds it.
+Checks of values are nodes that fail the step. Errors that are known statically are raised when the graph is
+built.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ _NO_CLASSES = "A categorical-distribution parameter must have at least 1 dimensi
 
 
 def checked(checks: Sequence[Any], tensor: Tensor) -> Tensor:
-    """A tensor whose readers wait for some checks."""
+    """Return a tensor that depends on checks."""
     with control_dependencies(list(checks)):
         return ops.identity(tensor)
 
 
 def parameters(checks: Sequence[Any], **given: Any) -> list[Tensor]:
-    """Parameter as tensors of one floating dtype, named as they are, behind their checks.
+    """Return parameters as tensors of one floating dtype that depend on checks, with their own names.
 
     Raises:
         ValueError: if they have several dtypes, or one that is not floating.
@@ -45,10 +46,10 @@ def parameters(checks: Sequence[Any], **given: Any) -> list[Tensor]:
 
 
 def same_float_dtype(tensors: Sequence[Tensor], dtype: DType | None = None) -> None:
-    """Refuse tensors that are not all of one floating dtype.
+    """Check that tensors have the same floating dtype.
 
     Raises:
-        ValueError: if they are not.
+        ValueError: if they do not.
     """
     wanted = dtype or tensors[0].dtype
     wrong = [t for t in tensors if t.dtype is not wanted]
@@ -68,18 +69,18 @@ def logits_and_probs(
     multidimensional: bool = False,
     validate_args: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Probabilities and their logits, of which one is given.
+    """Return logits and probabilities, of which one is given.
 
     Args:
-        logits: logarithms of odds; of weights if there are several classes.
+        logits: logarithms of odds, or of weights if there are several classes.
         probs: probabilities.
         name: name scope of the new nodes.
-        multidimensional: whether the last dimension is that of classes, not of two outcomes.
-        validate_args: whether probabilities are checked.
+        multidimensional: whether the last dimension is that of classes; otherwise there are two outcomes.
+        validate_args: whether to check probabilities.
 
     Raises:
-        ValueError: for both or neither; for fewer than two classes that are to be checked.
-        TypeError: unless it is floating.
+        ValueError: for both or neither; for fewer than two classes, if arguments are validated.
+        TypeError: if the given one is not floating.
     """
     if (probs is None) == (logits is None):
         raise ValueError("Must pass probs or logits, but not both.")
@@ -114,10 +115,10 @@ def _probability_checks(probs: Tensor, *, multidimensional: bool) -> list[Any]:
 
 
 def checked_classes(tensor: Tensor) -> Tensor:
-    """A tensor whose last dimension has two classes or more.
+    """Return a tensor with a check that its last dimension has at least two classes.
 
     Raises:
-        ValueError: if it is known to have fewer.
+        ValueError: if it statically has fewer.
     """
     rank = tensor.shape.rank
     if rank == 0:
@@ -144,7 +145,7 @@ def _whole(tensor: Tensor, message: str) -> list[Any]:
 
 
 def checked_counts(tensor: Tensor) -> Tensor:
-    """Numbers that are whole and not negative."""
+    """Return a tensor with a check that its elements are non-negative integers."""
     return checked(
         [
             ops.assert_non_negative(tensor, message=f"'{tensor}' must be non-negative."),
@@ -155,7 +156,7 @@ def checked_counts(tensor: Tensor) -> Tensor:
 
 
 def checked_events(tensor: Tensor, most: int | None, what: str) -> Tensor:
-    """Values that stand for outcomes: whole, not negative, and at most ``most`` if that is known."""
+    """Return a tensor with a check that its elements are integers from 0 to ``most``, if that is given."""
     if tensor.dtype is bool_:
         return tensor
     checks = [ops.assert_non_negative(tensor, message="Elements must be non-negative.")]
@@ -169,9 +170,9 @@ def checked_events(tensor: Tensor, most: int | None, what: str) -> Tensor:
 
 
 def next_seed(seed: int | None, salt: str) -> int | None:
-    """Return the seed of a further draw of one sample, which is that of TensorFlow's."""
+    """Return the seed of a further random operation of one sample, which is the same as in TensorFlow."""
     if seed is None:
         return None
-    # Not for secrecy: it must only differ from the first, and be the same everywhere.
+    # Not for security: the seed must only differ from the first one and be the same everywhere.
     digest = hashlib.md5(f"{seed}{salt}".encode(), usedforsecurity=False).hexdigest()
     return int(digest[:8], 16) & 0x7FFFFFFF

@@ -21,10 +21,10 @@ class Dirichlet(Distribution):
     """Dirichlet distributions, whose classes are the last dimension of the parameters.
 
     Args:
-        concentration: how strongly draws go to each class, of a floating dtype.
-        validate_args: whether each step checks parameters and values.
-        allow_nan_stats: whether modes that do not exist are NaN; else that is an error of the step.
-        name: begins the names of the nodes.
+        concentration: the concentration parameters of the classes, of a floating dtype.
+        validate_args: whether to check parameters and values in each step.
+        allow_nan_stats: whether undefined modes are NaN; otherwise they fail the step.
+        name: the prefix of the names of the nodes.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Dirichlet(Distribution):
 
     @property
     def concentration(self) -> Tensor:
-        """How strongly draws go to each class."""
+        """The concentration parameters of the classes."""
         return self._concentration
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum over the classes."""
+        """The sum of the concentration parameters."""
         return self._total_concentration
 
     def _batch_shape(self) -> TensorShape:

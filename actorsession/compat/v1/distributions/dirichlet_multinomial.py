@@ -1,4 +1,4 @@
-"""The Dirichlet-multinomial distribution: counts of classes whose probabilities are drawn first."""
+"""The Dirichlet-multinomial distribution: counts of classes whose probabilities are themselves drawn."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class DirichletMultinomial(Distribution):
     """Dirichlet-multinomial distributions, whose classes are the last dimension of the parameters.
 
     Args:
-        total_count: how many are drawn, of the dtype of the others.
-        concentration: how strongly draws go to each class, of a floating dtype.
-        validate_args: whether each step checks parameters and values.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        total_count: the number of trials, of the dtype of ``concentration``.
+        concentration: the concentration parameters of the classes, of a floating dtype.
+        validate_args: whether to check parameters and values in each step.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
-        ValueError: for fewer than two classes that are to be checked.
+        ValueError: for fewer than two classes, if arguments are validated.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class DirichletMultinomial(Distribution):
 
     @property
     def total_count(self) -> Tensor:
-        """How many are drawn."""
+        """The number of trials."""
         return self._total_count
 
     @property
     def concentration(self) -> Tensor:
-        """How strongly draws go to each class."""
+        """The concentration parameters of the classes."""
         return self._concentration
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum over the classes."""
+        """The sum of the concentration parameters."""
         return self._total_concentration
 
     def _batch_shape(self) -> Any:
@@ -114,7 +114,7 @@ class DirichletMultinomial(Distribution):
         return ops.identity(self._mean_val)
 
     def _spread(self) -> Tensor:
-        """By how much it varies more than a multinomial distribution of the same mean."""
+        """Return the ratio of the variance to that of a multinomial distribution with the same mean."""
         total = self.total_concentration[..., None]
         return (self.total_count[..., None] + total) / (1.0 + total)
 

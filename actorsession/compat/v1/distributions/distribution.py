@@ -1,8 +1,9 @@
-"""``Distribution``: what all distributions have in common.
+"""``Distribution``: the base class of all distributions.
 
-A subclass says how numbers are drawn and what their logarithmic probability is, in methods whose names begin
-with an underscore; the public ones convert values, make name scopes and find one thing from another. Batch
-shape: of the parameters, one distribution for each. Event shape: of what is drawn from one of them.
+A subclass implements sampling, the logarithmic probability and other statistics in methods whose names start
+with an underscore. The public methods convert values, open name scopes and derive one statistic from another.
+The batch shape is that of the parameters, with one distribution for each element. The event shape is that of
+one sample of one distribution.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ __all__ = [
 
 
 class ReparameterizationType:
-    """Whether gradients go through what is drawn; compared by identity.
+    """Whether samples have gradients by the parameters; compared by identity.
 
     Args:
-        rep_type: its name.
+        rep_type: the name of the type.
     """
 
     def __init__(self, rep_type: str) -> None:
@@ -45,14 +46,14 @@ class ReparameterizationType:
 
 
 FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
-"""What is drawn is a function of the parameters, with gradients."""
+"""Samples are differentiable functions of the parameters."""
 
 NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
-"""What is drawn has no gradients."""
+"""Samples have no gradients."""
 
 
 def _missing(name: str) -> Callable[..., Any]:
-    """A method of ``Distribution`` that a subclass may have."""
+    """Return a method of ``Distribution`` that fails because the subclass does not implement it."""
 
     def method(self: Distribution, *_: Any) -> Any:
         raise NotImplementedError(f"{name} is not implemented: {type(self).__name__}")
@@ -64,16 +65,16 @@ class Distribution:
     """A distribution, or a batch of them.
 
     Args:
-        dtype: of what is drawn.
-        reparameterization_type: whether gradients go through that.
-        validate_args: whether parameters and values are checked in each step.
-        allow_nan_stats: whether what is not defined is NaN; else it is an error of the step.
-        parameters: what it was made with.
-        graph_parents: tensors that it is made of.
-        name: begins the names of its nodes.
+        dtype: the dtype of samples.
+        reparameterization_type: whether samples have gradients.
+        validate_args: whether to check parameters and values in each step.
+        allow_nan_stats: whether undefined statistics are NaN; otherwise they fail the step.
+        parameters: the arguments of the constructor.
+        graph_parents: the tensors of which it consists.
+        name: the prefix of the names of its nodes.
 
     Raises:
-        ValueError: for a parent that is no tensor.
+        ValueError: for a graph parent that is no tensor.
     """
 
     def __init__(
@@ -101,28 +102,28 @@ class Distribution:
         self._graph_parents = parents
         self._name = name
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------
 
     @property
     def name(self) -> Any:
-        """What the names of its nodes begin with, slash included."""
+        """The prefix of the names of its nodes, slash included."""
         return self._name
 
     @property
     def dtype(self) -> DType:
-        """The dtype of what is drawn."""
+        """The dtype of samples."""
         return self._dtype
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it was made with."""
+        """The arguments of the constructor."""
         kept = {k: v for k, v in self._parameters.items() if not k.startswith("__")}
         kept.pop("self", None)
         return kept
 
     @property
     def reparameterization_type(self) -> ReparameterizationType:
-        """Whether gradients go through what is drawn."""
+        """Whether samples have gradients."""
         return self._reparameterization_type
 
     @property
@@ -132,21 +133,21 @@ class Distribution:
 
     @property
     def allow_nan_stats(self) -> bool:
-        """Whether what is not defined is NaN."""
+        """Whether undefined statistics are NaN."""
         return self._allow_nan_stats
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """Another one of the same class and parameters, but for those that are given."""
+        """Return a distribution of the same class, with some parameters replaced."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     @classmethod
     def param_shapes(
         cls, sample_shape: Any, name: str = "DistributionParamShapes"
     ) -> dict[str, Tensor]:
-        """Return the shapes that parameters have for draws of a shape, by parameter.
+        """Return the shapes of parameters for samples of a shape, by parameter.
 
         Args:
-            sample_shape: the shape of one draw.
+            sample_shape: the shape of a sample.
             name: name scope of the new nodes.
         """
         with name_scope(name, values=[sample_shape]):
@@ -154,10 +155,10 @@ class Distribution:
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """As ``param_shapes``, for a shape that is known.
+        """Return ``param_shapes`` for a static shape.
 
         Raises:
-            ValueError: if it is not.
+            ValueError: if the shape is not static.
         """
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():
@@ -181,7 +182,7 @@ class Distribution:
 
     @property
     def event_shape(self) -> TensorShape:
-        """The static shape of what is drawn from one distribution."""
+        """The static shape of one sample of one distribution."""
         return as_shape(self._event_shape())
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
@@ -189,7 +190,7 @@ class Distribution:
         return self._shape_tensor(self.batch_shape, self._batch_shape_tensor, name)
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
-        """Return the shape of what is drawn from one distribution as an int32 vector."""
+        """Return the shape of one sample of one distribution as an int32 vector."""
         return self._shape_tensor(self.event_shape, self._event_shape_tensor, name)
 
     def _shape_tensor(self, static: TensorShape, make: Callable[[], Any], name: str) -> Tensor:
@@ -199,12 +200,12 @@ class Distribution:
             return ops.convert_to_tensor(make())
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> Tensor:
-        """Return whether single numbers are drawn."""
+        """Return whether samples of one distribution are scalars."""
         with self._name_scope(name):
             return self._is_scalar(self.event_shape, self.event_shape_tensor)
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Return whether it is one distribution, not a batch."""
+        """Return whether it is a single distribution, not a batch."""
         with self._name_scope(name):
             return self._is_scalar(self.batch_shape, self.batch_shape_tensor)
 
@@ -219,12 +220,12 @@ class Distribution:
     def sample(
         self, sample_shape: Any = (), seed: int | None = None, name: str = "sample"
     ) -> Tensor:
-        """Draws.
+        """Return samples.
 
         Args:
-            sample_shape: how often: an int32 scalar or vector; the result has this shape, and then those of
-                batch and event.
-            seed: the op's own seed.
+            sample_shape: the shape of the samples, an int32 scalar or vector; it precedes the batch shape and
+                the event shape in that of the result.
+            seed: the operation's seed.
             name: name scope of the new nodes.
         """
         with self._name_scope(name):
@@ -244,11 +245,11 @@ class Distribution:
             return made
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Tensor:
-        """Return the logarithm of the density, or the probability, of a value."""
+        """Return the logarithm of the density or probability of a value."""
         return self._first(name, value, (self._log_prob, None), (self._prob, ops.log))
 
     def prob(self, value: Any, name: str = "prob") -> Tensor:
-        """Return the density, or the probability, of a value."""
+        """Return the density or probability of a value."""
         return self._first(name, value, (self._prob, None), (self._log_prob, ops.exp))
 
     def log_cdf(self, value: Any, name: str = "log_cdf") -> Tensor:
@@ -273,7 +274,7 @@ class Distribution:
         )
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
-        """Return the value that is not exceeded with a probability."""
+        """Return the value that is not exceeded with the given probability."""
         return self._first(name, value, (self._quantile, None))
 
     def _first(
@@ -282,7 +283,7 @@ class Distribution:
         value: Any,
         *ways: tuple[Callable[[Any], Any], Callable[[Any], Any] | None],
     ) -> Tensor:
-        """Return what the first of some methods gives that the class has, made into what was asked for."""
+        """Return the result of the first method that the class implements, converted as requested."""
         with self._name_scope(scope):
             tensor = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
             return self._found([(functools.partial(find, tensor), make) for find, make in ways])
@@ -301,7 +302,7 @@ class Distribution:
         assert missing is not None
         raise missing
 
-    # -- what is known of it -------------------------------------------------------------------
+    # -- statistics ------------------------------------------------------------------------------
 
     def mean(self, name: str = "mean") -> Tensor:
         """Return the mean."""
@@ -309,17 +310,17 @@ class Distribution:
             return self._found([(self._mean, None)])
 
     def mode(self, name: str = "mode") -> Tensor:
-        """Return the likeliest value."""
+        """Return the most probable value."""
         with self._name_scope(name):
             return self._found([(self._mode, None)])
 
     def variance(self, name: str = "variance") -> Tensor:
-        """Return the variance, of each component."""
+        """Return the variance of each component."""
         with self._name_scope(name):
             return self._found([(self._variance, None), (self._stddev, ops.square)])
 
     def stddev(self, name: str = "stddev") -> Tensor:
-        """Return the standard deviation, of each component."""
+        """Return the standard deviation of each component."""
         with self._name_scope(name):
             return self._found([(self._stddev, None), (self._variance, ops.sqrt)])
 
@@ -329,17 +330,17 @@ class Distribution:
             return self._found([(self._covariance, None)])
 
     def entropy(self, name: str = "entropy") -> Tensor:
-        """Shannon's entropy, in nats."""
+        """Return Shannon's entropy in nats."""
         with self._name_scope(name):
             return self._found([(self._entropy, None)])
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
-        """Return the cross entropy of another distribution, in nats."""
+        """Return the cross entropy with another distribution in nats."""
         with self._name_scope(name):
             return kullback_leibler.cross_entropy(self, other, self.allow_nan_stats)
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
-        """Return how far this distribution is from another one, in nats."""
+        """Return the Kullback-Leibler divergence from another distribution in nats."""
         with self._name_scope(name):
             return kullback_leibler.kl_divergence(self, other, self.allow_nan_stats)
 
@@ -365,7 +366,7 @@ class Distribution:
         with name_scope(self.name), name_scope(name):
             yield
 
-    # -- what subclasses say -------------------------------------------------------------------
+    # -- methods of subclasses -------------------------------------------------------------------
 
     _batch_shape_tensor = _missing("batch_shape_tensor")
     _event_shape_tensor = _missing("event_shape_tensor")

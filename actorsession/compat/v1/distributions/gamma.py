@@ -1,4 +1,4 @@
-"""The gamma distribution, and the exponential distribution, which is one."""
+"""The gamma distribution, and the exponential distribution as a special case."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Gamma(ScalarDistribution):
 
     Args:
         concentration: the shapes of the distributions, of a floating dtype.
-        rate: their inverse scales.
-        validate_args: whether each step checks that parameters and values are positive.
-        allow_nan_stats: whether modes that do not exist are NaN; else that is an error of the step.
-        name: begins the names of the nodes.
+        rate: the inverse scales.
+        validate_args: whether to check in each step that parameters and values are positive.
+        allow_nan_stats: whether undefined modes are NaN; otherwise they fail the step.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: if the parameters are not of one floating dtype.
@@ -58,7 +58,7 @@ class Gamma(ScalarDistribution):
 
     @property
     def concentration(self) -> Tensor:
-        """The shape of the distribution."""
+        """The shape parameter."""
         return self._concentration
 
     @property
@@ -111,9 +111,9 @@ class Exponential(Gamma):
 
     Args:
         rate: inverse means, of a floating dtype.
-        validate_args: whether each step checks that rates and values are positive.
-        allow_nan_stats: whether modes that do not exist are NaN; else that is an error of the step.
-        name: begins the names of the nodes.
+        validate_args: whether to check in each step that rates and values are positive.
+        allow_nan_stats: whether undefined modes are NaN; otherwise they fail the step.
+        name: the prefix of the names of the nodes.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Exponential(Gamma):
         return self._log_prob(value) - ops.log(self.rate)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        # Without 0, which has no logarithm.
+        # Excludes 0, which has no logarithm.
         least = np.finfo(self.dtype.np_dtype).tiny
         drawn = ops.random_uniform(self._drawn_shape(n), least, 1.0, self.dtype, seed)
         return -ops.log(drawn) / self.rate

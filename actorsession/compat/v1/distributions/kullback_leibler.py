@@ -1,6 +1,7 @@
-"""How far one distribution is from another: functions that are registered for pairs of classes.
+"""Kullback-Leibler divergences, as functions that are registered for pairs of classes.
 
-The closest pair of base classes counts, the nearest of the first class before those of the second.
+The function of the closest pair of base classes applies: the one with the smallest sum of the positions in
+both method resolution orders. Of equal pairs, the one closer to the first class wins.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ def kl_divergence(
     allow_nan_stats: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return how far ``distribution_a`` is from ``distribution_b``, in nats.
+    """Return the Kullback-Leibler divergence of two distributions in nats.
 
     Args:
-        distribution_a: a distribution.
-        distribution_b: another one.
-        allow_nan_stats: whether the result may be NaN; else that is an error of the step.
+        distribution_a: the first distribution.
+        distribution_b: the second distribution.
+        allow_nan_stats: whether the result may be NaN; otherwise NaN fails the step.
         name: name scope of the new nodes.
 
     Raises:
@@ -58,7 +59,7 @@ def kl_divergence(
 
 
 def cross_entropy(ref: Any, other: Any, allow_nan_stats: bool = True) -> Tensor:
-    """Return the cross entropy of ``ref`` and another distribution, in nats."""
+    """Return the cross entropy of ``ref`` with another distribution in nats."""
     entropy: Tensor = ref.entropy()
     return entropy + kl_divergence(ref, other, allow_nan_stats)
 
@@ -74,24 +75,24 @@ def _registered(kind_a: type, kind_b: type) -> Callable[..., Any] | None:
 
 
 class RegisterKL:
-    """Registers the function below it for a pair of classes.
+    """A decorator that registers a function for a pair of classes.
 
-    The function takes a distribution of each, and ``name``.
+    The function takes a distribution of each class, and ``name``.
 
     Args:
         dist_cls_a: the class of the first distribution.
-        dist_cls_b: that of the second.
+        dist_cls_b: the class of the second distribution.
     """
 
     def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
         self._key = (dist_cls_a, dist_cls_b)
 
     def __call__(self, kl_fn: _Function) -> _Function:
-        """Register it.
+        """Register the function.
 
         Raises:
-            TypeError: if it is no function.
-            ValueError: if there is one for the pair.
+            TypeError: if it is not callable.
+            ValueError: if a function is registered for the pair already.
         """
         if not callable(kl_fn):
             raise TypeError(f"kl_fn must be callable, received: {kl_fn}")

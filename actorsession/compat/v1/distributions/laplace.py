@@ -23,10 +23,10 @@ class Laplace(ScalarDistribution):
 
     Args:
         loc: means, of a floating dtype.
-        scale: mean distances from them.
-        validate_args: whether each step checks that they are positive.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        scale: the mean absolute deviations.
+        validate_args: whether to check in each step that the scales are positive.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: if ``loc`` and ``scale`` are not of one floating dtype.
@@ -58,12 +58,12 @@ class Laplace(ScalarDistribution):
 
     @property
     def scale(self) -> Tensor:
-        """The mean distance from it."""
+        """The mean absolute deviation."""
         return self._scale
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         kind = self.dtype.np_dtype.type
-        # Without -1, of which the logarithm below would be infinite.
+        # Excludes -1, for which the logarithm below would be infinite.
         drawn = ops.random_uniform(
             self._drawn_shape(n), np.nextafter(kind(-1.0), kind(0.0)), 1.0, self.dtype, seed
         )

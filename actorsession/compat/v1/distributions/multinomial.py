@@ -18,16 +18,16 @@ class Multinomial(Distribution):
     """Multinomial distributions, whose classes are the last dimension of the parameters.
 
     Args:
-        total_count: how many are drawn, of the dtype of the others.
+        total_count: the number of trials, of the dtype of the other parameters.
         logits: logarithms of weights, of a floating dtype.
-        probs: probabilities, in their place.
-        validate_args: whether each step checks parameters and values.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        probs: probabilities, instead of logits.
+        validate_args: whether to check parameters and values in each step.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: for both logits and probabilities, or neither.
-        TypeError: unless they are floating.
+        TypeError: if they are not floating.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Multinomial(Distribution):
 
     @property
     def total_count(self) -> Tensor:
-        """How many are drawn."""
+        """The number of trials."""
         return self._total_count
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of weights."""
+        """The logarithms of the weights."""
         return self._logits
 
     @property
@@ -121,14 +121,14 @@ class Multinomial(Distribution):
 
 
 def drawn_counts(logits: Tensor, counts: Tensor, n: Any, dtype: DType, seed: int | None) -> Tensor:
-    """Return how often each class is drawn, ``n`` times for each row.
+    """Return the counts of each class in ``n`` samples for each row.
 
     Args:
         logits: logarithms of weights, a row for each distribution.
-        counts: how many are drawn from each.
-        n: how often that is done.
-        dtype: of the result, whose shape is ``[rows, n, classes]``.
-        seed: the op's own seed.
+        counts: the number of trials of each distribution.
+        n: the number of samples.
+        dtype: the dtype of the result, whose shape is ``[rows, n, classes]``.
+        seed: the operation's seed.
     """
 
     def draw(row: Any) -> Tensor:

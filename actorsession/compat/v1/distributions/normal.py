@@ -23,9 +23,9 @@ class Normal(ScalarDistribution):
     Args:
         loc: means, of a floating dtype.
         scale: standard deviations.
-        validate_args: whether each step checks that they are positive.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        validate_args: whether to check in each step that the scales are positive.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: if ``loc`` and ``scale`` are not of one floating dtype.

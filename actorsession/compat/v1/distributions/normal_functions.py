@@ -1,4 +1,4 @@
-"""Functions of the standard normal and the standard Laplace distribution, exact far from the middle."""
+"""Functions of the standard normal and standard Laplace distributions, accurate far from the centre."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from actorsession.graph.operation import Tensor
 
 __all__ = ["log_cdf_laplace", "log_ndtr", "ndtr"]
 
-# Below, the series is exact enough; above, the logarithm of the function itself still is.
+# Below these values the series is accurate enough; above them, the logarithm of the function itself is.
 _SERIES_BELOW = {float32: -10.0, float64: -20.0}
 _SERIES_TERMS = 3
 
 
 def ndtr(x: Tensor) -> Tensor:
-    """Return the probability that a standard normal number is ``x`` or lower.
+    """Return the probability that a standard normal variable is at most ``x``.
 
     Raises:
-        TypeError: unless ``x`` is float32 or float64.
+        TypeError: if ``x`` is neither float32 nor float64.
     """
     _check(x)
     w = x * np.array(math.sqrt(0.5), x.dtype.np_dtype)
     z = ops.abs(w)
-    # Away from the middle by the function whose values are small there, for the sake of their digits.
+    # Away from the centre, the function with small values is used, which preserves their precision.
     tail = ops.erfc(z)
     outside = ops.where_v2(w > 0.0, 2.0 - tail, tail)
     return 0.5 * ops.where_v2(z < math.sqrt(0.5), 1.0 + ops.erf(w), outside)
 
 
 def log_ndtr(x: Tensor) -> Tensor:
-    """Return the logarithm of ``ndtr``, which stays finite where that is 0.
+    """Return the logarithm of ``ndtr``, which stays finite where ``ndtr`` underflows to 0.
 
     Raises:
-        TypeError: unless ``x`` is float32 or float64.
+        TypeError: if ``x`` is neither float32 nor float64.
     """
     _check(x)
     lower = np.array(_SERIES_BELOW[x.dtype], x.dtype.np_dtype)
-    # Each side gets arguments that it can take: its gradient is computed where it is not chosen, too.
+    # Each branch gets arguments in its domain, because its gradient is computed even where it is not chosen.
     middle = ops.log(ndtr(ops.maximum(x, lower)))
     zero = ops.zeros([], x.dtype)
     return ops.where_v2(
@@ -61,7 +61,7 @@ def _log_series(x: Tensor) -> Tensor:
 
 
 def log_cdf_laplace(x: Tensor) -> Tensor:
-    """Return the logarithm of the probability that a standard Laplace number is ``x`` or lower."""
+    """Return the logarithm of the probability that a standard Laplace variable is at most ``x``."""
     upper = ops.log1p(-0.5 * ops.exp(-ops.abs(x)))
     return ops.where_v2(x < 0.0, x - math.log(2.0), upper)
 

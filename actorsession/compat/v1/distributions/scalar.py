@@ -1,4 +1,4 @@
-"""Distributions of single numbers, whose parameters broadcast to the shape of the batch."""
+"""The base class of distributions of scalars."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ __all__ = ["ScalarDistribution"]
 
 
 class ScalarDistribution(Distribution):
-    """A distribution of single numbers; its parameters broadcast to the shape of the batch.
+    """A distribution of scalars; its parameters broadcast to the shape of the batch.
 
-    Subclasses name the parameters in ``_PARAMETERS``. Arguments as ``Distribution``, but for ``parameters``.
+    Subclasses list the names of the parameters in ``_PARAMETERS``. The arguments are those of
+    ``Distribution``.
     """
 
     _PARAMETERS: ClassVar[tuple[str, ...]] = ()
@@ -45,5 +46,5 @@ class ScalarDistribution(Distribution):
         return dict.fromkeys(cls._PARAMETERS, shape)
 
     def _drawn_shape(self, count: Any) -> Tensor:
-        """Return the shape of so many draws from each distribution."""
+        """Return the shape of a number of samples from each distribution."""
         return ops.concat([ops.reshape(count, [1]), self.batch_shape_tensor()], 0)

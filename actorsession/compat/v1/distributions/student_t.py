@@ -22,12 +22,11 @@ class StudentT(ScalarDistribution):
 
     Args:
         df: degrees of freedom, of a floating dtype.
-        loc: centres.
-        scale: how wide they are; not the standard deviations.
-        validate_args: whether each step checks that degrees of freedom are positive.
-        allow_nan_stats: whether means and variances that do not exist are NaN; else that is an error of the
-            step.
-        name: begins the names of the nodes.
+        loc: the centres.
+        scale: the scales, which are not the standard deviations.
+        validate_args: whether to check in each step that the degrees of freedom are positive.
+        allow_nan_stats: whether undefined means and variances are NaN; otherwise they fail the step.
+        name: the prefix of the names of the nodes.
 
     Raises:
         ValueError: if the parameters are not of one floating dtype.
@@ -65,7 +64,7 @@ class StudentT(ScalarDistribution):
 
     @property
     def scale(self) -> Tensor:
-        """How wide it is."""
+        """The scale."""
         return self._scale
 
     def _ones(self) -> Tensor:
@@ -112,7 +111,7 @@ class StudentT(ScalarDistribution):
         return self._where_defined(found, "variance")
 
     def _where_defined(self, found: Tensor, what: str) -> Tensor:
-        """Return what exists for more than one degree of freedom."""
+        """Return a statistic that is only defined for more than one degree of freedom."""
         if self.allow_nan_stats:
             nan = np.array(np.nan, self.dtype.np_dtype)
             return ops.where_v2(self.df > 1.0, found, nan)

@@ -16,17 +16,17 @@ __all__ = ["Uniform"]
 
 
 class Uniform(ScalarDistribution):
-    """Uniform distributions from ``low``, which is in, to ``high``, which is not.
+    """Uniform distributions from ``low``, inclusive, to ``high``, exclusive.
 
     Args:
-        low: the lower ends, of a floating dtype.
-        high: the upper ends.
-        validate_args: whether each step checks that they are the higher ones.
-        allow_nan_stats: accepted for TensorFlow's sake: everything is defined.
-        name: begins the names of the nodes.
+        low: the lower bounds, of a floating dtype.
+        high: the upper bounds.
+        validate_args: whether to check in each step that ``low`` is below ``high``.
+        allow_nan_stats: accepted for compatibility; all statistics are defined.
+        name: the prefix of the names of the nodes.
 
     Raises:
-        ValueError: if the ends are not of one floating dtype.
+        ValueError: if the bounds are not of one floating dtype.
     """
 
     _PARAMETERS = ("low", "high")
@@ -51,16 +51,16 @@ class Uniform(ScalarDistribution):
 
     @property
     def low(self) -> Tensor:
-        """The lower end."""
+        """The lower bound."""
         return self._low
 
     @property
     def high(self) -> Tensor:
-        """The upper end."""
+        """The upper bound."""
         return self._high
 
     def range(self, name: str = "range") -> Tensor:
-        """From the lower to the upper end."""
+        """Return the difference between the bounds."""
         with self._name_scope(name):
             return self.high - self.low
 

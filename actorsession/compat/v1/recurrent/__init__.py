@@ -1,8 +1,7 @@
 """Recurrent networks of TensorFlow 1: cells, and the loops that run them over time.
 
-Cells stand in ``cell`` (what all of them are), ``basic``, ``lstm``, ``stacked``, ``wrappers`` and
-``dropout``; loops in ``dynamic``, ``static``, ``raw`` and ``layers``, with what they have in common in
-``steps``; losses and decoders of sequences in ``sequences``. ``tf.nn``, ``tf.nn.rnn_cell`` and the rooms of
-``tf.contrib`` name them. Variables are called as TensorFlow 1.2 and later call them, so that its checkpoints
-can be loaded.
+The cells are in ``cell`` (the base class), ``basic``, ``lstm``, ``stacked``, ``wrappers`` and ``dropout``.
+The loops are in ``dynamic``, ``static``, ``raw`` and ``layers``, with common code in ``steps``. Losses and
+decoders of sequences are in ``sequences``. ``tf.nn``, ``tf.nn.rnn_cell`` and the packages of ``tf.contrib``
+export them. Variables have the names of TensorFlow 1.2 and later, so that its checkpoints can be loaded.
 """

@@ -14,14 +14,14 @@ __all__ = ["BasicRNNCell", "GRUCell", "UnitsCell"]
 
 
 class UnitsCell(LayerRNNCell):
-    """A cell of some units, with an activation.
+    """A cell with a number of units and an activation.
 
     Args:
-        num_units: how many columns a state has.
-        activation: a function, or the name of one; ``tanh`` if left out.
-        reuse: whether its variables are there already.
-        name: of its variable scope.
-        dtype: of its variables; that of the first inputs if left out.
+        num_units: the number of columns of a state.
+        activation: a function, or the name of one; ``tanh`` if omitted.
+        reuse: whether its variables exist already.
+        name: the name of its variable scope.
+        dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
 
     Raises:
@@ -38,19 +38,19 @@ class UnitsCell(LayerRNNCell):
 
     @property
     def state_size(self) -> Any:
-        """How many columns a state has."""
+        """The number of columns of a state."""
         return self._num_units
 
     @property
     def output_size(self) -> Any:
-        """How many columns an output has."""
+        """The number of columns of an output."""
         return self._num_units
 
     def _depth(self, inputs_shape: Any) -> int:
-        """Return how many columns inputs have.
+        """Return the number of columns of the inputs.
 
         Raises:
-            ValueError: if that is not known, or the dtype is not floating.
+            ValueError: if it is not known, or the dtype is not floating.
         """
         sized = TensorShape(inputs_shape).sizes
         if not sized or sized[-1] is None:
@@ -60,14 +60,14 @@ class UnitsCell(LayerRNNCell):
 
 
 class BasicRNNCell(UnitsCell):
-    """The plain cell: the output, which is the next state, is ``activation(W [inputs, state] + b)``.
+    """The basic cell: the output and next state is ``activation(W [inputs, state] + b)``.
 
     Args:
-        num_units: how many columns a state has.
-        activation: a function, or the name of one; ``tanh`` if left out.
-        reuse: whether its variables are there already.
-        name: of its variable scope.
-        dtype: of its variables; that of the first inputs if left out.
+        num_units: the number of columns of a state.
+        activation: a function, or the name of one; ``tanh`` if omitted.
+        reuse: whether its variables exist already.
+        name: the name of its variable scope.
+        dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
 
     Raises:
@@ -86,7 +86,7 @@ class BasicRNNCell(UnitsCell):
         super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the kernel and the bias for inputs of a shape."""
+        """Create the kernel and the bias for inputs of a shape."""
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
         self._bias = self.add_variable(
@@ -95,7 +95,7 @@ class BasicRNNCell(UnitsCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Return one step; see ``RNNCell``."""
+        """Build one step and return its output and next state; see ``RNNCell``."""
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._kernel)
         output = self._activation(ops.nn.bias_add(gates, self._bias))
@@ -106,13 +106,13 @@ class GRUCell(UnitsCell):
     """The gated recurrent unit of Cho et al. (2014).
 
     Args:
-        num_units: how many columns a state has.
-        activation: a function, or the name of one; ``tanh`` if left out.
-        reuse: whether its variables are there already.
-        kernel_initializer: of its matrices; the scope's if left out.
-        bias_initializer: of its biases; 1 for the gates and 0 for the candidate if left out.
-        name: of its variable scope.
-        dtype: of its variables; that of the first inputs if left out.
+        num_units: the number of columns of a state.
+        activation: a function, or the name of one; ``tanh`` if omitted.
+        reuse: whether its variables exist already.
+        kernel_initializer: the initialiser of its matrices; the scope's if omitted.
+        bias_initializer: the initialiser of its biases; 1 for the gates and 0 for the candidate if omitted.
+        name: the name of its variable scope.
+        dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
 
     Raises:
@@ -135,7 +135,7 @@ class GRUCell(UnitsCell):
         self._bias_initializer = initializer_of(bias_initializer)
 
     def build(self, inputs_shape: Any) -> None:
-        """Make kernels and biases of gates and candidate for inputs of a shape."""
+        """Create the kernels and biases of gates and candidate for inputs of a shape."""
         rows = self._depth(inputs_shape) + self._num_units
         ones, zeros = ops.constant_initializer(1.0), ops.zeros_initializer()
         self._gate_kernel, self._gate_bias = self._add_layer("gates", rows, 2, ones)
@@ -155,7 +155,7 @@ class GRUCell(UnitsCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Return one step; see ``RNNCell``."""
+        """Build one step and return its output and next state; see ``RNNCell``."""
         check_floating(inputs, state)
         gates = ops.matmul(ops.concat([inputs, state], 1), self._gate_kernel)
         reset, update = ops.split(

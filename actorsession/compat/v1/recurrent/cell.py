@@ -1,10 +1,10 @@
-"""What all cells are: ``RNNCell``, which owns the variables of a cell and the scopes that name them.
+"""``RNNCell``, the base class of all cells, which owns a cell's variables and their variable scopes.
 
-A cell is a layer with a state: one object whose variables are made by its first call, below the variable
-scope in which that is, and shared by all later ones, wherever those are. Programs write cells of their own in
-one of three ways, and all have to work: with ``build`` and ``add_variable``, with ``get_variable`` in
-``call``, and with a ``__call__`` of their own that does all by itself. So everything here has a default on
-the class: a cell of the third kind may never have called ``__init__``.
+A cell is a layer with a state. Its first call creates its variables below the current variable scope, and all
+later calls share them, wherever they are made. Programs write cells in one of three ways, and all must work:
+with ``build`` and ``add_variable``, with ``get_variable`` in ``call``, or with a ``__call__`` of their own
+that does everything. So every attribute here has a default on the class, because a cell of the third kind may
+never have called ``__init__``.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from actorsession.ops import VariableScope
 
 __all__ = ["LayerRNNCell", "RNNCell", "check_cell"]
 
-# What a copy of a cell shares with it: things that belong to a graph.
+# Objects that belong to a graph, which a copy of a cell shares with it.
 _OF_GRAPHS = (Graph, Operation, Tensor, ops.Variable, ops.PartitionedVariable)
 
 
 class RNNCell:
-    """A cell: from inputs and a state to outputs and the next state.
+    """A cell: a function from inputs and a state to outputs and the next state.
 
-    Subclasses have the properties ``state_size`` and ``output_size`` and a method ``call(inputs, state)``.
+    Subclasses define the properties ``state_size`` and ``output_size`` and a method ``call(inputs, state)``.
 
     Args:
-        trainable: whether optimisers change its variables.
-        name: of its variable scope, made unique there; the name of the class if left out.
-        dtype: of its variables; that of its first inputs if left out.
+        trainable: whether optimisers update its variables.
+        name: the name of its variable scope, made unique there; that of the class if omitted.
+        dtype: the dtype of its variables; that of its first inputs if omitted.
         kwargs: ``_reuse`` and ``_scope``, which cells pass on.
 
     Raises:
-        TypeError: for another argument.
+        TypeError: for any other argument.
     """
 
     trainable = True
@@ -69,13 +69,13 @@ class RNNCell:
         if scope is not None:
             with ops.variable_scope(scope) as self._scope:
                 pass
-        _ = self.name  # In the order in which cells are made.
+        _ = self.name  # Numbers the names in the order in which cells are created.
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """Its name, which no other cell of the graph has unless it was given."""
+        """The name of the cell; a derived name is unique in the graph."""
         if self._name is None:
             self._base_name = snake_case(type(self).__name__)
             self._name = unique_name(self._base_name)
@@ -99,49 +99,49 @@ class RNNCell:
 
     @property
     def state_size(self) -> Any:
-        """How many columns a state has, or a structure of such numbers and shapes."""
+        """The number of columns of a state, or a structure of such numbers and shapes."""
         raise NotImplementedError(f"{type(self).__name__} has no state_size")
 
     @property
     def output_size(self) -> Any:
-        """How many columns an output has, or a structure of such numbers and shapes."""
+        """The number of columns of an output, or a structure of such numbers and shapes."""
         raise NotImplementedError(f"{type(self).__name__} has no output_size")
 
     # -- variables -----------------------------------------------------------------------------
 
     def _kept(self) -> list[tuple[Any, bool]]:
-        """Its variables, and whether they are trained, in the order in which they were made."""
+        """Return its variables and whether they are trainable, in the order of their creation."""
         kept: list[tuple[Any, bool]] = self.__dict__.setdefault("_variables", [])
         return kept
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The variables that optimisers change."""
+        """The variables that optimisers update."""
         return [v for v, trained in self._kept() if trained and self.trainable]
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The variables that they leave alone; all of them if the cell is not trained."""
+        """The variables that optimisers do not update; all of them if the cell is not trainable."""
         return [v for v, trained in self._kept() if not (trained and self.trainable)]
 
     @property
     def weights(self) -> list[Any]:
-        """All variables, the trained ones first."""
+        """All variables, the trainable ones first."""
         return self.trainable_weights + self.non_trainable_weights
 
     @property
     def trainable_variables(self) -> list[Any]:
-        """As ``trainable_weights``."""
+        """The same as ``trainable_weights``."""
         return self.trainable_weights
 
     @property
     def non_trainable_variables(self) -> list[Any]:
-        """As ``non_trainable_weights``."""
+        """The same as ``non_trainable_weights``."""
         return self.non_trainable_weights
 
     @property
     def variables(self) -> list[Any]:
-        """As ``weights``."""
+        """The same as ``weights``."""
         return self.weights
 
     def add_weight(
@@ -158,23 +158,23 @@ class RNNCell:
         aggregation: Any = ops.VariableAggregation.NONE,
         partitioner: Any = None,
     ) -> Any:
-        """Return the variable of a name below the cell's scope, made by ``get_variable``; arguments as there.
+        """Return the variable with a name below the cell's scope, from ``get_variable``.
 
         Args:
-            name: below the scope.
-            shape: its shape.
-            dtype: element type; the cell's if left out, else float32.
-            initializer: the scope's if left out.
-            regularizer: the scope's if left out.
-            trainable: whether it is trained, if the cell is.
-            constraint: the scope's if left out.
-            use_resource: accepted for TensorFlow's sake.
-            synchronization: accepted for TensorFlow's sake.
-            aggregation: accepted for TensorFlow's sake.
-            partitioner: the scope's if left out.
+            name: the name below the scope.
+            shape: the shape of the variable.
+            dtype: element type; the cell's if omitted, else float32.
+            initializer: the initialiser; the scope's if omitted.
+            regularizer: the regulariser; the scope's if omitted.
+            trainable: whether the variable is trainable, if the cell is.
+            constraint: the constraint; the scope's if omitted.
+            use_resource: accepted for compatibility.
+            synchronization: accepted for compatibility.
+            aggregation: accepted for compatibility.
+            partitioner: the partitioner; the scope's if omitted.
 
         Raises:
-            ValueError: as ``get_variable``.
+            ValueError: as for ``get_variable``.
         """
         reuse = True if self.built else self._reuse
         with ops.variable_scope(self._settled(None), reuse=reuse, auxiliary_name_scope=False):
@@ -199,7 +199,7 @@ class RNNCell:
                 self._kept().append((part, any(part is each for each in trained)))
 
     def _noting(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """A custom getter: what ``get_variable`` makes in ``call`` is the cell's."""
+        """Get a variable and record it: the custom getter for ``get_variable`` in ``call``."""
         variable = getter(*args, **kwargs)
         self._keep(variable)
         return variable
@@ -207,12 +207,12 @@ class RNNCell:
     # -- calling -------------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """Return one step.
+        """Build one step.
 
         Args:
-            inputs: a matrix with a row for each member of the batch, or a structure of such.
-            state: in the structure of ``state_size``.
-            scope: of the variables, if this is the first call; the cell's name if left out.
+            inputs: a matrix with a row for each member of the batch, or a structure of such matrices.
+            state: the state, in the structure of ``state_size``.
+            scope: the scope of the variables in the first call; the cell's name if omitted.
 
         Returns:
             The output and the next state.
@@ -226,11 +226,11 @@ class RNNCell:
             return self._call(inputs, state, None)
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """As calling the cell."""
+        """Call the cell."""
         return self(inputs, *args, **kwargs)
 
     def _settled(self, scope: Any) -> VariableScope:
-        """Return the scope of the variables, opened once."""
+        """Return the scope of the variables, which is opened on first use."""
         if self._scope is None:
             _ = self.name
             base = scope if self._reuse and scope is not None else self._base_name
@@ -260,31 +260,31 @@ class RNNCell:
             outputs: tuple[Any, Any] | None = self.call(inputs, state, **given)
         if outputs is None:
             raise ValueError(f"{type(self).__name__}.call returned nothing: an output and a state")
-        # Only now: ``call`` may have made variables of its own.
+        # Set only now, because ``call`` may create variables.
         self.built = True
         return outputs
 
     def _check_inputs(self, inputs: Any) -> None:
-        """Refuse inputs that the cell cannot take; by default there are none."""
+        """Refuse inputs that the cell does not accept; by default it accepts all."""
 
     def build(self, _: Any) -> None:
-        """Make variables for inputs of a shape; by default there are none to make."""
+        """Create variables for inputs of a shape; by default there are none."""
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Return what a subclass does with inputs and a state."""
+        """Build one step; defined by subclasses."""
         raise NotImplementedError(f"{type(self).__name__} has no method call")
 
     # -- states --------------------------------------------------------------------------------
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros.
+        """Return a state of zeros.
 
         Args:
-            batch_size: how many members there are, a number or an integer scalar.
+            batch_size: the size of the batch, a number or an integer scalar.
             dtype: element type.
 
         Returns:
-            In the structure of ``state_size``, tensors with the batch in front.
+            Tensors in the structure of ``state_size``, with the batch as the first dimension.
         """
         with name_scope(f"{type(self).__name__}ZeroState"):
             return nests.mapped(lambda size: sizes.zeros(batch_size, size, dtype), self.state_size)
@@ -292,15 +292,15 @@ class RNNCell:
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """A state of zeros for inputs.
+        """Return a state of zeros for inputs.
 
         Args:
-            inputs: what has batch and dtype, if they are not given.
+            inputs: the inputs that determine batch size and dtype, if these are not given.
             batch_size: see ``zero_state``.
             dtype: see ``zero_state``.
 
         Raises:
-            ValueError: if inputs and arguments contradict each other, or say too little.
+            ValueError: if inputs and arguments contradict each other, or do not determine both.
         """
         if inputs is not None:
             value = ops.convert_to_tensor(inputs, name="inputs")
@@ -336,10 +336,10 @@ class RNNCell:
 
 
 class LayerRNNCell(RNNCell):
-    """A cell of the first kind: its variables are made by ``build``, and its inputs are matrices."""
+    """A cell whose variables are created by ``build``, and whose inputs are matrices."""
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """Return one step; see ``RNNCell``."""
+        """Build one step and return its output and next state; see ``RNNCell``."""
         return self._call(inputs, state, scope)
 
     def _check_inputs(self, inputs: Any) -> None:
@@ -356,11 +356,14 @@ def _as_input(leaf: Any) -> Any:
 
 
 def check_cell(argument: str, cell: Any) -> None:
-    """Refuse what is no cell with TypeError.
+    """Refuse an object that is not a cell.
 
     Args:
-        argument: its name, for the message.
-        cell: the cell.
+        argument: the name of the argument, for the message.
+        cell: the object.
+
+    Raises:
+        TypeError: if it lacks a property or method of cells.
     """
     lacks = [
         f"{name!r} property is missing"

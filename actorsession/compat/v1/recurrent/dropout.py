@@ -1,7 +1,7 @@
 """Dropout around a cell: ``DropoutWrapper``.
 
-Each tensor that is dropped from has a seed of its own, made of the wrapper's seed, of what the tensor is and
-of its place among those, as TensorFlow makes it.
+Each tensor with dropout has its own seed, derived from the wrapper's seed, from the kind of the tensor and
+from its position among those, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -27,22 +27,24 @@ class DropoutWrapper(CellWrapper):
 
     Args:
         cell: the cell.
-        input_keep_prob: share of the inputs that is kept, a number or a scalar tensor; nothing is done for 1.
+        input_keep_prob: the share of the inputs that is kept, a number or a scalar tensor; 1 disables
+            dropout.
         output_keep_prob: the same for outputs.
-        state_keep_prob: the same for the states that the cell gives, as far as they are dropped from.
-        variational_recurrent: whether the same columns are dropped in all steps of a run, and for all members
-            of the batch.
-        input_size: of the inputs, a structure of shapes; needed where they are dropped from variationally.
-        dtype: of what is dropped from; needed for ``variational_recurrent``.
-        seed: of the sequence.
-        dropout_state_filter_visitor: from a state, and each structure and tensor in it, to whether it is
-            dropped from: a bool, or a structure of bools like it; by default all but the memory ``c`` of an
-            ``LSTMStateTuple``, and ``TensorArray``s.
+        state_keep_prob: the same for the next states, as far as the visitor selects them.
+        variational_recurrent: whether to drop the same columns in all steps of a run and for all members of
+            the batch.
+        input_size: the size of the inputs, a structure of shapes; needed for variational dropout of inputs.
+        dtype: the dtype of the tensors with dropout; needed for ``variational_recurrent``.
+        seed: the seed of the random sequence.
+        dropout_state_filter_visitor: returns for a state, and for each structure and tensor in it, whether
+            dropout applies: a bool, or a structure of bools like it. By default it applies to everything but
+            the memory ``c`` of an ``LSTMStateTuple`` and ``TensorArray``s.
         kwargs: see ``RNNCell``.
 
     Raises:
-        TypeError: for what is no cell, or a visitor that is no function.
-        ValueError: for shares outside [0, 1], or without what ``variational_recurrent`` needs.
+        TypeError: if ``cell`` is not a cell or the visitor is not callable.
+        ValueError: for shares outside [0, 1], or if an argument that ``variational_recurrent`` needs is
+            missing.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class DropoutWrapper(CellWrapper):
             self._draw(cell, input_size, dtype)
 
     def _draw(self, cell: Any, input_size: Any, dtype: Any) -> None:
-        """Make the noise that all steps of a run share."""
+        """Create the noise that all steps of a run share."""
         if dtype is None:
             raise ValueError("When variational_recurrent=True, dtype must be provided")
         drawn = {"state": cell.state_size, "output": cell.output_size}
@@ -113,7 +115,7 @@ class DropoutWrapper(CellWrapper):
         return outputs, after
 
     def _dropped(self, what: str, values: Any, chosen: Any, keep: Any) -> Any:
-        """Values, with dropout where they are chosen."""
+        """Return the values, with dropout where it is selected."""
         places = itertools.count()
 
         def visit(part: Any, chosen: Any, noises: Any) -> Any:
@@ -136,7 +138,7 @@ class DropoutWrapper(CellWrapper):
 
 
 def _share(given: Any, what: str) -> Any:
-    """A share as a float if it is known, else as a tensor."""
+    """Return a share as a float if its value is static, else as a tensor."""
     tensor = ops.convert_to_tensor(given)
     known = get_static_value(tensor)
     if known is None:
@@ -157,7 +159,7 @@ def _all_but_memories(part: Any) -> Any:
 
 
 def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
-    """Return what a visitor says of a state and of all that is in it, as a structure of bools."""
+    """Return the decisions of a visitor for a state and everything in it, as a structure of bools."""
     said = visitor(state)
     if not nests.is_nested(state) or said is False:
         return _as_bool(said)

@@ -1,7 +1,7 @@
 """Networks over sequences of any length: ``dynamic_rnn`` and ``bidirectional_dynamic_rnn``.
 
-One loop, which reads the inputs of a step from arrays and writes its outputs into arrays; see ``while_loop``
-and ``TensorArray``. Time is the first axis inside.
+They build one loop, which reads the inputs of a step from arrays and writes its outputs into arrays; see
+``while_loop`` and ``TensorArray``. Inside the loop, time is the first axis.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from actorsession.ops.lists.blocks import tensor_list_stack
 
 __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn"]
 
-# How many iterations TensorFlow runs beside each other when nobody says otherwise.
+# TensorFlow's default for the number of parallel iterations.
 _PARALLEL = 32
 
 
@@ -42,29 +42,30 @@ def dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any]:
-    """Return what a cell puts out over time, and its last state.
+    """Return the outputs of a cell over time, and its last state.
 
     Args:
         cell: the cell.
-        inputs: a tensor of batch, time and at least one more axis of known size, or a structure of such.
-        sequence_length: how long the sequence of each member is, an integer vector: past its end outputs are
-            zeros, and the state stays what it was.
-        initial_state: the state to begin with, in the structure of ``cell.state_size``; zeros if left out.
-        dtype: of the zeros to begin with, and of the outputs.
-        parallel_iterations: accepted for TensorFlow's sake.
-        swap_memory: accepted for TensorFlow's sake.
+        inputs: a tensor with axes for batch, time and at least one more of known size, or a structure of such
+            tensors.
+        sequence_length: the length of each member's sequence, an integer vector. Past its end, outputs are
+            zeros and the state stays unchanged.
+        initial_state: the initial state, in the structure of ``cell.state_size``; zeros if omitted.
+        dtype: the dtype of the initial zeros and of the outputs.
+        parallel_iterations: accepted for compatibility.
+        swap_memory: accepted for compatibility.
         time_major: whether time comes before the batch, in inputs and outputs.
-        scope: of the variables; ``rnn`` if left out.
+        scope: the scope of the variables; ``rnn`` if omitted.
 
     Returns:
-        The outputs in the structure of ``cell.output_size``, with batch and time in front, and the last
-        state.
+        The outputs in the structure of ``cell.output_size``, with batch and time as the first dimensions, and
+        the last state.
 
     Raises:
-        TypeError: for what is no cell.
-        ValueError: for inputs of a rank below 3, of unknown size, or that disagree with each other; for
-            lengths that are no vector; or without both ``initial_state`` and ``dtype``.
-        InvalidArgumentError: when the step runs, if there are not as many lengths as members.
+        TypeError: if an argument is not a cell.
+        ValueError: for inputs of a rank below 3, of unknown size, or with inconsistent sizes; for lengths
+            that are no vector; or without both ``initial_state`` and ``dtype``.
+        InvalidArgumentError: at run time, if the number of lengths differs from the batch size.
     """
     check_cell("cell", cell)
     with opened(scope, "rnn"):
@@ -87,7 +88,7 @@ def dynamic_rnn(
 
 
 def _checked(lengths: Tensor, batch: Any) -> Tensor:
-    """Return the lengths once it was seen that there are as many as members."""
+    """Return the lengths, with a run-time check that their number is the batch size."""
     known = sizes_of(lengths)
     if known is not None and isinstance(batch, int) and known[0] not in (None, batch):
         raise ValueError(f"sequence_length has {known[0]} lengths for a batch of {batch}")
@@ -99,18 +100,18 @@ def _checked(lengths: Tensor, batch: Any) -> Tensor:
 
 
 class _Loop:
-    """The loop over time while it is built.
+    """The loop over time during its construction.
 
     Args:
         cell: the cell.
-        inputs: with time in front, in their structure.
-        flat: the same one after the other.
-        lengths: of the sequences, if they differ.
-        state: the first one.
-        dtype: that was asked for.
+        inputs: the inputs in their structure, with time as the first axis.
+        flat: the same inputs as a flat sequence.
+        lengths: the lengths of the sequences, if they differ.
+        state: the initial state.
+        dtype: the requested dtype.
 
     Raises:
-        ValueError: for inputs of a rank below 3, of unknown size, or that disagree with each other.
+        ValueError: for inputs of a rank below 3, of unknown size, or with inconsistent sizes.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class _Loop:
         if lengths is not None:
             zeros = [sizes.zeros(self.batch, size, self.dtype) for size in self.sizes]
             self.lengths = Lengths(lengths, nests.pack(cell.output_size, zeros))
-            # One step at least, where there is one, so that the arrays know what they hold.
+            # At least one step, if there is one, so that the shapes of the arrays' elements are known.
             self.bound = ops.minimum(self.steps, ops.maximum(1, self.lengths.most))
         self.arrays = [
             ops.TensorArray(each.dtype, self.steps, element_shape=sizes_of(each)[1:]).unstack(each)
@@ -141,7 +142,7 @@ class _Loop:
         ]
 
     def build(self, state: Any, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
-        """Build the loop; give outputs, with time in front, and the last state."""
+        """Build the loop and return the outputs, with time as the first axis, and the last state."""
         time = ops.constant(0, name="time")
         arrays = [
             ops.TensorArray(
@@ -185,7 +186,7 @@ class _Loop:
         if known.is_fully_defined():
             stacked: Tensor = array.stack()
         else:
-            # Said by a tensor, so that no step at all still gives outputs of the right shape.
+            # The shape is given as a tensor, so that a loop without steps returns outputs of the right shape.
             whole = sizes.shape_operand(self.batch, size)
             stacked = tensor_list_stack(array.flow, self.dtype, -1, whole, "TensorArrayV2Stack")
         stacked.set_shape(sizes.known_shape([self.static_time], known))
@@ -193,7 +194,7 @@ class _Loop:
 
 
 def _common_extents(flat: Sequence[Tensor]) -> tuple[int | None, int | None]:
-    """Return the static extents of time and batch, in which all inputs agree."""
+    """Return the static sizes of time and batch, which must be the same for all inputs."""
     for each in flat:
         sized = sizes_of(each)
         if sized is None or len(sized) < 3:
@@ -229,27 +230,28 @@ def bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return what two cells put out, one over time and one back from the end of each sequence.
+    """Return the outputs of two cells, one running forward in time and one backward.
 
     Args:
-        cell_fw: the cell that goes forward.
-        cell_bw: the one that goes back.
+        cell_fw: the forward cell.
+        cell_bw: the backward cell.
         inputs: see ``dynamic_rnn``.
-        sequence_length: see ``dynamic_rnn``; each sequence is reversed as far as it goes.
+        sequence_length: see ``dynamic_rnn``; each sequence is reversed within its own length.
         initial_state_fw: see ``dynamic_rnn``.
         initial_state_bw: see ``dynamic_rnn``.
         dtype: see ``dynamic_rnn``.
-        parallel_iterations: accepted for TensorFlow's sake.
-        swap_memory: accepted for TensorFlow's sake.
+        parallel_iterations: accepted for compatibility.
+        swap_memory: accepted for compatibility.
         time_major: see ``dynamic_rnn``.
-        scope: of the variables; ``bidirectional_rnn`` if left out.
+        scope: the scope of the variables; ``bidirectional_rnn`` if omitted.
 
     Returns:
-        The outputs forward and back, both in the order of the inputs, and the last states forward and back.
+        The forward and backward outputs, both in the order of the inputs, and the forward and backward last
+        states.
 
     Raises:
-        TypeError: for what is no cell.
-        ValueError: as ``dynamic_rnn``.
+        TypeError: if an argument is not a cell.
+        ValueError: as for ``dynamic_rnn``.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)

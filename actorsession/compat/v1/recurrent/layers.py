@@ -1,4 +1,4 @@
-"""Bidirectional networks on top of each other: each reads what both directions of the one below put out."""
+"""Stacks of bidirectional networks: each layer reads the joined outputs of the layer below."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def stack_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """``static_bidirectional_rnn`` in layers.
+    """Return the outputs and last states of ``static_bidirectional_rnn`` in layers.
 
     Args:
-        cells_fw: a list of the cells that go forward, that of the inputs first.
-        cells_bw: a list of those that go back.
+        cells_fw: a list of the forward cells, starting with the lowest layer.
+        cells_bw: a list of the backward cells.
         inputs: see ``static_rnn``.
-        initial_states_fw: a list of states to begin with.
-        initial_states_bw: the same for those that go back.
+        initial_states_fw: a list of the initial states of the forward cells.
+        initial_states_bw: a list of the initial states of the backward cells.
         dtype: see ``static_rnn``.
         sequence_length: see ``static_rnn``.
-        scope: of the variables; ``stack_bidirectional_rnn`` if left out.
+        scope: the scope of the variables; ``stack_bidirectional_rnn`` if omitted.
 
     Returns:
-        The outputs of the last layer, forward and back joined; the last states forward, of each layer; those
-        back.
+        The joined outputs of the last layer; the last states of each forward cell; those of each backward
+        cell.
 
     Raises:
-        ValueError: for what is no list, or lists of different lengths.
+        ValueError: if an argument is not a list, or for lists of different lengths.
     """
 
     def layer(fw: Any, bw: Any, given: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
@@ -62,10 +62,12 @@ def stack_bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """``bidirectional_dynamic_rnn`` in layers; arguments as there and as ``stack_bidirectional_rnn``.
+    """Return the outputs and last states of ``bidirectional_dynamic_rnn`` in layers.
+
+    The arguments are those of that function and of ``stack_bidirectional_rnn``.
 
     Raises:
-        ValueError: for what is no list, or lists of different lengths.
+        ValueError: if an argument is not a list, or for lists of different lengths.
     """
 
     def layer(fw: Any, bw: Any, given: Any, first: tuple[Any, Any]) -> tuple[Any, Any, Any]:
@@ -110,7 +112,7 @@ def _stacked(
 
 
 def _states(given: Any, direction: str, count: int) -> Sequence[Any]:
-    """A state to begin with for each layer, or none for any."""
+    """Return an initial state for each layer; ``None`` for every layer if none is given."""
     if given is None:
         return [None] * count
     if not isinstance(given, list) or len(given) != count:

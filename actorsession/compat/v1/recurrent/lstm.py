@@ -1,4 +1,4 @@
-"""Cells with a memory: ``BasicLSTMCell`` and ``LSTMCell``, with their state, ``LSTMStateTuple``."""
+"""Cells with a memory: ``BasicLSTMCell`` and ``LSTMCell``, with their state ``LSTMStateTuple``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LSTMStateTuple(_MemoryAndOutput):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of both.
+        """The common dtype of both.
 
         Raises:
             TypeError: if they differ.
@@ -42,7 +42,7 @@ class LSTMStateTuple(_MemoryAndOutput):
 
 
 def _both(state: Any) -> Any:
-    """Return the memory and the output that are a state."""
+    """Return the memory and the output of a state."""
     if not nests.is_nested(state):
         raise TypeError(f"a state is a pair of memory and output, (c, h); got {state!r:.200}")
     return state
@@ -52,14 +52,14 @@ class BasicLSTMCell(UnitsCell):
     """The cell of Zaremba et al. (2014): a memory with an input, a forget and an output gate.
 
     Args:
-        num_units: how many columns memory and output have.
-        forget_bias: what is added to the forget gate.
-        state_is_tuple: whether a state is an ``LSTMStateTuple``; else memory and output stand beside each
-            other in one matrix.
-        activation: a function, or the name of one; ``tanh`` if left out.
-        reuse: whether its variables are there already.
-        name: of its variable scope.
-        dtype: of its variables; that of the first inputs if left out.
+        num_units: the number of columns of memory and output.
+        forget_bias: the bias that is added to the forget gate.
+        state_is_tuple: whether a state is an ``LSTMStateTuple``; otherwise memory and output are concatenated
+            to one matrix.
+        activation: a function, or the name of one; ``tanh`` if omitted.
+        reuse: whether its variables exist already.
+        name: the name of its variable scope.
+        dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
 
     Raises:
@@ -83,19 +83,19 @@ class BasicLSTMCell(UnitsCell):
 
     @property
     def state_size(self) -> Any:
-        """How many columns memory and output have."""
+        """The numbers of columns of memory and output."""
         units = self._num_units
         return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the kernel and the bias of all gates for inputs of a shape."""
+        """Create the kernel and the bias of all gates for inputs of a shape."""
         rows, columns = self._depth(inputs_shape) + self._num_units, 4 * self._num_units
         self._kernel = self.add_variable("kernel", [rows, columns])
         self._bias = self.add_variable("bias", [columns], initializer=ops.zeros_initializer())
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Return one step; see ``RNNCell``."""
+        """Build one step and return its output and next state; see ``RNNCell``."""
         check_floating(inputs, state)
         if self._state_is_tuple:
             c, h = _both(state)
@@ -116,20 +116,20 @@ class LSTMCell(UnitsCell):
     """The cell of Sak et al. (2014): ``BasicLSTMCell`` with peepholes, a projection and limits.
 
     Args:
-        num_units: how many columns the memory has.
-        use_peepholes: whether gates see the memory, each column its own.
+        num_units: the number of columns of the memory.
+        use_peepholes: whether gates also depend on the memory, each column on its own.
         cell_clip: the largest absolute value in the memory.
-        initializer: of its matrices and peepholes; the scope's if left out.
-        num_proj: how many columns the output is projected to.
+        initializer: the initialiser of its matrices and peepholes; the scope's if omitted.
+        num_proj: the number of columns to which the output is projected.
         proj_clip: the largest absolute value of a projected output.
-        num_unit_shards: in how many parts the kernel is made; a partitioner of the scope does the same.
-        num_proj_shards: in how many parts the projection is made.
-        forget_bias: what is added to the forget gate.
+        num_unit_shards: the number of shards of the kernel; a partitioner of the scope has the same effect.
+        num_proj_shards: the number of shards of the projection.
+        forget_bias: the bias that is added to the forget gate.
         state_is_tuple: see ``BasicLSTMCell``.
-        activation: a function, or the name of one; ``tanh`` if left out.
-        reuse: whether its variables are there already.
-        name: of its variable scope.
-        dtype: of its variables; that of the first inputs if left out.
+        activation: a function, or the name of one; ``tanh`` if omitted.
+        reuse: whether its variables exist already.
+        name: the name of its variable scope.
+        dtype: the dtype of its variables; that of the first inputs if omitted.
         kwargs: see ``RNNCell``.
 
     Raises:
@@ -167,17 +167,17 @@ class LSTMCell(UnitsCell):
 
     @property
     def state_size(self) -> Any:
-        """How many columns memory and output have."""
+        """The numbers of columns of memory and output."""
         units, outputs = self._num_units, self._output_size
         return LSTMStateTuple(units, outputs) if self._state_is_tuple else units + outputs
 
     @property
     def output_size(self) -> Any:
-        """How many columns an output has."""
+        """The number of columns of an output."""
         return self._output_size
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the variables for inputs of a shape."""
+        """Create the variables for inputs of a shape."""
         rows, units = self._depth(inputs_shape) + self._output_size, self._num_units
         self._kernel = self._add_matrix("kernel", [rows, 4 * units], self._shards[0])
         self._bias = self.add_variable("bias", [4 * units], initializer=ops.zeros_initializer())
@@ -197,7 +197,7 @@ class LSTMCell(UnitsCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Return one step; see ``RNNCell``."""
+        """Build one step and return its output and next state; see ``RNNCell``."""
         check_floating(inputs, state)
         if self._state_is_tuple:
             c_before, h_before = _both(state)

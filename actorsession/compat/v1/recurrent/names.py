@@ -1,4 +1,4 @@
-"""Activations and initialisers that cells are given by name, and what cells are called themselves."""
+"""Lookup of activations and initialisers by name, and the default names of cells."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _INITIALIZERS: dict[str, Callable[[], Any]] = {
 
 
 def activation_of(given: Any) -> Callable[..., Any]:
-    """Return the function that an argument of a cell stands for: itself, one by name, or ``tanh``.
+    """Return the activation for an argument of a cell: a function, a name, or ``tanh`` if none is given.
 
     Raises:
-        ValueError: for a name that is not known.
-        TypeError: for what is no function.
+        ValueError: for an unknown name.
+        TypeError: if the argument is not callable.
     """
     if not given:
         return ops.tanh
@@ -38,11 +38,11 @@ def activation_of(given: Any) -> Callable[..., Any]:
 
 
 def initializer_of(given: Any) -> Any:
-    """Return the initialiser that an argument of a cell stands for; ``None`` leaves it to the scope.
+    """Return the initialiser for an argument of a cell; ``None`` selects that of the scope.
 
     Raises:
-        ValueError: for a name that is not known.
-        TypeError: for what is no initialiser.
+        ValueError: for an unknown name.
+        TypeError: if the argument is not callable.
     """
     if given is None:
         return None
@@ -62,7 +62,7 @@ def _known(given: Any, table: dict[str, Callable[..., Any]], what: str) -> Calla
 
 
 def snake_case(name: str) -> str:
-    """``BasicLSTMCell`` as ``basic_lstm_cell``."""
+    """Return a name in snake case: ``basic_lstm_cell`` for ``BasicLSTMCell``."""
     words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     words = re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
     return f"private{words}" if words.startswith("_") else words

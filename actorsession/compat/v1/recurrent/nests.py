@@ -1,7 +1,7 @@
-"""Structures as cells and their loops take them: lists, tuples, named tuples and dicts of anything.
+"""Nested structures of cells and their loops: lists, tuples, named tuples and dicts of any leaves.
 
-In difference to ``ops.structures`` a ``TensorArray`` is a leaf here: a state may hold one, and ``raw_rnn``
-gives arrays in the structure in which a cell gives tensors. Called by cells and loops alone.
+Unlike in ``ops.structures``, a ``TensorArray`` is a leaf here, because a state may hold one, and ``raw_rnn``
+returns arrays in the structure in which a cell returns tensors. Only cells and loops use this module.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ __all__ = ["check_alike", "flatten", "is_nested", "level", "mapped", "pack"]
 
 
 def is_nested(value: Any) -> bool:
-    """Return whether a value is a structure and no leaf."""
+    """Return whether a value is a structure, not a leaf."""
     return isinstance(value, (list, tuple, Mapping))
 
 
 def flatten(structure: Any) -> list[Any]:
-    """Return the leaves of a structure, in order; dicts in the order of their sorted keys."""
+    """Return the leaves of a structure in order; dicts in the order of their sorted keys."""
     found: list[Any] = []
     mapped(found.append, structure)
     return found
 
 
 def pack(structure: Any, leaves: Iterable[Any]) -> Any:
-    """A structure like another one with other leaves, as many as it has."""
+    """Return a structure like the given one, with other leaves of the same number."""
     left: Iterator[Any] = iter(leaves)
     return mapped(lambda _: next(left), structure)
 
 
 def mapped(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
-    """A structure of what a function makes of each leaf, and of what stands there in others like it."""
+    """Return a structure of the results of a function of each leaf and the corresponding leaves of others."""
     if not is_nested(structure):
         return function(structure, *others)
     return level(lambda *parts: mapped(function, *parts), structure, *others)
 
 
 def level(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
-    """As ``mapped`` for the parts of a structure, which may be structures themselves."""
+    """Return a structure like ``mapped``, but for its direct elements, which may be structures themselves."""
     if isinstance(structure, Mapping):
         made = {
             key: function(structure[key], *(other[key] for other in others))
@@ -56,7 +56,7 @@ def level(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
 
 
 class _Whole:
-    """Stands for an array, which counts as one."""
+    """A wrapper that makes an array count as one leaf."""
 
     def __init__(self, array: Composite) -> None:
         self._array = array
@@ -66,17 +66,17 @@ class _Whole:
 
 
 def check_alike(wanted: Any, given: Any, what: str) -> None:
-    """Refuse a structure that is not like another one, whatever their leaves are.
+    """Refuse a structure that differs from another one; leaves are not compared.
 
     Args:
-        wanted: the one that it must be like.
-        given: the one that was given.
-        what: words for the two, for the message.
+        wanted: the expected structure.
+        given: the given structure.
+        what: a description of both, for the message.
 
     Raises:
-        ValueError: for another nesting, other numbers of elements or other keys.
+        ValueError: for different nesting, numbers of elements or keys.
     """
-    # As loops do, a tuple may stand for an ``LSTMStateTuple``.
+    # A tuple may replace an ``LSTMStateTuple``, as in loops.
     whole = mapped(_whole, wanted), mapped(_whole, given)
     structures.check_same_structure(*whole, what, same_types=False)
 

@@ -1,4 +1,4 @@
-"""A network whose inputs, outputs and end a function of the program decides, step by step: ``raw_rnn``."""
+"""``raw_rnn``: a network whose inputs, outputs and end are determined step by step by a user function."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def raw_rnn(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Run a cell on what ``loop_fn`` gives it, until that says that all members are finished.
+    """Run a cell on the inputs from ``loop_fn`` until all members of the batch are finished.
 
     Args:
         cell: the cell.
-        loop_fn: from ``(time, cell_output, cell_state, loop_state)``, in the first call ``(0, None, None,
-            None)``, to five things: which members are finished, a bool vector; the next input; the next
-            state, in the first call the one to begin with; what is put out, in the first call a structure of
-            tensors like one member's output or ``None`` for the cell's own; and a state of the loop's,
-            or ``None`` if it has none or keeps it as it is.
-        parallel_iterations: accepted for TensorFlow's sake.
-        swap_memory: accepted for TensorFlow's sake.
-        scope: of the variables; ``rnn`` if left out.
+        loop_fn: a function of ``(time, cell_output, cell_state, loop_state)``, in the first call
+            ``(0, None, None, None)``. It returns five values: a bool vector of the finished members; the next
+            input; the next state, in the first call the initial state; the emitted output, in the first call
+            a structure of tensors like one member's output or ``None`` for that of the cell; and the loop
+            state, or ``None`` if there is none or it is unchanged.
+        parallel_iterations: accepted for compatibility.
+        swap_memory: accepted for compatibility.
+        scope: the scope of the variables; ``rnn`` if omitted.
 
     Returns:
-        ``TensorArray``s of what was put out, in its structure, zeros for members that were finished; the last
-        state, for each member that of its last step; and the loop's own.
+        ``TensorArray``s of the emitted outputs in their structure, with zeros for finished members; the last
+        state, for each member that of its last step; and the loop state.
 
     Raises:
-        TypeError: for what is no cell or no function.
+        TypeError: if ``cell`` is not a cell or ``loop_fn`` is not callable.
         ValueError: if structures or batches differ.
     """
     check_cell("cell", cell)
@@ -72,7 +72,7 @@ def raw_rnn(
 
 
 def _emissions(cell: Any, given: Any, state: Any, emitted: Any) -> tuple[Any, Any]:
-    """Array for what is put out, and zeros for members that are finished."""
+    """Return the arrays for the emitted outputs, and the zeros for finished members."""
     flat = nests.flatten(given)
     batch = batch_of(flat, 0)
     static = _static_batch(flat)
@@ -107,12 +107,12 @@ def _extent(leaf: Tensor) -> Any:
 
 
 class _Turn:
-    """One iteration while it is built.
+    """One iteration of the loop during its construction.
 
     Args:
         cell: the cell.
         loop_fn: see ``raw_rnn``.
-        zeros: what finished members put out.
+        zeros: the emitted output of finished members.
     """
 
     def __init__(self, cell: Any, loop_fn: Callable[..., Any], zeros: Any) -> None:
@@ -123,7 +123,7 @@ class _Turn:
     def __call__(
         self, time: Tensor, finished: Any, given: Any, arrays: Any, state: Any, kept: Any
     ) -> list[Any]:
-        """Return the next values of all that the loop goes on with."""
+        """Return the next values of all loop variables."""
         output, after = self._cell(given, state)
         nests.check_alike(state, after, "the states before and after a step of the cell")
         nests.check_alike(self._cell.output_size, output, "output_size and the outputs of the cell")

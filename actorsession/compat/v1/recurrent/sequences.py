@@ -1,7 +1,7 @@
-"""Losses and decoders of sequences, as ``contrib.seq2seq`` and ``contrib.legacy_seq2seq`` had them.
+"""Losses and decoders of sequences, from ``contrib.seq2seq`` and ``contrib.legacy_seq2seq``.
 
-The older functions take lists, a tensor for each step; ``sequence_loss`` of ``contrib.seq2seq`` takes whole
-tensors.
+The older functions take lists with a tensor for each step; ``sequence_loss`` of ``contrib.seq2seq`` takes
+whole tensors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
     "tied_rnn_seq2seq",
 ]  # fmt: skip
 
-# So that no weight at all is no division by zero.
+# Prevents a division by zero if all weights are zero.
 _LITTLE = 1e-12
 
 
@@ -41,19 +41,19 @@ def sequence_loss(
 
     Args:
         logits: floats of shape ``[batch, time, symbols]``.
-        targets: the right symbols, integers of shape ``[batch, time]``.
-        weights: of each of them, floats of shape ``[batch, time]``; 0 where a sequence is over.
-        average_across_timesteps: whether the mean over time is taken, by weights.
-        average_across_batch: whether the mean over the batch is taken, by weights.
-        softmax_loss_function: from ``labels`` and ``logits`` to a loss for each, if it is not the cross
-            entropy of a softmax.
-        name: wanted name; ``sequence_loss`` if left out.
+        targets: the correct symbols, integers of shape ``[batch, time]``.
+        weights: the weights of the symbols, floats of shape ``[batch, time]``; 0 past the end of a sequence.
+        average_across_timesteps: whether to take the weighted mean over time.
+        average_across_batch: whether to take the weighted mean over the batch.
+        softmax_loss_function: a function of ``labels`` and ``logits`` that returns the loss of each symbol;
+            by default the cross entropy of a softmax.
+        name: the name scope; ``sequence_loss`` if omitted.
 
     Returns:
-        A loss of the axes that no mean is taken over.
+        A loss with the axes over which no mean is taken.
 
     Raises:
-        ValueError: for other ranks.
+        ValueError: for tensors of other ranks.
     """
     logits, targets, weights = map(ops.convert_to_tensor, (logits, targets, weights))
     for what, value, axes in (
@@ -96,11 +96,11 @@ def loss_by_example(
 
     Args:
         logits: floats of shape ``[batch, symbols]``, for each step.
-        targets: the right symbols, integer vectors, for each step.
-        weights: of each of them, float vectors, for each step.
-        average_across_timesteps: whether the mean over time is taken, by weights; else the sum is.
+        targets: the correct symbols, integer vectors, for each step.
+        weights: the weights of the symbols, float vectors, for each step.
+        average_across_timesteps: whether to take the weighted mean over time; otherwise the sum.
         softmax_loss_function: see ``sequence_loss``.
-        name: wanted name; ``sequence_loss_by_example`` if left out.
+        name: the name scope; ``sequence_loss_by_example`` if omitted.
 
     Raises:
         ValueError: for lists of different lengths.
@@ -129,9 +129,10 @@ def list_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the weighted cross entropy of a batch, a scalar; arguments as ``loss_by_example``.
+    """Return the weighted cross entropy of a batch as a scalar.
 
-    ``average_across_batch`` divides the sum over the batch by its size.
+    The arguments are those of ``loss_by_example``. ``average_across_batch`` divides the sum over the batch by
+    its size.
     """
     with name_scope(name or "sequence_loss"):
         cost = ops.reduce_sum(
@@ -154,15 +155,15 @@ def rnn_decoder(
     loop_function: Callable[[Any, int], Any] | None = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """Return what a cell puts out for each of some inputs, or for what a function makes of its last output.
+    """Return the outputs of a cell for given inputs, or for inputs computed from its previous output.
 
     Args:
         decoder_inputs: matrices with a row for each member of the batch.
-        initial_state: the state to begin with.
+        initial_state: the initial state.
         cell: the cell.
-        loop_function: from the last output and the number of the step to the next input; only the first of
-            ``decoder_inputs`` is used then.
-        scope: of the variables; ``rnn_decoder`` if left out.
+        loop_function: returns the next input for the previous output and the number of the step; then only
+            the first of ``decoder_inputs`` is used.
+        scope: the scope of the variables; ``rnn_decoder`` if omitted.
 
     Returns:
         A list of outputs, and the last state.
@@ -188,14 +189,14 @@ def basic_rnn_seq2seq(
     dtype: DType = float32,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """A decoder that begins where a cell like its own ends after other inputs.
+    """Return the outputs of a decoder that starts from the last state of an encoder with a copy of its cell.
 
     Args:
-        encoder_inputs: what a copy of the cell reads.
+        encoder_inputs: the inputs of the copy of the cell.
         decoder_inputs: see ``rnn_decoder``.
         cell: the cell; the copy has variables of its own.
-        dtype: of the first state.
-        scope: of the variables; ``basic_rnn_seq2seq`` if left out.
+        dtype: the dtype of the initial state.
+        scope: the scope of the variables; ``basic_rnn_seq2seq`` if omitted.
 
     Returns:
         A list of outputs, and the last state.
@@ -213,7 +214,10 @@ def tied_rnn_seq2seq(
     dtype: DType = float32,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """As ``basic_rnn_seq2seq`` with one cell for both; arguments as ``rnn_decoder``."""
+    """Return the outputs of ``basic_rnn_seq2seq`` with one cell for encoder and decoder.
+
+    The arguments are those of ``basic_rnn_seq2seq`` and ``rnn_decoder``.
+    """
     with ops.variable_scope("combined_tied_rnn_seq2seq") as opened:
         scope = scope or "tied_rnn_seq2seq"
         _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)

@@ -1,7 +1,7 @@
-"""What a batch of states or outputs looks like, from the sizes that a cell names.
+"""Shapes and zeros of states and outputs, from the sizes of a cell.
 
-A size is a number of columns, a ``TensorShape`` or a shape tensor; in front of it comes the batch. Called by
-cells for their zero states and by loops for their zero outputs.
+A size is a number of columns, a ``TensorShape`` or a shape tensor; the batch size precedes it in a shape.
+Cells use the module for their zero states, and loops for their zero outputs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def known_shape(*parts: Any) -> TensorShape:
-    """Return what is known of the shape that sizes make up behind each other."""
+    """Return the static part of the shape that consists of the given sizes."""
     whole = TensorShape([])
     for part in parts:
         whole = whole.concatenate(_known(part))
@@ -54,7 +54,7 @@ def _as_list(part: Any) -> Any:
 
 
 def _operand(part: Any) -> Tensor:
-    """A part of a shape as an int32 vector."""
+    """Return a part of a shape as an int32 vector."""
     if isinstance(part, Tensor):
         vector = ops.reshape(part, [1]) if part.shape.rank == 0 else part
         return ops.cast(vector, int32)
@@ -63,16 +63,16 @@ def _operand(part: Any) -> Tensor:
 
 
 def shape_operand(*parts: Any) -> Tensor:
-    """Return the shape that sizes make up behind each other, as a tensor."""
+    """Return the shape that consists of the given sizes, as a tensor."""
     return ops.concat([_operand(part) for part in parts], 0)
 
 
 def zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
-    """Zeros for a batch.
+    """Return zeros for a batch.
 
     Args:
         batch_size: a number, or an integer tensor.
-        size: of each member, see above.
+        size: the size of each member; see the module's docstring.
         dtype: element type.
 
     Raises:
@@ -87,7 +87,7 @@ def zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
 
 
 def state_dtype(dtype: Any, state: Any) -> DType:
-    """Return the dtype that was asked for, or else the one that all of a state has.
+    """Return the given dtype, or else the common dtype of a state.
 
     Raises:
         ValueError: for a state of several dtypes, or without any tensor.
@@ -104,7 +104,11 @@ def state_dtype(dtype: Any, state: Any) -> DType:
 
 
 def require_floating(dtype: Any) -> None:
-    """Refuse a dtype that no cell can have with ValueError; ``None`` is not known yet."""
+    """Refuse a dtype that cells do not support; ``None`` is accepted as unknown.
+
+    Raises:
+        ValueError: for a dtype that is neither floating nor complex.
+    """
     if dtype is not None:
         known = as_dtype(dtype)
         if not (known.is_floating or known.is_complex):
@@ -114,6 +118,10 @@ def require_floating(dtype: Any) -> None:
 
 
 def check_floating(*values: Any) -> None:
-    """Refuse inputs and states that are no floats with ValueError."""
+    """Refuse inputs and states that cells do not support.
+
+    Raises:
+        ValueError: for a dtype that is neither floating nor complex.
+    """
     for leaf in nests.flatten(values):
         require_floating(leaf.dtype)

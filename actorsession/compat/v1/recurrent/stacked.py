@@ -1,4 +1,4 @@
-"""Cells on top of each other: ``MultiRNNCell``."""
+"""``MultiRNNCell``: a stack of cells."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _log = logging.getLogger("actorsession.compat")
 
 
 class MultiRNNCell(RNNCell):
-    """A cell of cells: the output of each is the input of the next one.
+    """A stack of cells: the output of each is the input of the next one.
 
     Args:
-        cells: the cells, that of the inputs first.
-        state_is_tuple: whether a state is a tuple of theirs; else they stand beside each other in one matrix.
+        cells: the cells, starting with the lowest one.
+        state_is_tuple: whether a state is a tuple of the cells' states; otherwise they are concatenated to
+            one matrix.
 
     Raises:
-        ValueError: without cells, or for cells whose states are tuples if that of this one is none.
-        TypeError: for what is no sequence.
+        ValueError: without cells, or if ``state_is_tuple`` is false and a cell's state is a tuple.
+        TypeError: if ``cells`` is not a sequence.
     """
 
     def __init__(self, cells: Any, state_is_tuple: bool = True) -> None:
@@ -54,17 +55,17 @@ class MultiRNNCell(RNNCell):
 
     @property
     def output_size(self) -> Any:
-        """That of the last cell."""
+        """The output size of the last cell."""
         return self._cells[-1].output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The variables of all cells that optimisers change."""
+        """The variables of all cells that optimisers update."""
         return self._weights("trainable_weights") if self.trainable else []
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The variables of all cells that they leave alone."""
+        """The variables of all cells that optimisers do not update."""
         others = self._weights("non_trainable_weights")
         return others if self.trainable else self._weights("trainable_weights") + others
 
@@ -73,14 +74,14 @@ class MultiRNNCell(RNNCell):
         return list({id(v): v for v in found}.values())
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros; see ``RNNCell``."""
+        """Return a state of zeros; see ``RNNCell``."""
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)
         with name_scope(f"{type(self).__name__}ZeroState"):
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Return one step of all cells; see ``RNNCell``."""
+        """Build one step of all cells and return its output and next state; see ``RNNCell``."""
         if self._state_is_tuple and not nests.is_nested(state):
             raise ValueError(
                 f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"

@@ -1,6 +1,6 @@
-"""Networks over lists of inputs, a step for each: ``static_rnn`` and its kin.
+"""Networks over lists of inputs, with a step for each: ``static_rnn`` and variants.
 
-Steps are built one after the other, so the graph grows with the length; ``dynamic_rnn`` builds one.
+The steps are built one after the other, so the graph grows with the length; ``dynamic_rnn`` builds only one.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ def static_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """Return what a cell puts out for each of some inputs, and its last state.
+    """Return the outputs of a cell for each of some inputs, and its last state.
 
     Args:
         cell: the cell.
-        inputs: a list of matrices with a row for each member of the batch, or of structures of such.
-        initial_state: the state to begin with, in the structure of ``cell.state_size``; zeros if left out.
-        dtype: of the zeros to begin with.
-        sequence_length: how many of the inputs each member has, an integer vector: past that outputs are
-            zeros, and the state stays what it was; steps that no member has are not computed.
-        scope: of the variables; ``rnn`` if left out.
+        inputs: a list of matrices with a row for each member of the batch, or of structures of such matrices.
+        initial_state: the initial state, in the structure of ``cell.state_size``; zeros if omitted.
+        dtype: the dtype of the initial zeros.
+        sequence_length: the length of each member's sequence, an integer vector. Past its end, outputs are
+            zeros and the state stays unchanged. Steps past all ends are not computed.
+        scope: the scope of the variables; ``rnn`` if omitted.
 
     Returns:
         A list of outputs, and the last state.
 
     Raises:
-        TypeError: for what is no cell, or no sequence.
+        TypeError: if an argument is not a cell or not a sequence.
         ValueError: without inputs, for inputs of unknown size, for lengths that are no vector, or without
             both ``initial_state`` and ``dtype``.
     """
@@ -91,7 +91,7 @@ def _check_inputs(inputs: Any) -> None:
 def _check_sizes(flat: Sequence[Any]) -> None:
     first = sizes_of(flat[0])
     if first is not None and len(first) == 1:
-        return  # Numbers of symbols, which the cell looks up itself.
+        return  # Symbol numbers, which the cell looks up itself.
     batch = TensorShape([None])
     for each in flat:
         sized = sizes_of(each)
@@ -107,7 +107,7 @@ def _check_sizes(flat: Sequence[Any]) -> None:
 
 
 def _reversed(inputs: Sequence[Any], lengths: Any) -> list[Any]:
-    """Inputs the other way round, for each member as far as its sequence goes."""
+    """Return the inputs reversed in time, for each member within the length of its sequence."""
     if lengths is None:
         return list(reversed(inputs))
     columns = []
@@ -132,24 +132,24 @@ def static_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Return what two cells put out for some inputs, one forward and one back, beside each other.
+    """Return the joined outputs of a forward and a backward cell for some inputs, and their last states.
 
     Args:
-        cell_fw: the cell that goes forward.
-        cell_bw: the one that goes back.
+        cell_fw: the forward cell.
+        cell_bw: the backward cell.
         inputs: see ``static_rnn``.
         initial_state_fw: see ``static_rnn``.
         initial_state_bw: see ``static_rnn``.
         dtype: see ``static_rnn``.
         sequence_length: see ``static_rnn``.
-        scope: of the variables; ``bidirectional_rnn`` if left out.
+        scope: the scope of the variables; ``bidirectional_rnn`` if omitted.
 
     Returns:
-        A list of outputs, forward and back joined along their columns; the last state forward; that back.
+        A list of outputs, joined along their columns; the last forward state; the last backward state.
 
     Raises:
-        TypeError: for what is no cell, or no sequence.
-        ValueError: as ``static_rnn``.
+        TypeError: if an argument is not a cell or not a sequence.
+        ValueError: as for ``static_rnn``.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -177,23 +177,24 @@ def static_state_saving_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """As ``static_rnn``, with states that somebody keeps from run to run.
+    """Return the results of ``static_rnn`` with states that a state saver keeps from run to run.
 
     Args:
         cell: the cell.
         inputs: see ``static_rnn``.
-        state_saver: has the methods ``state(name)``, which gives a state, and ``save_state(name, state)``,
-            which gives an operation that keeps it.
-        state_name: under which it keeps the state, a structure like ``cell.state_size``.
+        state_saver: an object with the methods ``state(name)``, which returns a state, and
+            ``save_state(name, state)``, which returns an operation that keeps it.
+        state_name: the names of the states in the saver, a structure like ``cell.state_size``.
         sequence_length: see ``static_rnn``.
         scope: see ``static_rnn``.
 
     Returns:
-        A list of outputs and the last state, both there when it is kept.
+        A list of outputs and the last state. The last output and the state depend on the operations that keep
+        the state.
 
     Raises:
-        TypeError: for what is no cell, or no sequence.
-        ValueError: as ``static_rnn``, or if there are not as many names as states.
+        TypeError: if an argument is not a cell or not a sequence.
+        ValueError: as for ``static_rnn``, or if the numbers of names and states differ.
     """
     size = cell.state_size
     if nests.is_nested(size) != nests.is_nested(state_name):

@@ -1,4 +1,4 @@
-"""What the loops over time have in common: how they look at inputs, and what they do past the end."""
+"""Common code of the loops over time: input sizes, initial states, and steps past the end of a sequence."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ __all__ = [
 
 @contextlib.contextmanager
 def opened(scope: Any, default: str) -> Iterator[VariableScope]:
-    """A variable scope in which each variable is read once in a step, before any loop.
+    """Open a variable scope in which each variable is read once per step, outside of loops.
 
     Args:
-        scope: its name or itself.
-        default: its name if there is none.
+        scope: the scope or its name.
+        default: the name if no scope is given.
     """
     with ops.variable_scope(scope or default) as found:
-        # What is read inside a loop is read in each iteration, and its gradient keeps each of the values.
+        # A read inside a loop runs in each iteration, and its gradient keeps each value.
         if found.caching_device is None and scope_of(get_default_graph()).body is None:
             found.set_caching_device(lambda op: op.device)
         yield found
 
 
 def swapped(value: Any) -> Tensor:
-    """A tensor with its first two axes, batch and time, in the other order; vectors as they are."""
+    """Return a tensor with its first two axes, batch and time, swapped; vectors are returned unchanged."""
     tensor = ops.convert_to_tensor(value)
     rank = tensor.shape.rank
     if rank is None:
@@ -48,12 +48,12 @@ def swapped(value: Any) -> Tensor:
 
 
 def sizes_of(tensor: Tensor) -> Any:
-    """Return the static sizes of a tensor, numbers and ``None``, or ``None`` for an unknown rank."""
+    """Return the static sizes of a tensor, numbers and ``None``; ``None`` for an unknown rank."""
     return TensorShape(tensor.shape).sizes
 
 
 def batch_of(inputs: Sequence[Tensor], axis: int) -> Any:
-    """Return how many members a batch has: a number if one of the inputs tells, else a scalar."""
+    """Return the batch size: a number if an input has it statically, else a scalar tensor."""
     for tensor in inputs:
         sized = sizes_of(tensor)
         if sized is not None and len(sized) <= axis:
@@ -67,7 +67,7 @@ def batch_of(inputs: Sequence[Tensor], axis: int) -> Any:
 
 
 def as_tensors(state: Any) -> Any:
-    """A state whose leaves are tensors, or arrays of them."""
+    """Return a state whose leaves are tensors or tensor arrays."""
     return nests.mapped(
         lambda leaf: leaf if isinstance(leaf, ops.TensorArray) else ops.convert_to_tensor(leaf),
         state,
@@ -75,7 +75,7 @@ def as_tensors(state: Any) -> Any:
 
 
 def first_state(cell: Any, initial: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return the state to begin with: the one that was given, or zeros.
+    """Return the initial state: the given one, or zeros.
 
     Raises:
         ValueError: without either a state or a dtype.
@@ -105,12 +105,12 @@ def check_lengths(lengths: Any) -> Tensor:
 
 
 def copied_through(over: Any, before: Any, after: Any) -> Any:
-    """A structure in which members whose sequence is over have what was before.
+    """Return a structure in which members past the end of their sequence keep their previous values.
 
     Args:
-        over: whether it is, for each member.
-        before: what they have then; arrays and scalars are passed on whatever that is.
-        after: what the others have.
+        over: for each member, whether its sequence is over.
+        before: the previous values.
+        after: the new values; tensor arrays and scalars are always taken from here.
     """
 
     def chosen(old: Any, new: Any) -> Any:
@@ -124,11 +124,11 @@ def copied_through(over: Any, before: Any, after: Any) -> Any:
 
 
 class Lengths:
-    """The lengths of the sequences of a batch, while steps are built.
+    """The lengths of the sequences of a batch, for the construction of steps.
 
     Args:
         lengths: an int32 vector.
-        zero_output: what is put out past the end.
+        zero_output: the output past the end.
     """
 
     def __init__(self, lengths: Tensor, zero_output: Any) -> None:
@@ -138,12 +138,12 @@ class Lengths:
         self.zero_output = zero_output
 
     def step(self, time: Any, state: Any, call: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
-        """A step that every member takes, and whose result those keep whose sequence goes on.
+        """Build a step that is computed for every member and discarded past the end of a sequence.
 
         Args:
-            time: how many steps were taken.
-            state: before the step.
-            call: takes it; gives outputs and state.
+            time: the number of the step.
+            state: the state before the step.
+            call: builds the step and returns outputs and state.
         """
         outputs, after = call()
         self._check(outputs, state, after)
@@ -152,7 +152,7 @@ class Lengths:
     def maybe_step(
         self, time: int, state: Any, call: Callable[[], tuple[Any, Any]]
     ) -> tuple[Any, Any]:
-        """As ``step``, but when all sequences are over nothing is computed."""
+        """Build a step like ``step`` that is skipped when all sequences are over."""
         nothing = nests.flatten(self.zero_output) + nests.flatten(state)
 
         def step() -> list[Any]:
@@ -185,6 +185,6 @@ class Lengths:
 def _conditional(
     pred: Any, true_fn: Callable[[], list[Any]], false_fn: Callable[[], list[Any]]
 ) -> list[Any]:
-    """``cond`` between two lists, which stay lists."""
+    """Return the result of ``cond`` between two lists, as a list."""
     found: list[Any] = ops.cond(pred, true_fn, false_fn, strict=True)
     return found

@@ -1,6 +1,7 @@
-"""Cells around another cell: what all of them are, ``ResidualWrapper`` and ``DeviceWrapper``.
+"""Cells around another cell: the base class ``CellWrapper``, ``ResidualWrapper`` and ``DeviceWrapper``.
 
-A wrapper has no variables and no scope of its own: those of the cell in it are called as if it stood alone.
+A wrapper has no variables and no scope of its own: the variables of the wrapped cell have the same names as
+without the wrapper.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class CellWrapper(RNNCell):
         kwargs: see ``RNNCell``.
 
     Raises:
-        TypeError: for what is no cell.
+        TypeError: if ``cell`` is not a cell.
     """
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
@@ -35,53 +36,53 @@ class CellWrapper(RNNCell):
 
     @property
     def wrapped_cell(self) -> Any:
-        """The cell."""
+        """The wrapped cell."""
         return self.cell
 
     @property
     def state_size(self) -> Any:
-        """That of the cell."""
+        """The state size of the wrapped cell."""
         return self.cell.state_size
 
     @property
     def output_size(self) -> Any:
-        """That of the cell."""
+        """The output size of the wrapped cell."""
         return self.cell.output_size
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Those of the cell."""
+        """The trainable variables of the wrapped cell."""
         return list(getattr(self.cell, "trainable_weights", []))
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """Those of the cell."""
+        """The non-trainable variables of the wrapped cell."""
         return list(getattr(self.cell, "non_trainable_weights", []))
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros; see ``RNNCell``."""
+        """Return a state of zeros; see ``RNNCell``."""
         with name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
 
     def build(self, inputs_shape: Any) -> None:
-        """Make the cell's variables for inputs of a shape."""
+        """Create the cell's variables for inputs of a shape."""
         self.cell.build(inputs_shape)
         self.built = True
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        """Return one step of the cell; see ``RNNCell``."""
+        """Build one step of the wrapped cell; see ``RNNCell``."""
         return self._wrapped(inputs, state, self.cell.__call__, scope=scope)
 
     def _wrapped(
         self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
     ) -> tuple[Any, Any]:
-        """Return one step.
+        """Build one step and return its output and next state.
 
         Args:
-            inputs: of the wrapper.
-            state: of the wrapper.
+            inputs: the inputs of the wrapper.
+            state: the state of the wrapper.
             function: the cell's ``__call__``.
-            kwargs: what it takes beside them.
+            kwargs: further arguments of ``function``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what it does")
 
@@ -91,11 +92,11 @@ class ResidualWrapper(CellWrapper):
 
     Args:
         cell: the cell.
-        residual_fn: from inputs and outputs to what is put out, if it is not their sum.
+        residual_fn: returns the output for inputs and outputs of the cell; their sum if omitted.
         kwargs: see ``RNNCell``.
 
     Raises:
-        TypeError: for what is no cell.
+        TypeError: if ``cell`` is not a cell.
     """
 
     def __init__(
@@ -130,11 +131,11 @@ class DeviceWrapper(CellWrapper):
 
     Args:
         cell: the cell.
-        device: as ``tf.device`` takes it.
+        device: the device, as for ``tf.device``.
         kwargs: see ``RNNCell``.
 
     Raises:
-        TypeError: for what is no cell.
+        TypeError: if ``cell`` is not a cell.
     """
 
     def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
@@ -142,7 +143,7 @@ class DeviceWrapper(CellWrapper):
         self._device = device
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """A state of zeros on the device; see ``RNNCell``."""
+        """Return a state of zeros on the device; see ``RNNCell``."""
         with name_scope(f"{type(self).__name__}ZeroState"), device_scope(self._device):
             return self.cell.zero_state(batch_size, dtype)
 

@@ -1,6 +1,7 @@
 """``tf.saved_model``: graphs with signatures and values in a folder.
 
-What TensorFlow 1 programs wrote is loaded here, and what is written here is loaded there: the form is one.
+The format is TensorFlow's: models of TensorFlow 1 programs can be loaded here, and TensorFlow can load models
+that are written here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``tf.saved_model.builder``: graphs written with their signatures, for ``loader`` to build again.
+"""``tf.saved_model.builder``: writes graphs with their signatures, for ``loader`` to read.
 
-All of it is in TensorFlow's form, the checkpoint with the values of variables too. So TensorFlow loads it as
-well, as far as the operation types of the graph are its own.
+Everything is in TensorFlow's format, including the checkpoint with the values of variables. So TensorFlow can
+load it, provided that it has the operation types of the graph.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _ANY = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
 class SavedModelBuilder:
-    """Puts graphs, the values of their variables and files into a folder.
+    """A builder that writes graphs, the values of their variables and files into a folder.
 
     Args:
-        export_dir: the folder; it is made.
+        export_dir: the folder, which is created.
 
     Raises:
-        AssertionError: if there is something in it.
+        AssertionError: if the folder is not empty.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -67,24 +67,24 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Add the session's graph, and write what its variables hold.
+        """Add the session's graph, and write the values of its variables.
 
         Args:
             sess: the session.
-            tags: what the graph is tagged with.
+            tags: the tags of the graph.
             signature_def_map: signatures by key.
-            assets_collection: constants with the paths of files that belong to the graph. They are copied,
-                and ``main_op`` finds the paths of the copies in them.
-            legacy_init_op: as ``main_op``.
-            clear_devices: whether nodes forget the devices that were asked for.
-            main_op: an operation that runs once the variables have their values.
-            strip_default_attrs: accepted for TensorFlow's sake.
-            saver: what saves and restores the variables; a new one if left out.
+            assets_collection: constants with the paths of files that belong to the graph. The files are
+                copied. When ``main_op`` runs after loading, the constants hold the paths of the copies.
+            legacy_init_op: like ``main_op``.
+            clear_devices: whether to drop the requested devices of nodes.
+            main_op: an operation that runs after the variables are restored.
+            strip_default_attrs: accepted for compatibility and ignored.
+            saver: the saver of the variables; a new one if omitted.
 
         Raises:
-            AssertionError: if the values have been written already, or a signature says too little.
-            TypeError: for a first operation that is none.
-            OpError: as ``Saver.save``.
+            AssertionError: if the values have been written already, or a signature is incomplete.
+            TypeError: if ``main_op`` is not an operation.
+            OpError: as for ``Saver.save``.
         """
         if self._has_variables:
             raise AssertionError(
@@ -111,9 +111,9 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Add the default graph, whose variables hold what was written before.
+        """Add the default graph, whose variables have the values that were written before.
 
-        Arguments and errors as ``add_meta_graph_and_variables``.
+        The arguments and errors are those of ``add_meta_graph_and_variables``.
 
         Raises:
             AssertionError: if no values have been written.
@@ -134,17 +134,17 @@ class SavedModelBuilder:
         experimental_image_format: bool = False,
         experimental_image_writer_options: Any = None,
     ) -> bytes:
-        """Write the file with all graphs; its path.
+        """Write the file with all graphs and return its path.
 
         Args:
-            as_text: whether it has the text form.
-            experimental_image_format: accepted for TensorFlow's sake.
-            experimental_image_writer_options: likewise.
+            as_text: whether to write the text form.
+            experimental_image_format: accepted for compatibility and ignored.
+            experimental_image_writer_options: accepted for compatibility and ignored.
         """
         return os.fsencode(write_saved_model(self._model, self._folder, as_text))
 
     def _write_values(self, sess: Any, saver: Saver) -> None:
-        """Write what the variables hold as a checkpoint of TensorFlow's format."""
+        """Write the values of the variables as a checkpoint in TensorFlow's format."""
         prefix = self._folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
         with tempfile.TemporaryDirectory(dir=self._folder, prefix=".values-") as folder:
             place = os.path.join(folder, constants.VARIABLES_FILENAME)
@@ -168,7 +168,7 @@ class SavedModelBuilder:
         clear_devices: bool,
         saver: Saver | None,
     ) -> MetaGraphDef:
-        """Return the default graph with all that was said of it."""
+        """Return the default graph as a message, with its tags, signatures and assets."""
         _check_signatures(signatures or {})
         name = getattr(first, "name", None)
         if first is not None and not isinstance(name, str):
@@ -220,12 +220,12 @@ def simple_save(
     Args:
         session: the session.
         export_dir: the folder.
-        inputs: tensors that are fed, by key.
-        outputs: tensors that are fetched, by key.
-        legacy_init_op: an operation that runs once the variables have their values.
+        inputs: the feeds, by key.
+        outputs: the fetches, by key.
+        legacy_init_op: an operation that runs after the variables are restored.
 
     Raises:
-        AssertionError: if there is something in the folder.
+        AssertionError: if the folder is not empty.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

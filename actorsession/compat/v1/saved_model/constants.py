@@ -10,7 +10,7 @@ __all__ = [
     "SAVED_MODEL_SCHEMA_VERSION", "VARIABLES_DIRECTORY", "VARIABLES_FILENAME",
 ]  # fmt: skip
 
-# Collections: files that belong to the graph, and what runs once the variables have their values.
+# Collections: the graph's asset files, and the operation that runs after the variables are restored.
 ASSETS_KEY = "saved_model_assets"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 MAIN_OP_KEY = "saved_model_main_op"

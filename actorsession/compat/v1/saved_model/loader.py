@@ -1,7 +1,7 @@
-"""``tf.saved_model.loader``: graphs of saved models built again, with the values of their variables.
+"""``tf.saved_model.loader``: builds the graphs of saved models and restores their variables.
 
-Reads what TensorFlow 1 programs write, and what ``builder`` does. The values stand in a checkpoint, of
-TensorFlow's format or of this library's.
+It reads the models of TensorFlow 1 programs and those of ``builder``. The values are in a checkpoint in
+TensorFlow's format or this library's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
-    """Return whether a folder has the file of a saved model."""
+    """Return whether a folder contains the file of a saved model."""
     names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
     return any((Path(os.fsdecode(export_dir)) / name).is_file() for name in names)
 
@@ -33,22 +33,22 @@ def load(
     import_scope: str | None = None,
     **saver_kwargs: Any,
 ) -> MetaGraphDef:
-    """Build a graph of a saved model in the session's graph, and give its variables their values.
+    """Build a graph of a saved model in the session's graph, and restore its variables.
 
     Args:
         sess: a session.
-        tags: what the graph is tagged with, all of it.
+        tags: exactly the tags of the graph.
         export_dir: the folder of the saved model.
-        import_scope: a name scope to build it in.
+        import_scope: a name scope in which to build the graph.
         saver_kwargs: further arguments of ``import_meta_graph``.
 
     Returns:
-        The graph's message, with its signatures: ``get_tensor_from_tensor_info`` finds what they speak of.
+        The graph's message with its signatures, whose tensors ``get_tensor_from_tensor_info`` returns.
 
     Raises:
         OSError: if there is no saved model in the folder.
-        RuntimeError: if it has no graph with these tags.
-        OpError: as ``Saver.restore``.
+        RuntimeError: if the model has no graph with these tags.
+        OpError: as for ``Saver.restore``.
     """
     folder = Path(os.fsdecode(export_dir))
     found = _tagged(read_saved_model(folder), tags)
@@ -80,7 +80,7 @@ def _tagged(model: SavedModel, tags: Iterable[str]) -> MetaGraphDef:
 
 
 def _assets(graph: MetaGraphDef, folder: Path) -> dict[str, str]:
-    """Return the paths of the files that belong to a graph, by the tensor that holds each."""
+    """Return the paths of the asset files of a graph, by the name of the tensor that holds each."""
     listed = [*graph.asset_file_def]
     if not listed and constants.ASSETS_KEY in graph.collection_def:
         packed = graph.collection_def[constants.ASSETS_KEY].any_list.value
@@ -90,7 +90,7 @@ def _assets(graph: MetaGraphDef, folder: Path) -> dict[str, str]:
 
 
 def _first(graph: MetaGraphDef) -> str | None:
-    """Return the operation that runs once the variables have their values."""
+    """Return the name of the operation that runs after the variables are restored, if there is one."""
     for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
         if key in graph.collection_def:
             names = graph.collection_def[key].node_list.value

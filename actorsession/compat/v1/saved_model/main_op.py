@@ -1,4 +1,4 @@
-"""``tf.saved_model.main_op``: what a loader runs once the graph is built."""
+"""``tf.saved_model.main_op``: the operation that a loader runs after building the graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["main_op"]
 
 
 def main_op() -> Operation:
-    """Return an operation that initializes all variables and tables."""
+    """Return an operation that initialises all variables and tables."""
     return group(
         global_variables_initializer(), local_variables_initializer(), tables_initializer()
     )

@@ -8,7 +8,7 @@ __all__ = [
     "REGRESS_INPUTS", "REGRESS_METHOD_NAME", "REGRESS_OUTPUTS",
 ]  # fmt: skip
 
-# What is asked for when nobody says which signature.
+# The key of the signature that is used by default.
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
 
 CLASSIFY_INPUTS = PREDICT_INPUTS = REGRESS_INPUTS = "inputs"

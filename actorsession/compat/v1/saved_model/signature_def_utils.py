@@ -1,4 +1,4 @@
-"""``tf.saved_model.signature_def_utils``: what a graph computes for those who serve it, as messages."""
+"""``tf.saved_model.signature_def_utils``: signatures of a graph's computations, as messages for serving."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def build_signature_def(
     method_name: str | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> SignatureDef:
-    """A signature of what ``build_tensor_info`` gave.
+    """Return a signature with inputs and outputs from ``build_tensor_info``.
 
     Args:
-        inputs: what goes in, by key.
-        outputs: what comes out, by key.
-        method_name: what it is for, such as ``PREDICT_METHOD_NAME``.
-        defaults: values for inputs that are left out, by key.
+        inputs: the inputs, by key.
+        outputs: the outputs, by key.
+        method_name: the serving method, such as ``PREDICT_METHOD_NAME``.
+        defaults: default values of inputs, by key.
     """
     made = SignatureDef()
     for field, infos in ((made.inputs, inputs), (made.outputs, outputs)):
@@ -43,14 +43,14 @@ def build_signature_def(
 
 
 def predict_signature_def(inputs: Any, outputs: Any) -> SignatureDef:
-    """A signature for whatever a graph computes.
+    """Return a signature for an arbitrary computation.
 
     Args:
-        inputs: tensors that are fed, by key.
-        outputs: tensors that are fetched, by key.
+        inputs: the feeds, by key.
+        outputs: the fetches, by key.
 
     Raises:
-        ValueError: if there are none.
+        ValueError: if there are no inputs or no outputs.
     """
     for name, given in (("inputs", inputs), ("outputs", outputs)):
         if not given:
@@ -63,14 +63,14 @@ def predict_signature_def(inputs: Any, outputs: Any) -> SignatureDef:
 
 
 def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
-    """A signature that gives a number for each serialized example.
+    """Return a signature of a computation of one number per serialised example.
 
     Args:
         examples: the examples, a tensor of strings.
         predictions: the numbers, float32.
 
     Raises:
-        ValueError: if one is left out or of another type.
+        ValueError: if an argument is missing or has another type.
     """
     if examples is None:
         raise ValueError("Regression `examples` cannot be None.")
@@ -85,15 +85,15 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
 
 
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
-    """A signature that says for each serialized example which classes it may be of.
+    """Return a signature of a computation of the possible classes of each serialised example.
 
     Args:
         examples: the examples, a tensor of strings.
-        classes: names of classes, strings; ``None`` for none.
-        scores: how well each fits, float32; ``None`` for none.
+        classes: the names of classes, strings; ``None`` for no such output.
+        scores: the scores of the classes, float32; ``None`` for no such output.
 
     Raises:
-        ValueError: if too much is left out, or something is of another type.
+        ValueError: if both outputs or the examples are missing, or an argument has another type.
     """
     if examples is None:
         raise ValueError("Classification `examples` cannot be None.")
@@ -119,7 +119,7 @@ def _check(info: TensorInfo, wanted: Any, words: str) -> None:
 
 
 def is_valid_signature(signature_def: SignatureDef | None) -> bool:
-    """Return whether a signature is one of those that the methods of serving make sense of."""
+    """Return whether a signature is valid for its serving method."""
     if signature_def is None:
         return False
     types = [

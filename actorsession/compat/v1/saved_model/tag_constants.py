@@ -1,4 +1,4 @@
-"""``tf.saved_model.tag_constants``: what graphs of a saved model are tagged with."""
+"""``tf.saved_model.tag_constants``: standard tags of the graphs of a saved model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tf.saved_model.utils``: tensors as messages, and found again in a graph."""
+"""``tf.saved_model.utils``: conversion of tensors to messages, and lookup of their tensors in a graph."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 
 
 def build_tensor_info(tensor: Any) -> TensorInfo:
-    """Return what a signature says of a tensor: its name, or the names of its parts, its type and its shape.
+    """Return the message for a tensor in a signature: its name or those of its components, type and shape.
 
     Args:
         tensor: a tensor, a sparse tensor, or a variable.
 
     Raises:
-        TypeError: for something else.
+        TypeError: for any other value.
     """
     if isinstance(tensor, Variable):
         tensor = tensor.value()
@@ -42,16 +42,16 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
 def get_tensor_from_tensor_info(
     tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
 ) -> Tensor | SparseTensor:
-    """Return the tensor that a signature speaks of.
+    """Return the tensor of a graph that a message refers to.
 
     Args:
-        tensor_info: what it says.
-        graph: the graph; the default graph if left out.
+        tensor_info: the message.
+        graph: the graph; the default graph if omitted.
         import_scope: the name scope into which the graph was imported.
 
     Raises:
         KeyError: if there is no such tensor.
-        ValueError: for a message that names none.
+        ValueError: for a message without a tensor's name.
     """
     found = get_default_graph() if graph is None else graph
     before = f"{import_scope}/" if import_scope else ""

@@ -1,1 +1,1 @@
-"""What programs import from below ``tensorflow.python.client``."""
+"""Modules that programs import from ``tensorflow.python.client``."""

@@ -1,4 +1,4 @@
-"""``tensorflow.python.client.timeline``: drawings of what a step did."""
+"""``tensorflow.python.client.timeline``: traces of steps in Chrome's format."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What programs import from below ``tensorflow.python.framework``."""
+"""Modules that programs import from ``tensorflow.python.framework``."""

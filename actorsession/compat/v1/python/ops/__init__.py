@@ -1,1 +1,1 @@
-"""What programs import from below ``tensorflow.python.ops``."""
+"""Modules that programs import from ``tensorflow.python.ops``."""

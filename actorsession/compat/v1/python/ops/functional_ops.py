@@ -1,4 +1,4 @@
-"""``tensorflow.python.ops.functional_ops``: functions as arguments."""
+"""``tensorflow.python.ops.functional_ops``: operations that take functions as arguments."""
 
 from __future__ import annotations
 

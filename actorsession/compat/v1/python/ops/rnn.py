@@ -1,4 +1,4 @@
-"""``tensorflow.python.ops.rnn``: the loops over cells, where programs import them from."""
+"""``tensorflow.python.ops.rnn``: the loops over recurrent cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tensorflow.python.ops.rnn_cell``: the cells, where programs before TensorFlow 1.0 import them from."""
+"""``tensorflow.python.ops.rnn_cell``: the cells, for programs from before TensorFlow 1.0."""
 
 from __future__ import annotations
 
