@@ -99,7 +99,8 @@ _TYPES = {
         "ResizeNearestNeighbor ResizeNearestNeighborGrad"
     ),
     "images.suppression": (
-        "NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps"
+        "NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
+        "NonMaxSuppressionWithOverlaps"
     ),
     "linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
     "linear.diagonals": "Diag DiagPart MatrixBandPart",
@@ -267,7 +268,9 @@ _TYPES = {
     ),
 }
 OP_MODULES = {
-    name: f"actorsession.ops.{module}" for module, names in _TYPES.items() for name in names.split()
+    name: f"actorsession.ops.{module}"
+    for module, names in _TYPES.items()
+    for name in names.split()
 }
 """Full name of the module by operation type."""
 
