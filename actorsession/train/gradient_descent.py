@@ -19,9 +19,9 @@ class GradientDescentOptimizer(Optimizer):
     Gradients of some rows change those rows only.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        learning_rate: a number, tensor or variable, or a function that returns one.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
     """
 
     def __init__(
