@@ -25,7 +25,7 @@ _LOOK = 0.05
 
 
 class Coordinator:
-    """Coordinates the end of threads.
+    """The coordinator of threads that stop together.
 
     A thread checks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails. The
     code that started the threads calls ``join``, which raises the first such exception.

@@ -29,7 +29,7 @@ class FtrlOptimizer(Optimizer):
 
     Args:
         learning_rate: a number, tensor or variable, or a function that returns one.
-        learning_rate_power: at most 0; 0 keeps the rate as it is.
+        learning_rate_power: at most 0; 0 keeps the rate constant.
         initial_accumulator_value: initial value of ``accum``, at least 0.
         l1_regularization_strength: at least 0; where ``linear`` is within it, the value becomes 0.
         l2_regularization_strength: at least 0.

@@ -14,7 +14,7 @@ __all__ = ["GradientDescentOptimizer"]
 
 
 class GradientDescentOptimizer(Optimizer):
-    """Moves each variable against its gradient: ``var -= learning_rate * grad``.
+    """Gradient descent: ``var -= learning_rate * grad``.
 
     Gradients of some rows change those rows only.
 

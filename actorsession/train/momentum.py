@@ -14,7 +14,7 @@ __all__ = ["MomentumOptimizer"]
 
 
 class MomentumOptimizer(Optimizer):
-    """Keeps a running sum of gradients and moves against it.
+    """Gradient descent along a running sum of gradients.
 
     ``accumulation = momentum * accumulation + grad``, then ``var -= learning_rate * accumulation``; with
     Nesterov momentum ``var -= learning_rate * (grad + momentum * accumulation)``. Gradients of some rows

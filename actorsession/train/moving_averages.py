@@ -1,4 +1,4 @@
-"""Moving averages of variables and tensors, updated beside the training steps.
+"""Moving averages of variables and tensors, updated along with the training steps.
 
 Owns ``ExponentialMovingAverage``. An average is an untrainable variable named after the averaged variable or
 tensor, on the same device. Savers restore it in place of the variable through ``variables_to_restore``.
@@ -26,7 +26,7 @@ __all__ = ["ExponentialMovingAverage"]
 
 
 class ExponentialMovingAverage:
-    """Keeps ``average = decay * average + (1 - decay) * value`` for variables and tensors.
+    """Moving averages ``average = decay * average + (1 - decay) * value`` of variables and tensors.
 
     The average of a variable starts from the variable's value, that of a tensor from 0.
 

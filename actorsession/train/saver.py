@@ -61,7 +61,7 @@ class _Save:
 
 
 class Saver:
-    """Saves and restores variables.
+    """A saver writes variables to checkpoints and restores them.
 
     A saver adds nodes to the graph of its variables, so it must be created before the graph is finalized.
 

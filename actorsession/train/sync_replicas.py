@@ -35,7 +35,7 @@ __all__ = ["SyncReplicasOptimizer"]
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Applies the mean of the gradients of several replicas with another optimiser.
+    """An optimiser that applies the mean gradients of several replicas with another optimiser.
 
     Args:
         opt: optimiser that computes and applies gradients.

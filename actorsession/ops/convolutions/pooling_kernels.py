@@ -25,7 +25,7 @@ _TILE_ELEMENTS = 1 << 15
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the lowest value of a dtype, used where a window reaches over the edge."""
+    """Return the lowest value of a dtype, used where a window extends beyond the edge."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min
     return dtype.type(-np.inf)

@@ -91,7 +91,7 @@ def _colours(given: Any, channels: int) -> Array:
 
 
 def _outline(image: Any, box: Any, colour: Any) -> None:
-    """Draw one box on an image, as far as it is inside."""
+    """Draw the part of one box that is inside an image."""
     height, width = image.shape[:2]
     top, left, bottom, right = box
     if top > bottom or left > right or top >= height or bottom < 0 or left >= width or right < 0:

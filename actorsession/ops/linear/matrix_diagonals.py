@@ -106,7 +106,7 @@ def matrix_set_diag(
 
 
 def _padding(value: Any, beside: Tensor) -> Tensor:
-    """Return the padding in the dtype of the tensor beside it; for bool, TensorFlow's 0 means ``False``."""
+    """Return the padding in the dtype of ``beside``; for bool, TensorFlow's 0 means ``False``."""
     if not hasattr(value, "_as_graph_element"):
         if beside.dtype.is_bool:
             value = bool(value)

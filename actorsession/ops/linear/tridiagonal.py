@@ -77,7 +77,7 @@ def tridiagonal_solve(
     Args:
         diagonals: as in ``tridiagonal_matmul``.
         rhs: right sides of shape ``[..., n, k]``, or ``[..., n]`` for a single one.
-        diagonals_format: as there.
+        diagonals_format: as in ``tridiagonal_matmul``.
         transpose_rhs: whether ``rhs`` is given with its last two axes exchanged.
         conjugate_rhs: whether ``rhs`` is conjugated first.
         name: wanted name.

@@ -38,7 +38,7 @@ def ctc_loss(
 ) -> Tensor:
     """Return the negative log-likelihood of label sequences, summed over all alignments with the input.
 
-    The last class is the blank that stands between labels.
+    The last class is the blank that separates labels.
 
     Args:
         labels: int32 sparse tensor of shape ``[batch, most labels]``.

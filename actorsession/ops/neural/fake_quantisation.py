@@ -93,8 +93,8 @@ def fake_quant_with_min_max_vars(
         inputs: float32.
         min: the lower end, a float32 scalar.
         max: the upper end, a float32 scalar.
-        num_bits: as there.
-        narrow_range: as there.
+        num_bits: as for ``fake_quant_with_min_max_args``.
+        narrow_range: as for ``fake_quant_with_min_max_args``.
         name: wanted name.
     """
     given = {"inputs": inputs, "min": min, "max": max}

@@ -75,7 +75,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     Args:
         features: numbers of rank at least 1.
         name: wanted name.
-        axis: which axis becomes twice as long.
+        axis: the axis to join along, which becomes twice as long.
     """
     value = convert_to_tensor(features)
     with value.graph.name_scope(name or "CRelu") as scope:

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Reduction:
-    """How the losses of elements are reduced to one; the values are TensorFlow's names."""
+    """The reductions of the losses of elements to one number; the values are TensorFlow's names."""
 
     NONE = "none"
     SUM = "weighted_sum"

@@ -97,7 +97,7 @@ def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int | Non
 
     Args:
         op_seed: the op's own seed, if it was given one.
-        graph: where the op is built; the default graph if left out.
+        graph: the graph of the op; the default graph if left out.
 
     Returns:
         The graph's and the op's seed; ``(None, None)`` for a new sequence in every session.

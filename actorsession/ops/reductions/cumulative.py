@@ -42,7 +42,7 @@ def cumsum(
 
     Args:
         x: numbers of rank at least 1.
-        axis: which axis, an int32 or int64 scalar; may be negative.
+        axis: the axis, an int32 or int64 scalar; may be negative.
         exclusive: whether an element is excluded from its own sum, so that the first sum is 0.
         reverse: whether sums start at the end.
         name: wanted name.

@@ -91,9 +91,9 @@ def set_difference(
 
     Args:
         a: as in ``set_union``.
-        b: as there.
+        b: as in ``set_union``.
         aminusb: whether to return ``a`` minus ``b`` rather than ``b`` minus ``a``.
-        validate_indices: as there.
+        validate_indices: as in ``set_union``.
     """
     return _combined(a, b, "a-b" if aminusb else "b-a", validate_indices)
 

@@ -49,7 +49,7 @@ def _registered(op: Operation) -> Operation:
 
 
 class KeyValueTensorInitializer:
-    """Fills a table from two tensors.
+    """An initializer that fills a table from two tensors.
 
     Args:
         keys: a vector of keys.
@@ -92,7 +92,7 @@ class TextFileIndex:
 
 
 class TextFileInitializer:
-    """Fills a table from the lines of a text file.
+    """An initializer that fills a table from the lines of a text file.
 
     Args:
         filename: a string scalar.

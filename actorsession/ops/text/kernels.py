@@ -37,7 +37,7 @@ __all__ = [
 
 
 LONGEST = 2**31 - 1
-"""The most bytes of one string: what Protocol Buffers, and so TensorFlow's graphs and examples, can hold."""
+"""The maximum bytes of one string: the limit of Protocol Buffers, and so of TensorFlow's graphs."""
 
 
 def text_of(value: Any) -> str:
