@@ -1,7 +1,7 @@
-"""What trains: optimisers, rates that decay, moving averages, the global step and checkpoints.
+"""Training: optimisers, learning rate decay, moving averages, the global step, input queues and checkpoints.
 
-Graph building on top of ``ops/``: an optimiser makes nodes, and sessions run them. Savers run theirs with a
-session that they are given.
+Builds graphs on top of ``ops/``: an optimiser makes nodes, and sessions run them. Savers run their nodes in
+the session that is passed to them.
 """
 
 from __future__ import annotations

@@ -14,19 +14,19 @@ __all__ = ["AdadeltaOptimizer"]
 
 
 class AdadeltaOptimizer(Optimizer):
-    """Adadelta (Zeiler, 2012): steps as large as the last steps, for gradients as the last ones.
+    """Adadelta (Zeiler, 2012): steps scale with the size of recent steps over that of recent gradients.
 
-    ``accum = rho * accum + (1 - rho) * grad**2``, ``update = sqrt(accum_update + epsilon) /
-    sqrt(accum + epsilon) * grad``, ``accum_update = rho * accum_update + (1 - rho) * update**2`` and
-    ``var -= learning_rate * update``. Gradients of some rows change those rows only. The slots are
-    called ``accum`` and ``accum_update``.
+    ``accum = rho * accum + (1 - rho) * grad**2``,
+    ``update = sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * grad``,
+    ``accum_update = rho * accum_update + (1 - rho) * update**2`` and ``var -= learning_rate * update``.
+    Gradients of some rows change those rows only. The slots are called ``accum`` and ``accum_update``.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one; 1 is the paper's.
+        learning_rate: a number, tensor or variable, or a function that returns one; 1 is the paper's.
         rho: decay of both averages, likewise.
-        epsilon: where steps start from, likewise.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        epsilon: small number that starts the steps, likewise.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
     """
 
     def __init__(

@@ -19,17 +19,17 @@ __all__ = ["AdagradDAOptimizer", "AdagradOptimizer"]
 class AdagradOptimizer(Optimizer):
     """Adagrad (Duchi and others, 2011): rates that fall with the squares of past gradients.
 
-    ``accumulator += grad**2``, then ``var -= learning_rate * grad / sqrt(accumulator)``. Gradients of
-    some rows change those rows only. The slot is called ``accumulator``.
+    ``accumulator += grad**2``, then ``var -= learning_rate * grad / sqrt(accumulator)``. Gradients of some
+    rows change those rows only. The slot is called ``accumulator``.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
-        initial_accumulator_value: what the squares start from, above 0.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        learning_rate: a number, tensor or variable, or a function that returns one.
+        initial_accumulator_value: initial value of the sum of squares, above 0.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
 
     Raises:
-        ValueError: if the squares start from 0 or less.
+        ValueError: if the initial value is 0 or less.
     """
 
     def __init__(
@@ -65,22 +65,21 @@ class AdagradOptimizer(Optimizer):
 class AdagradDAOptimizer(Optimizer):
     """Adagrad by dual averaging, for sparse linear models.
 
-    The value of a variable follows from the sum of its gradients, the sum of their squares, the
-    number of steps and the two regularisations alone; where it started is forgotten. A row without
-    gradients keeps its value until one comes. The slots are called ``gradient_accumulator`` and
-    ``gradient_squared_accumulator``.
+    The value of a variable depends only on the sum of its gradients, the sum of their squares, the number of
+    steps and the two regularisations; its initial value is forgotten. A row keeps its value until it has a
+    gradient. The slots are called ``gradient_accumulator`` and ``gradient_squared_accumulator``.
 
     Args:
         learning_rate: a number, tensor or variable.
-        global_step: the steps before this one: an integer tensor or variable.
-        initial_gradient_squared_accumulator_value: what the squares start from, above 0.
-        l1_regularization_strength: at least 0; values within it become 0.
+        global_step: the number of steps before this one: an integer tensor or variable.
+        initial_gradient_squared_accumulator_value: initial value of the sum of squares, above 0.
+        l1_regularization_strength: at least 0; sums of gradients within it yield 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
 
     Raises:
-        ValueError: if the squares start from 0 or less.
+        ValueError: if the initial value is 0 or less.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class AdagradDAOptimizer(Optimizer):
         self._rate = self._tensor(self._learning_rate, "learning_rate")
         self._norm1 = self._tensor(self._l1, "l1_regularization_strength")
         self._norm2 = self._tensor(self._l2, "l2_regularization_strength")
-        # This step counts too. One reading serves all variables, on whatever devices they are.
+        # The current step counts as well. The value is read once for all variables, whatever their devices.
         step = convert_to_tensor(self._global_step)
         self._step = step + 1 if step.dtype is int64 else cast(step, int64) + 1
 

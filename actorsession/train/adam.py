@@ -18,19 +18,20 @@ class AdamOptimizer(Optimizer):
     """Adam (Kingma and Ba, 2014), in the form before section 2.1 of the paper.
 
     With step ``t``: ``m += (1 - beta1) * (grad - m)``, ``v += (1 - beta2) * (grad**2 - v)`` and
-    ``var -= learning_rate * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + epsilon)``. So
-    ``epsilon`` is the paper's "epsilon hat". The slots are called ``m`` and ``v``; the powers of
-    the betas are variables beside the first trained variable (by name). A gradient of some rows
-    counts as zero in all others, whose moments decay.
+    ``var -= learning_rate * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + epsilon)``. So ``epsilon``
+    is the paper's "epsilon hat". The slots are called ``m`` and ``v``; the powers of the betas are variables
+    beside the first trained variable (by name). A gradient of some rows counts as zero in all others, whose
+    moments decay.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
+        learning_rate: a number, tensor or variable, or a function that returns one.
         beta1: decay of the first moment, likewise.
         beta2: decay of the second moment, likewise.
         epsilon: keeps the division finite, likewise.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
-        use_own_namescope_for_non_slot_vars: whether the powers of the betas stand in a scope of its own.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
+        use_own_namescope_for_non_slot_vars: whether the powers of the betas are in a name scope of the
+            optimiser.
     """
 
     def __init__(

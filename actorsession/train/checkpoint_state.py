@@ -1,8 +1,8 @@
-"""The ``checkpoint`` file of a folder: which checkpoints are there, and which is the latest.
+"""The ``checkpoint`` file of a folder, which lists the checkpoints and names the latest.
 
-Owns its form, protobuf text of TensorFlow's CheckpointState, which TensorFlow reads and writes as well, and
-what is asked of it. Savers keep it up to date; the file is replaced in one go. Paths in it may be relative to
-its folder. These functions work in the process that calls them, whatever a session runs on.
+Owns the format of the file, protobuf text of TensorFlow's CheckpointState, which TensorFlow reads and writes
+as well, and the queries on it. Savers keep it up to date; the file is replaced atomically. Paths in it may be
+relative to its folder. These functions work in the calling process, wherever a session runs its steps.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ DEFAULT_FILENAME = "checkpoint"
 
 @dataclass(slots=True)
 class CheckpointState:
-    """Which checkpoints a folder has.
+    """The checkpoints of a folder.
 
     Attributes:
-        model_checkpoint_path: prefix of the latest.
-        all_model_checkpoint_paths: prefixes of all that are kept, the oldest first.
-        all_model_checkpoint_timestamps: when each was written, seconds since 1970; may be empty.
-        last_preserved_timestamp: when the last was written that is kept for good; 0 if unknown.
+        model_checkpoint_path: prefix of the latest checkpoint.
+        all_model_checkpoint_paths: prefixes of all checkpoints that are kept, the oldest first.
+        all_model_checkpoint_timestamps: time at which each was written, in seconds since 1970; may be empty.
+        last_preserved_timestamp: time of the last checkpoint that is kept permanently; 0 if unknown.
     """
 
     model_checkpoint_path: str = ""
@@ -61,7 +61,7 @@ class CheckpointState:
 
     @classmethod
     def from_text(cls, text: str) -> CheckpointState:
-        """Read protobuf text.
+        """Parse protobuf text.
 
         Raises:
             ValueError: for text of another form.
@@ -102,7 +102,7 @@ _ESCAPES = {
 
 
 def _quoted(text: str) -> str:
-    """A string as protobuf text: bytes beyond ASCII as octal escapes, as TensorFlow writes them."""
+    """Return a string as protobuf text, with bytes beyond ASCII as octal escapes, as TensorFlow does."""
     simple = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
     data = os.fsencode(text)
     return (
@@ -162,14 +162,14 @@ def generate_checkpoint_state_proto(
 
     Args:
         save_dir: the folder.
-        model_checkpoint_path: prefix of the latest checkpoint; added to the others unless it is the last
-            of them.
-        all_model_checkpoint_paths: prefixes of all that are kept.
-        all_model_checkpoint_timestamps: when each was written, the latest included.
-        last_preserved_timestamp: when the last was written that is kept for good.
+        model_checkpoint_path: prefix of the latest checkpoint; added to the others unless it is the last of
+            them.
+        all_model_checkpoint_paths: prefixes of all checkpoints that are kept.
+        all_model_checkpoint_timestamps: time at which each was written, the latest included.
+        last_preserved_timestamp: time of the last checkpoint that is kept permanently.
 
     Raises:
-        ValueError: if there are timestamps, and not one for each path.
+        ValueError: if there are timestamps, but not one for each path.
     """
     paths = list(all_model_checkpoint_paths or ())
     times = list(all_model_checkpoint_timestamps or ())
@@ -198,7 +198,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder, whole or not at all.
+    """Write the state file of a folder atomically.
 
     Args:
         save_dir: the folder; made if it is missing.
@@ -211,7 +211,7 @@ def update_checkpoint_state(
     Raises:
         ValueError: if the timestamps do not fit the paths.
         RuntimeError: if the checkpoint has the name of the state file.
-        OpError: if the file system refuses.
+        OpError: if the file system reports an error.
     """
     write_state(
         save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
@@ -229,7 +229,7 @@ def write_state(
     *,
     relative: bool,
 ) -> None:
-    """As ``update_checkpoint_state``; with ``relative`` also absolute paths are made relative."""
+    """Do the work of ``update_checkpoint_state``; ``relative`` makes absolute paths relative too."""
     file = _state_file(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
     if relative:
@@ -270,7 +270,7 @@ def get_checkpoint_state(
         latest_filename: name of the state file; ``checkpoint`` if left out.
 
     Returns:
-        Nothing if there is no state file, or it cannot be read; the log then says why.
+        The state, or ``None`` if there is no state file or it cannot be read; the reason is then logged.
     """
     file = _state_file(os.fspath(checkpoint_dir), latest_filename)
     try:
@@ -298,7 +298,7 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
         latest_filename: name of the state file; ``checkpoint`` if left out.
 
     Returns:
-        Nothing if no state file names one, or its files are not there.
+        The prefix, or ``None`` if no state file names one or its files do not exist.
     """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None or not state.model_checkpoint_path:
@@ -313,19 +313,19 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """Return whether a prefix leads to a checkpoint, of our format or of TensorFlow's.
+    """Return whether a prefix belongs to a checkpoint, in our format or in TensorFlow's.
 
     Args:
-        checkpoint_prefix: what its files begin with, as ``Saver.save`` returns it.
+        checkpoint_prefix: prefix of its files, as returned by ``Saver.save``.
     """
     return checkpoints.checkpoint_exists(os.fspath(checkpoint_prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When checkpoints were written, in seconds since 1970; those that are not there are left out.
+    """Return the modification times of checkpoints in seconds since 1970; missing ones are left out.
 
     Args:
-        checkpoint_prefixes: of the checkpoints.
+        checkpoint_prefixes: prefixes of the checkpoints.
     """
     found = []
     for prefix in checkpoint_prefixes:
@@ -339,15 +339,15 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Remove the files of a checkpoint; those that are not there are no error.
+    """Remove the files of a checkpoint; missing files are no error.
 
     Args:
-        checkpoint_prefix: what they begin with.
-        checkpoint_format_version: accepted for TensorFlow's sake.
-        meta_graph_suffix: how the graph beside the checkpoint is called.
+        checkpoint_prefix: prefix of the files.
+        checkpoint_format_version: accepted for compatibility with TensorFlow.
+        meta_graph_suffix: suffix of the file with the graph.
 
     Raises:
-        OpError: if the file system refuses.
+        OpError: if the file system reports an error.
     """
     prefix = os.fspath(checkpoint_prefix)
     checkpoints.remove_files(prefix)
@@ -357,10 +357,10 @@ def remove_checkpoint(
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """Return the file beside a checkpoint that holds its graph.
+    """Return the name of the file that holds the graph of a checkpoint.
 
     Args:
         checkpoint_filename: prefix of the checkpoint, or of a shard of it.
-        meta_graph_suffix: what the file ends in, behind a dot.
+        meta_graph_suffix: suffix of the file, after a dot.
     """
     return f"{re.sub('-[0-9?]+-of-[0-9]+$', '', checkpoint_filename)}.{meta_graph_suffix}"

@@ -1,8 +1,8 @@
-"""Looking into checkpoints without a session, and starting variables from one.
+"""Inspection of checkpoints without a session, and initialisation of variables from a checkpoint.
 
-Owns what ``tf.train`` has for that: readers by folder or prefix, lists of what is there, and
-``init_from_checkpoint``, which changes how variables get their first value. Files are read in the process
-that calls, except by the nodes that ``init_from_checkpoint`` makes.
+Owns the functions of ``tf.train`` for that: readers by folder or prefix, lists of tensors, and
+``init_from_checkpoint``, which replaces the initialisers of variables. Files are read in the calling process,
+except by the nodes that ``init_from_checkpoint`` makes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = [
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
-    """A reader of a checkpoint, of our format or of TensorFlow's.
+    """Return a reader of a checkpoint, in our format or in TensorFlow's.
 
     Args:
-        filepattern: what its files begin with, as ``Saver.save`` returns it.
+        filepattern: prefix of its files, as returned by ``Saver.save``.
 
     Raises:
         NotFoundError: if there is no such checkpoint.
@@ -38,13 +38,13 @@ def NewCheckpointReader(filepattern: str) -> CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: str) -> CheckpointReader:
-    """A reader of a checkpoint, or of the latest in a folder.
+    """Return a reader of a checkpoint, or of the latest one in a folder.
 
     Args:
         ckpt_dir_or_file: a prefix or a folder.
 
     Raises:
-        ValueError: if the folder has none.
+        ValueError: if the folder has no checkpoint.
         NotFoundError: if there is no such checkpoint.
         DataLossError: if it is damaged.
     """
@@ -67,15 +67,15 @@ def load_variable(ckpt_dir_or_file: str, name: str) -> Any:
     """Return the value of one tensor of a checkpoint.
 
     Args:
-        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
-        name: of the tensor; ``:0`` behind it is passed over.
+        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is used.
+        name: name of the tensor; a trailing ``:0`` is ignored.
 
     Returns:
         A new array; a numpy scalar or bytes for rank 0.
 
     Raises:
         NotFoundError: if there is no such checkpoint, or no such tensor in it.
-        ValueError: as ``load_checkpoint``.
+        ValueError: as for ``load_checkpoint``.
         DataLossError: likewise.
     """
     with load_checkpoint(ckpt_dir_or_file) as reader:
@@ -83,13 +83,13 @@ def load_variable(ckpt_dir_or_file: str, name: str) -> Any:
 
 
 def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
-    """Name and shape of each tensor of a checkpoint, ordered by name.
+    """Return name and shape of each tensor of a checkpoint, ordered by name.
 
     Args:
-        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
+        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is used.
 
     Raises:
-        NotFoundError: as ``load_checkpoint``.
+        NotFoundError: as for ``load_checkpoint``.
         ValueError: likewise.
         DataLossError: likewise.
     """
@@ -101,17 +101,17 @@ def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
 
 
 def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
-    """Make initialisers of variables read a checkpoint; nothing is read before they run.
+    """Replace initialisers of variables by ones that read a checkpoint when they run.
 
     Args:
-        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
-        assignment_map: from names in the checkpoint to variables of the default graph: a variable, its name,
-            a partitioned variable or the list of its parts. A name that ends in a slash stands for all below
-            it and goes to another such name; ``/`` alone for all there are. A dict, or pairs.
+        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is used.
+        assignment_map: a dict or pairs, from names in the checkpoint to variables of the default graph: a
+            variable, its name, a partitioned variable or the list of its parts. A name that ends in a slash
+            stands for all names below it and maps to another such name; ``/`` alone stands for all names.
 
     Raises:
         ValueError: if a tensor or variable does not exist, their shapes differ, or a name that ends in a
-            slash does not go to such a name.
+            slash does not map to another such name.
         NotFoundError: if there is no such checkpoint.
         DataLossError: if it is damaged.
     """
@@ -133,7 +133,7 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
 
 
 def _variables_by_name() -> dict[str, list[Any]]:
-    """Return the variables of the default graph, parts of one under the name of the whole too."""
+    """Return the variables of the default graph by name, parts of a variable under the name of the whole."""
     graph = get_default_graph()
     found: dict[str, list[Any]] = {}
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
@@ -149,7 +149,7 @@ def _variables_by_name() -> dict[str, list[Any]]:
 def _assignments(
     source: str, target: Any, shapes: Mapping[str, Any], known: Mapping[str, list[Any]]
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Pairs of a tensor of the checkpoint and the variable, or its parts, that start from it."""
+    """Yield each tensor name of the checkpoint with the variable, or its parts, to initialise from it."""
     if isinstance(target, str) and (target.endswith("/") or source.endswith("/")):
         yield from _scope_assignments(source, target, shapes, known)
     elif isinstance(target, str):
@@ -198,7 +198,7 @@ def _slice_info(variable: Any) -> Any:
 
 
 def _start_from(prefix: str, source: str, variable: Any) -> None:
-    """Give a variable another initialiser: one that reads the checkpoint."""
+    """Replace a variable's initialiser by one that reads the checkpoint."""
     info = _slice_info(variable)
     spec = "" if info is None else write_spec(info.full_shape, info.var_offset, info.var_shape)
     graph = variable.graph
@@ -206,7 +206,7 @@ def _start_from(prefix: str, source: str, variable: Any) -> None:
         graph.as_default(),
         graph.control_dependencies(None),
         graph.name_scope("init_from_checkpoint"),
-        # The file is read beside the variable, so that its value does not travel.
+        # The file is read on the variable's device, so that its value is not transferred.
         graph.colocate_with(variable.op),
     ):
         [value] = restore_v2(

@@ -1,7 +1,7 @@
-"""``Coordinator``: how threads of a program agree to stop, and who hears why.
+"""``Coordinator``: threads of a program agree to stop, and the first exception is reported.
 
-The semantics are TensorFlow's. It knows nothing of graphs or sessions; queue runners and the user's own
-threads share one. Asyncio programs need none of it: see ``running_queues``.
+The semantics are TensorFlow's. The coordinator is independent of graphs and sessions; queue runners and the
+user's own threads share one. Asyncio programs do not need it: see ``running_queues``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ __all__ = ["Coordinator", "LooperThread"]
 
 _ExcInfo: TypeAlias = "tuple[type[BaseException], BaseException, TracebackType | None]"
 _log = logging.getLogger("actorsession.train")
-# Seconds between two looks whether threads that were told to stop have ended.
+# Seconds between two checks whether threads have ended after a request to stop.
 _LOOK = 0.05
 
 
 class Coordinator:
-    """Tells threads when to stop.
+    """The coordinator of threads that stop together.
 
-    A thread asks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails; whoever
-    started the threads calls ``join``, which raises the first such exception.
+    A thread checks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails. The
+    code that started the threads calls ``join``, which raises the first such exception.
 
     Args:
-        clean_stop_exception_types: exceptions that end threads without being errors; OutOfRangeError, by
-            which queues say that they have come to their end, if left out.
+        clean_stop_exception_types: exceptions that end threads without being errors; OutOfRangeError, which
+            signals the end of a queue, if left out.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Coordinator:
     # -- stopping ------------------------------------------------------------------------------
 
     def request_stop(self, ex: BaseException | _ExcInfo | None = None) -> None:
-        """Tell all threads to stop; the first exception is kept for ``join``.
+        """Request all threads to stop, and keep the first exception for ``join``.
 
         Args:
-            ex: why, if something failed: an exception, or what ``sys.exc_info()`` returned. Once stopped by
-                another, it is only logged.
+            ex: the failure, if there is one: an exception, or the result of ``sys.exc_info()``. If a stop was
+                requested before, it is only logged.
 
         Raises:
-            BaseException: ``ex`` itself, if ``join`` has returned already and would not tell of it.
+            BaseException: ``ex`` itself, if ``join`` has returned already and cannot report it.
         """
         failure = ex[1] if isinstance(ex, tuple) else ex
         if failure is not None and not isinstance(failure, BaseException):
@@ -77,7 +77,7 @@ class Coordinator:
             self._stop.set()
 
     def clear_stop(self) -> None:
-        """Take the request to stop back, with its exception."""
+        """Withdraw the request to stop, with its exception."""
         with self._lock:
             self._joined = False
             self._failure = None
@@ -91,16 +91,16 @@ class Coordinator:
         """Wait until a stop is requested.
 
         Args:
-            timeout: seconds; without limit if left out.
+            timeout: seconds; unlimited if left out.
 
         Returns:
-            Whether one was.
+            Whether a stop was requested.
         """
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """A block whose exceptions request a stop and go no further."""
+        """Return a context manager whose exceptions request a stop and are suppressed."""
         try:
             yield
         except BaseException as exc:
@@ -109,7 +109,7 @@ class Coordinator:
     # -- joining -------------------------------------------------------------------------------
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Add a thread that ``join`` waits for."""
+        """Register a thread that ``join`` waits for."""
         with self._lock:
             self._registered.add(thread)
 
@@ -119,16 +119,16 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Wait until a stop is requested or all threads have ended, then until they have.
+        """Wait until a stop is requested or all threads have ended, then until all have ended.
 
         Args:
-            threads: those to wait for, beside the registered ones.
-            stop_grace_period_secs: how long threads may take once a stop was requested.
-            ignore_live_threads: whether those that still run then are left to themselves.
+            threads: threads to wait for, besides the registered ones.
+            stop_grace_period_secs: seconds that threads may take after a stop was requested.
+            ignore_live_threads: whether threads that still run then are ignored.
 
         Raises:
-            BaseException: the exception that stop was requested with.
-            RuntimeError: if threads still run when their time is over; it names them.
+            BaseException: the exception with which the stop was requested.
+            RuntimeError: if threads still run after the grace period; the message names them.
         """
         with self._lock:
             everyone = [*self._registered, *(threads or ())]
@@ -159,7 +159,7 @@ class Coordinator:
         return self._joined
 
     def raise_requested_exception(self) -> None:
-        """Raise the exception that stop was requested with, if there is one."""
+        """Raise the exception with which the stop was requested, if there is one."""
         with self._lock:
             failure = self._failure
         if failure is not None:
@@ -167,14 +167,14 @@ class Coordinator:
 
 
 class LooperThread(threading.Thread):
-    """A thread that calls a function again and again until its coordinator says stop.
+    """A thread that calls a function repeatedly until its coordinator requests a stop.
 
     Args:
-        coord: the coordinator; an exception of the function requests its stop.
-        timer_interval_secs: seconds from one call to the next; without pause if ``None``.
+        coord: the coordinator; an exception of the function requests a stop.
+        timer_interval_secs: seconds from one call to the next; no pause if ``None``.
         target: the function.
-        args: what it takes.
-        kwargs: what it takes by name.
+        args: positional arguments of the function.
+        kwargs: keyword arguments of the function.
 
     Raises:
         ValueError: if ``coord`` is no coordinator.
@@ -206,13 +206,13 @@ class LooperThread(threading.Thread):
         args: Sequence[Any] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> LooperThread:
-        """Make such a thread and start it."""
+        """Create a looper thread and start it."""
         looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         looper.start()
         return looper
 
     def run(self) -> None:
-        """Call the function until the coordinator says stop."""
+        """Call the function until the coordinator requests a stop."""
         with self._coord.stop_on_exception():
             self.start_loop()
             due = time.monotonic()
@@ -225,12 +225,12 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Called once before the first call; for subclasses."""
+        """Prepare the loop; called once before the first call, for subclasses."""
 
     def stop_loop(self) -> None:
-        """Called once after the last call; for subclasses."""
+        """Clean up after the loop; called once after the last call, for subclasses."""
 
     def run_loop(self) -> None:
-        """One call of the function; subclasses may do something else."""
+        """Call the function once; subclasses may override this."""
         if self._function is not None:
             self._function(*self._arguments, **self._named)

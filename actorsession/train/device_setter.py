@@ -1,11 +1,10 @@
-"""Where the nodes of one replica go: state to the parameter servers, the rest to its worker.
+"""Placement of the nodes of one replica: state on the parameter servers, the rest on its worker.
 
-Owns the device function that between-graph replicas build their graph under, as
-``tf.compat.v1.train.replica_device_setter``. Called by users; imports ``graph`` and
-``cluster.spec``.
+Owns the device function under which between-graph replicas build their graph, as
+``tf.compat.v1.train.replica_device_setter``. Called by users; imports ``graph`` and ``cluster.spec``.
 
-Every replica runs the same building code, so every replica's round-robin gives the same variable
-the same server: the replicas share their variables without speaking of them.
+Every replica runs the same building code, so every replica's round-robin assigns the same variable to the
+same server: the replicas share their variables without communicating about them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from actorsession.graph.operation import Operation
 
 __all__ = ["STATE_OPS", "replica_device_setter"]
 
-# The op types that hold state in this runtime: variables are all there is.
+# The op types that hold state in this runtime: only variables.
 STATE_OPS = ("VarHandleOp",)
 
 
@@ -34,27 +33,27 @@ def replica_device_setter(
     ps_ops: Collection[str] | None = None,
     ps_strategy: Callable[[Operation], int] | None = None,
 ) -> Callable[[Operation], str] | None:
-    """Make a device function for ``graph.device``: variables on servers, all else on the worker.
+    """Return a device function for ``graph.device``: variables on servers, all else on the worker.
 
-    Device blocks inside the one that uses the function win part by part: ``/device:CPU:1`` inside
-    it keeps the job and task that the function chose.
+    Device blocks inside the block that uses the function override it component by component:
+    ``/device:CPU:1`` inside it keeps the job and task that the function chose.
 
     Args:
         ps_tasks: number of parameter servers; 0 for none.
         ps_device: device of the servers, without a task; ``""`` to leave variables on the worker.
         worker_device: device of everything else, such as ``/job:worker/task:1``.
-        merge_devices: whether to complete what inner blocks ask for; without it an operation for
-            which they name any part keeps just that.
-        cluster: the cluster; the number of servers is then that of the tasks in the job of
-            ``ps_device``, and ``ps_tasks`` is not looked at.
+        merge_devices: whether to complete the devices of inner blocks; otherwise an operation for which they
+            specify any component keeps exactly that.
+        cluster: the cluster; the number of servers is then the number of tasks in the job of ``ps_device``,
+            and ``ps_tasks`` is ignored.
         ps_ops: op types that go to the servers; ``STATE_OPS`` if left out.
-        ps_strategy: says which server an operation goes to; one after the other if left out.
+        ps_strategy: function from an operation to the index of its server; round-robin if left out.
 
     Returns:
         The device function, or ``None`` (which clears outer blocks) if there are no servers.
 
     Raises:
-        TypeError: if ``ps_strategy`` is not callable, or ``cluster`` is none.
+        TypeError: if ``ps_strategy`` is not callable, or ``cluster`` is no cluster.
         ValueError: for a malformed device, or a negative ``ps_tasks``.
     """
     servers = DeviceSpec.parse(ps_device)
@@ -72,13 +71,13 @@ def replica_device_setter(
     worker = DeviceSpec.parse(worker_device)
 
     def device_of(op: Operation) -> str:
-        """Return the device of an operation, from what inner blocks asked for (``op.device``)."""
+        """Return the device of an operation, completing the one requested by inner blocks (``op.device``)."""
         asked = DeviceSpec.parse(op.device)
         if op.device and not merge_devices:
             return op.device
         if not ps_device or op.type not in state_ops:
             return str(worker.merge(asked))
-        # A task number means something in its own job only.
+        # A task number is meaningful in its own job only.
         if servers.job is not None and asked.job in (None, servers.job):
             return str(replace(servers, task=chosen(op)).merge(asked))
         return str(servers.merge(asked))

@@ -14,31 +14,32 @@ from actorsession.train.optimizer import Optimizer
 
 __all__ = ["FtrlOptimizer"]
 
-# TensorFlow's: keeps the share of ``beta`` finite for a rate of 0.
+# TensorFlow's constant: it keeps the share of ``beta`` finite for a rate of 0.
 _SMALLEST_RATE = 1e-36
 
 
 class FtrlOptimizer(Optimizer):
     """Follow the regularised leader, proximal (McMahan and others, 2013), for sparse linear models.
 
-    With ``p = learning_rate_power`` and ``new = accum + grad**2``: ``linear += grad - (new**-p -
-    accum**-p) / learning_rate * var``, and ``var = (sign(linear) * l1 - linear) / (new**-p /
-    learning_rate + 2 * l2)``, or 0 where ``abs(linear) <= l1``. Gradients of some rows change those
-    rows only. The slots are called ``accum`` and ``linear``.
+    With ``p = learning_rate_power`` and ``new = accum + grad**2``:
+    ``linear += grad - (new**-p - accum**-p) / learning_rate * var``, and
+    ``var = (sign(linear) * l1 - linear) / (new**-p / learning_rate + 2 * l2)``, or 0 where
+    ``abs(linear) <= l1``. Gradients of some rows change those rows only. The slots are called ``accum`` and
+    ``linear``.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
-        learning_rate_power: at most 0; 0 keeps the rate as it is.
-        initial_accumulator_value: what ``accum`` starts from, at least 0.
-        l1_regularization_strength: at least 0; ``linear`` within it makes a value 0.
+        learning_rate: a number, tensor or variable, or a function that returns one.
+        learning_rate_power: at most 0; 0 keeps the rate constant.
+        initial_accumulator_value: initial value of ``accum``, at least 0.
+        l1_regularization_strength: at least 0; where ``linear`` is within it, the value becomes 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
-        accum_name: what the name of the slot ``accum`` ends in; ``name`` if left out.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
+        accum_name: suffix of the name of the slot ``accum``; ``name`` if left out.
         linear_name: the same for ``linear``.
-        l2_shrinkage_regularization_strength: at least 0; adds ``2 * l2_shrinkage * var`` to the
-            gradient, but not to its square.
-        beta: of the paper; adds ``beta / (2 * learning_rate)`` to ``l2``.
+        l2_shrinkage_regularization_strength: at least 0; adds ``2 * l2_shrinkage * var`` to the gradient, but
+            not to its square.
+        beta: as in the paper; adds ``beta / (2 * learning_rate)`` to ``l2``.
 
     Raises:
         ValueError: for a number outside its range.

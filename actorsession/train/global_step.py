@@ -22,16 +22,16 @@ def get_global_step(graph: Graph | None = None) -> Any:
     """Return the variable that counts steps, or ``None`` if the graph has none.
 
     Args:
-        graph: the default graph if left out.
+        graph: the graph; the default graph if left out.
 
     Raises:
-        ValueError: if the graph has several.
-        TypeError: if it is no integer scalar.
+        ValueError: if the graph has several global steps.
+        TypeError: if the variable is no integer scalar.
     """
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if not found:
-        # One that a program made itself, under the name that counts.
+        # A variable that the program made itself, under the conventional name.
         named = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, "global_step:0$")
         found = named[:1]
     if not found:
@@ -45,13 +45,13 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Refuse what cannot count steps.
+    """Check that a variable or tensor can count steps.
 
     Args:
         global_step_tensor: a variable or tensor.
 
     Raises:
-        TypeError: unless it is an integer scalar.
+        TypeError: if it is no integer scalar.
     """
     step = global_step_tensor
     if not isinstance(step, (Variable, Tensor)):
@@ -61,13 +61,13 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Make the int64 variable ``global_step``, which starts at 0.
+    """Create the int64 variable ``global_step``, which starts at 0.
 
     Args:
-        graph: the default graph if left out.
+        graph: the graph; the default graph if left out.
 
     Raises:
-        ValueError: if the graph has one.
+        ValueError: if the graph already has one.
     """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -85,20 +85,20 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the variable that counts steps, made if the graph has none.
+    """Return the variable that counts steps, and create it if the graph has none.
 
     Args:
-        graph: the default graph if left out.
+        graph: the graph; the default graph if left out.
     """
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """Return the number of steps so far, as a session counts them.
+    """Return the value of the global step in a session.
 
     Args:
         sess: the session.
-        global_step_tensor: the variable or tensor that counts.
+        global_step_tensor: the variable or tensor that counts steps.
     """
     return int(sess.run(global_step_tensor))

@@ -14,14 +14,14 @@ __all__ = ["GradientDescentOptimizer"]
 
 
 class GradientDescentOptimizer(Optimizer):
-    """Moves each variable against its gradient: ``var -= learning_rate * grad``.
+    """Gradient descent: ``var -= learning_rate * grad``.
 
     Gradients of some rows change those rows only.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        learning_rate: a number, tensor or variable, or a function that returns one.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The graph beside a checkpoint, in this library's own form.
+"""The file with the graph of a checkpoint, in this library's own format.
 
-Owns that one file: a ``GraphDef`` as ``GraphDef.to_bytes`` makes it, and ``GraphDef.from_bytes`` reads it.
-Collections are not in it.
+Owns that file: a ``GraphDef``, written by ``GraphDef.to_bytes`` and read by ``GraphDef.from_bytes``. It does
+not contain collections.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ _log = logging.getLogger("actorsession.train")
 
 
 def write_graph(path: str, graph: Graph) -> None:
-    """Write a graph, whole or not at all; one with values that cannot be written is left out with a warning.
+    """Write a graph atomically, or log a warning if it contains values that cannot be written.
 
     Args:
-        path: of the file.
+        path: path of the file.
         graph: the graph.
 
     Raises:
-        OpError: if the file system refuses.
+        OpError: if the file system reports an error.
     """
     try:
-        data = Graph.as_graph_def(graph).to_bytes()  # not a subclass's other form
+        data = Graph.as_graph_def(graph).to_bytes()  # not the form of a subclass
     except InvalidArgumentError as exc:
-        # The checkpoint itself is whole, and restores into any program that builds the same variables.
+        # The checkpoint itself is complete, and can be restored in any program that builds the same
+        # variables.
         _log.warning("the graph is not written to %r: %s", path, exc)
         return
 

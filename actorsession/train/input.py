@@ -1,8 +1,8 @@
 """Input through queues: producers of elements, and batches of them.
 
-Each function makes a queue and a ``QueueRunner`` that fills it, in the collection that
-``start_queue_runners`` and ``running_queues`` look at. What comes out are tensors that take from the queue.
-Names are TensorFlow's, without its nodes for summaries.
+Each function makes a queue and adds a ``QueueRunner`` that fills it to the collection used by
+``start_queue_runners`` and ``running_queues``. The tensors that are returned dequeue from it. Names are
+TensorFlow's, without its summary nodes. ``input_batches`` is re-exported here.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ __all__ = [
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> ops.Variable:
-    """Return the files whose paths fit a pattern, looked up when local variables are initialised and kept
-    then.
+    """Return a variable with the files that match a pattern when local variables are initialised.
 
     Args:
         pattern: a string, or a vector of them; see ``matching_files``.
@@ -61,11 +60,11 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> ops.Variable:
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """A tensor that can be had so many times; then OutOfRangeError.
+    """Return a tensor that can be evaluated ``num_epochs`` times; further evaluations raise OutOfRangeError.
 
     Args:
         tensor: the tensor.
-        num_epochs: how many times; without end if left out. The count is a local variable, ``epochs``.
+        num_epochs: number of times; unlimited if left out. The count is a local variable, ``epochs``.
         name: wanted name.
 
     Raises:
@@ -95,17 +94,17 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of the rows of a tensor, over and over.
+    """Return a queue that produces the rows of a tensor repeatedly.
 
     Args:
         input_tensor: the rows.
-        element_shape: shape of a row, where that of the tensor does not say it.
-        num_epochs: how many times each row comes; needs local variables to be initialised.
-        shuffle: whether rows are in another order each time.
-        seed: of the order.
-        capacity: how many rows the queue holds.
+        element_shape: shape of a row, where it is not known from the tensor.
+        num_epochs: number of times that each row is produced; requires local variables to be initialised.
+        shuffle: whether rows are shuffled anew in each epoch.
+        seed: seed of the order.
+        capacity: capacity of the queue in rows.
         shared_name: name under which sessions of a cluster share the queue.
-        summary_name: accepted for TensorFlow's sake.
+        summary_name: accepted for compatibility with TensorFlow.
         name: wanted name.
         cancel_op: run when the program stops; closes the queue if left out.
 
@@ -141,7 +140,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of strings, names of files for the most part; arguments as ``input_producer``.
+    """Return a queue of strings, usually file names; arguments as for ``input_producer``.
 
     Raises:
         ValueError: for an empty list. An empty tensor is an InvalidArgumentError at run time.
@@ -167,7 +166,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """A queue of the numbers below ``limit``; arguments as ``input_producer``."""
+    """Return a queue of the numbers below ``limit``; arguments as for ``input_producer``."""
     with name_scope(name or "input_producer") as scope:
         numbers = ops.range(limit)
         return input_producer(
@@ -184,10 +183,10 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Return one row of each tensor, the same of all; arguments as ``input_producer``.
+    """Return one row of each tensor, with the same index; arguments as for ``input_producer``.
 
     Args:
-        tensor_list: tensors with as many rows each.
+        tensor_list: tensors with the same number of rows.
 
     Raises:
         ValueError: for an empty list.

@@ -1,7 +1,7 @@
-"""Batches through queues, of what tensors give in one step after another.
+"""Batches through queues, of the values of tensors in successive steps.
 
-The other half of ``input``, which re-exports all of it. Each function makes a queue and a ``QueueRunner``
-that fills it. Names are TensorFlow's, without its nodes for summaries. Sparse tensors are not taken.
+``input`` re-exports this module. Each function makes a queue and a ``QueueRunner`` that fills it. Names are
+TensorFlow's, without its summary nodes. Sparse tensors are not supported.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Batching:
-    """What the functions below have in common.
+    """The common part of the functions below.
 
     Attributes:
-        size: elements in a batch.
-        capacity: of the queue.
-        threads: loops for each list of tensors.
+        size: number of elements in a batch.
+        capacity: capacity of the queue.
+        threads: number of loops for each list of tensors.
         many: whether tensors have a row for each element.
-        shapes: of elements, if tensors do not say them.
+        shapes: shapes of the elements, if not those of the tensors.
         smaller: whether the last batch may be smaller.
         shared_name: name under which sessions of a cluster share the queue.
         pads: whether elements are padded to one shape.
-        mixes: how many elements stay in the queue, so that they mix; ``None`` for those in order.
-        seed: of the mixing.
+        mixes: minimum number of elements that stay in the queue for shuffling; ``None`` for no shuffling.
+        seed: seed of the shuffling.
     """
 
     size: Any
@@ -54,7 +54,7 @@ class _Batching:
     seed: int | None = None
 
     def queue(self, types: Sequence[Any], shapes: Any) -> QueueBase:
-        """Return the queue that holds elements."""
+        """Return the queue for the elements."""
         if self.mixes is not None:
             return RandomShuffleQueue(
                 self.capacity, self.mixes, types, shapes=shapes, seed=self.seed,
@@ -64,7 +64,7 @@ class _Batching:
         return kind(self.capacity, types, shapes=shapes, shared_name=self.shared_name)
 
     def build(self, given: Sequence[Any], keep_input: Any, name: str) -> Any:
-        """Batches of what several lists or dictionaries of tensors give."""
+        """Return batches of the values of several lists or dictionaries of tensors."""
         if self.mixes is not None and self.capacity <= self.mixes:
             raise ValueError(
                 f"capacity {self.capacity} must be bigger than min_after_dequeue {self.mixes}."
@@ -105,7 +105,7 @@ def _tensors_of(given: Sequence[Any]) -> list[list[Tensor]]:
 
 
 def _checked_keep(keep_input: Any, many: bool) -> Any:
-    """Return which elements are wanted: a truth, or a tensor of one or for each row."""
+    """Return which elements to keep: ``True``, or a tensor with one truth value or one for each row."""
     if keep_input is True:
         return True
     keep = ops.convert_to_tensor(keep_input)
@@ -138,7 +138,7 @@ def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
 
 
 def _put(put: Any, tensors: list[Tensor], keep: Any) -> Any:
-    """Return what puts those elements in that are wanted."""
+    """Return the operation that enqueues the elements to keep."""
     if keep is True:
         return put(tensors)
     if keep.shape.rank == 1:
@@ -159,25 +159,26 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of what tensors give in one step after another.
+    """Return batches of the values of tensors in successive steps.
 
     Args:
         tensors: a list or dictionary of tensors.
-        batch_size: elements in a batch.
-        num_threads: loops that fill the queue.
-        capacity: elements in the queue.
+        batch_size: number of elements in a batch.
+        num_threads: number of loops that fill the queue.
+        capacity: capacity of the queue.
         enqueue_many: whether tensors have a row for each element.
-        shapes: of elements; those of the tensors if left out.
-        dynamic_pad: whether elements of several sizes are padded with zeros to that of the largest.
-        allow_smaller_final_batch: whether the last batch may be smaller; else what is left over is lost.
+        shapes: shapes of the elements; those of the tensors if left out.
+        dynamic_pad: whether elements of different sizes are padded with zeros to the largest size.
+        allow_smaller_final_batch: whether the last batch may be smaller; otherwise the remaining elements are
+            dropped.
         shared_name: name under which sessions of a cluster share the queue.
         name: wanted name.
 
     Returns:
-        Tensors as those given, in the same list or dictionary; the tensor itself for a list of one.
+        Batched tensors in a list or dictionary like the given one; the tensor itself for a list of one.
 
     Raises:
-        ValueError: for no tensors, or shapes that are not known.
+        ValueError: for no tensors, or unknown shapes.
     """
     return maybe_batch(
         tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
@@ -198,7 +199,7 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``batch``, for those elements for which ``keep_input`` is true.
+    """Return batches like ``batch``, of the elements for which ``keep_input`` is true.
 
     Args:
         keep_input: bool, a scalar, or with ``enqueue_many`` one for each row.
@@ -221,7 +222,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``batch`` of several lists or dictionaries of tensors, each with a loop of its own."""
+    """Return batches like ``batch``, of several lists or dictionaries of tensors, each with its own loop."""
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
         allow_smaller_final_batch, shared_name, name,
@@ -240,7 +241,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``batch_join``, for those elements for which ``keep_input`` is true."""
+    """Return batches like ``batch_join``, of the elements for which ``keep_input`` is true."""
     batching = _Batching(
         size=batch_size, capacity=capacity, many=enqueue_many, shapes=shapes,
         smaller=allow_smaller_final_batch, shared_name=shared_name, pads=dynamic_pad,
@@ -261,11 +262,12 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``batch``, with elements in random order.
+    """Return batches like ``batch``, with elements in random order.
 
     Args:
-        min_after_dequeue: how many elements stay in the queue, so that they mix; below ``capacity``.
-        seed: of the order.
+        min_after_dequeue: minimum number of elements that stay in the queue for shuffling; below
+            ``capacity``.
+        seed: seed of the order.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
@@ -287,7 +289,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``shuffle_batch``, for those elements for which ``keep_input`` is true."""
+    """Return batches like ``shuffle_batch``, of the elements for which ``keep_input`` is true."""
     batching = _Batching(
         size=batch_size, capacity=capacity, threads=num_threads, many=enqueue_many, shapes=shapes,
         smaller=allow_smaller_final_batch, shared_name=shared_name, mixes=min_after_dequeue,
@@ -308,7 +310,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``shuffle_batch`` of several lists or dictionaries of tensors, each with a loop of its own."""
+    """Return batches like ``shuffle_batch``, of several lists or dictionaries, each with its own loop."""
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
         allow_smaller_final_batch, shared_name, name,
@@ -328,7 +330,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As ``shuffle_batch_join``, for those elements for which ``keep_input`` is true."""
+    """Return batches like ``shuffle_batch_join``, of the elements for which ``keep_input`` is true."""
     batching = _Batching(
         size=batch_size, capacity=capacity, many=enqueue_many, shapes=shapes,
         smaller=allow_smaller_final_batch, shared_name=shared_name, mixes=min_after_dequeue,

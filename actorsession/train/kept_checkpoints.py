@@ -1,7 +1,7 @@
-"""Which checkpoints of a saver are kept: the latest few, and one in some hours for good.
+"""The checkpoints that a saver keeps: the latest few, and one every few hours permanently.
 
-Owns the list and its rules, which are TensorFlow's. Calls may come from several threads, and from coroutines
-that overlap; the ``checkpoint`` file is written under the same lock as the list, so that the two agree.
+Owns the list and its rules, which are TensorFlow's. Calls may come from several threads and from concurrent
+coroutines. The ``checkpoint`` file is written under the same lock as the list, so that both agree.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class KeptCheckpoints:
     """The checkpoints of one saver.
 
     Args:
-        count: how many of the latest are kept; 0 for all, of which no list is held then.
-        every_n_hours: one in so many hours is kept for good.
+        count: number of the latest checkpoints to keep; 0 keeps all, without a list of them.
+        every_n_hours: interval in hours at which a checkpoint is kept permanently.
     """
 
     def __init__(self, count: int, every_n_hours: float) -> None:
@@ -37,11 +37,11 @@ class KeptCheckpoints:
 
     @property
     def prefixes(self) -> list[str]:
-        """Those that are kept for now, the oldest first."""
+        """The prefixes of the checkpoints that are kept temporarily, the oldest first."""
         return [prefix for prefix, _ in self._last]
 
     def set(self, checkpoints: Sequence[tuple[str, float]]) -> None:
-        """Say what was written before.
+        """Replace the list of checkpoints by earlier ones.
 
         Args:
             checkpoints: prefix and seconds since 1970 of each, the oldest first.
@@ -52,12 +52,12 @@ class KeptCheckpoints:
     def enter(
         self, prefix: str, meta_graph_suffix: str, tell: Callable[[Sequence[str]], None]
     ) -> None:
-        """Enter a checkpoint as the latest, and removes the one that is too many.
+        """Enter a checkpoint as the latest, and remove the oldest one if there are too many.
 
         Args:
-            prefix: of the checkpoint.
-            meta_graph_suffix: how graphs beside checkpoints are called.
-            tell: gets the prefixes that are kept, before anything is removed.
+            prefix: prefix of the checkpoint.
+            meta_graph_suffix: suffix of the files with the graphs of checkpoints.
+            tell: called with the prefixes that are kept, before anything is removed.
         """
         with self._lock:
             leaving = self._record(prefix)
@@ -70,7 +70,7 @@ class KeptCheckpoints:
             return None
         self._last = [item for item in self._last if item[0] != prefix]
         self._last.append((prefix, time.time()))
-        # A negative number keeps the one just written alone.
+        # With a negative count only the latest checkpoint is kept.
         return self._last.pop(0) if len(self._last) > max(self.count, 1) else None
 
     def _let_go(self, prefix: str, written: float, meta_graph_suffix: str) -> None:
@@ -80,5 +80,5 @@ class KeptCheckpoints:
         try:
             remove_checkpoint(prefix, meta_graph_suffix=meta_graph_suffix)
         except OpError as exc:
-            # The new checkpoint is there: training should not end because an old one cannot go.
+            # The new checkpoint exists: training should not end because an old one cannot be removed.
             _log.warning("the old checkpoint %r is not removed: %s", prefix, exc)

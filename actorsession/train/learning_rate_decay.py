@@ -1,7 +1,7 @@
-"""Learning rates that fall as training goes on: functions from a step to a rate.
+"""Decaying learning rates: functions from a step to a rate.
 
-Each builds a scalar of the dtype of ``learning_rate`` that is computed anew in each step, and is given
-to an optimiser in place of a number. The formulas and names are TensorFlow's.
+Each builds a scalar of the dtype of ``learning_rate`` that is computed anew in each step and is passed to an
+optimiser in place of a number. The formulas and names are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def exponential_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """``learning_rate * decay_rate ** (global_step / decay_steps)``.
+    """Return ``learning_rate * decay_rate ** (global_step / decay_steps)``.
 
     Args:
         learning_rate: the rate at step 0: a floating number or scalar.
         global_step: the step: a number, tensor or variable.
-        decay_steps: after how many steps the rate is ``decay_rate`` times what it was.
+        decay_steps: number of steps after which the rate is multiplied by ``decay_rate``.
         decay_rate: the factor.
-        staircase: whether the quotient is rounded down, so that the rate falls in jumps.
+        staircase: whether the quotient is rounded down, so that the rate falls in steps.
         name: wanted name.
 
     Raises:
@@ -68,7 +68,10 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """``learning_rate * exp(-decay_rate * global_step / decay_steps)``; see ``exponential_decay``."""
+    """Return the rate ``learning_rate * exp(-decay_rate * global_step / decay_steps)``.
+
+    The arguments are those of ``exponential_decay``.
+    """
     _check_step(global_step)
     natural = elementwise.exp(elementwise.negative(decay_rate))
     return exponential_decay(learning_rate, global_step, decay_steps, natural, staircase, name)
@@ -82,7 +85,10 @@ def inverse_time_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """``learning_rate / (1 + decay_rate * global_step / decay_steps)``; see ``exponential_decay``."""
+    """Return the rate ``learning_rate / (1 + decay_rate * global_step / decay_steps)``.
+
+    The arguments are those of ``exponential_decay``.
+    """
     with _rate("InverseTimeDecay", learning_rate, global_step, name) as (rate, step, scope):
         share = _share(rate, step, decay_steps, staircase)
         return arithmetic.divide(rate, 1.0 + _like(decay_rate, rate) * share, name=scope)
@@ -97,16 +103,16 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """From one rate to another as ``(1 - global_step / decay_steps) ** power`` falls to 0.
+    """Return a rate that falls to ``end_learning_rate`` as ``(1 - global_step / decay_steps) ** power``.
 
     Args:
         learning_rate: the rate at step 0: a floating number or scalar.
         global_step: the step: a number, tensor or variable.
-        decay_steps: after how many steps the end is reached; the rate then stays.
-        end_learning_rate: the rate there.
-        power: of the polynomial; 1 is a straight line.
-        cycle: whether the rate rises again after the end, to fall over a longer time: twice
-            ``decay_steps``, then three times, and so on, all counted from step 0.
+        decay_steps: number of steps until the end is reached; the rate is constant from then on.
+        end_learning_rate: the rate at the end.
+        power: exponent of the polynomial; 1 is a straight line.
+        cycle: whether the rate rises again after the end, to fall over a longer time: twice ``decay_steps``,
+            then three times, and so on, all counted from step 0.
         name: wanted name.
 
     Raises:
@@ -134,13 +140,13 @@ def cosine_decay(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Half a wave of a cosine from the rate to ``alpha`` times the rate (Loshchilov and Hutter, 2016).
+    """Return a rate that falls to ``alpha`` times its start by half a cosine (Loshchilov and Hutter, 2016).
 
     Args:
         learning_rate: the rate at step 0: a floating number or scalar.
         global_step: the step: a number, tensor or variable.
-        decay_steps: after how many steps the end is reached; the rate then stays.
-        alpha: the rate there, as a share of the first.
+        decay_steps: number of steps until the end is reached; the rate is constant from then on.
+        alpha: the rate at the end, as a fraction of the first.
         name: wanted name.
 
     Raises:
@@ -162,15 +168,15 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Waves of ``cosine_decay``, each starting when the one before has ended.
+    """Return the rate of successive periods of ``cosine_decay``, each starting when the last has ended.
 
     Args:
         learning_rate: the rate at step 0: a floating number or scalar.
         global_step: the step: a number, tensor or variable.
-        first_decay_steps: length of the first wave.
-        t_mul: how much longer each wave is than the one before.
-        m_mul: how much higher it starts.
-        alpha: the lowest rate, as a share of the first.
+        first_decay_steps: length of the first period.
+        t_mul: factor by which each period is longer than the previous one.
+        m_mul: factor by which each period's initial rate exceeds the previous one.
+        alpha: the lowest rate, as a fraction of the first.
         name: wanted name.
 
     Raises:
@@ -187,10 +193,10 @@ def cosine_decay_restarts(
 
 
 def _restarted(share: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how many waves have ended, and how much of the present one has passed.
+    """Return the number of completed periods, and the completed fraction of the current one.
 
-    Both ways of computing are built. With waves of one length the other one divides 0 by 0, and its
-    result is not selected.
+    Both formulas are built. With periods of equal length the other one divides 0 by 0, and its result is not
+    selected.
     """
     even = elementwise.floor(share)
     ended = elementwise.floor(
@@ -211,13 +217,13 @@ def linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """``learning_rate * ((alpha + linear) * cosine + beta)`` (Bello and others, 2017).
+    """Return the rate ``learning_rate * ((alpha + linear) * cosine + beta)`` (Bello and others, 2017).
 
     Args:
         learning_rate: the rate at step 0: a floating number or scalar.
         global_step: the step: a number, tensor or variable.
-        decay_steps: after how many steps ``linear`` has fallen from 1 to 0; the rate then stays.
-        num_periods: how many periods the cosine has until then.
+        decay_steps: number of steps in which ``linear`` falls from 1 to 0; the rate is constant from then on.
+        num_periods: number of periods of the cosine until then.
         alpha: see the formula.
         beta: see the formula.
         name: wanted name.
@@ -242,8 +248,10 @@ def noisy_linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """``linear_cosine_decay`` with noise of variance ``initial_variance / (1 + step) **
-    variance_decay`` added to ``linear``; the other arguments as there.
+    """Return ``linear_cosine_decay`` with noise added to ``linear``.
+
+    The variance of the noise is ``initial_variance / (1 + step) ** variance_decay``; the other arguments are
+    those of ``linear_cosine_decay``.
     """
     with _rate("NoisyLinearCosineDecay", learning_rate, global_step, name) as (rate, step, scope):
         line, wave = _line_and_wave(rate, step, decay_steps, num_periods)
@@ -264,7 +272,7 @@ def _line_and_wave(
 
 
 def _wave(share: Tensor) -> Tensor:
-    """From 1 to 0 as ``share`` goes from 0 to 1, and back."""
+    """Return a cosine wave that falls from 1 to 0 as ``share`` goes from 0 to 1, and rises again beyond."""
     return 0.5 * (1.0 + elementwise.cos(math.pi * share))
 
 
@@ -279,7 +287,7 @@ def piecewise_constant(
     Args:
         x: the step: a number, tensor or variable.
         boundaries: numbers of the dtype of ``x``, ascending; int32 ones fit an int64 ``x`` too.
-        values: one more than boundaries, of one dtype. A boundary belongs to the value before it.
+        values: one more than there are boundaries, of one dtype. A boundary belongs to the value before it.
         name: wanted name.
 
     Raises:
@@ -316,14 +324,14 @@ def _boundary(value: Any, step: Tensor) -> Tensor:
     )
 
 
-# -- what they share -----------------------------------------------------------------------------
+# -- helpers -------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _rate(
     base: str, learning_rate: Any, global_step: Any, name: str | None
 ) -> Iterator[tuple[Tensor, Tensor, str]]:
-    """Enter the name scope, with the rate at step 0 and the step in its dtype."""
+    """Enter the name scope, and yield the initial rate, the step in its dtype, and the scope."""
     _check_step(global_step)
     graph = graph_of(learning_rate, global_step)
     with graph.as_default(), graph.name_scope(name or base) as scope:

@@ -14,18 +14,18 @@ __all__ = ["MomentumOptimizer"]
 
 
 class MomentumOptimizer(Optimizer):
-    """Keeps a running sum of gradients and moves against it.
+    """Gradient descent along a running sum of gradients.
 
-    ``accumulation = momentum * accumulation + grad``, then ``var -= learning_rate * accumulation``;
-    with Nesterov momentum ``var -= learning_rate * (grad + momentum * accumulation)``. Gradients of
-    some rows change those rows and their part of the sum only. The slot is called ``momentum``.
+    ``accumulation = momentum * accumulation + grad``, then ``var -= learning_rate * accumulation``; with
+    Nesterov momentum ``var -= learning_rate * (grad + momentum * accumulation)``. Gradients of some rows
+    change those rows and their part of the sum only. The slot is called ``momentum``.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
+        learning_rate: a number, tensor or variable, or a function that returns one.
         momentum: likewise; 0 is plain gradient descent.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
-        use_nesterov: whether the gradient is taken as if one step ahead.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
+        use_nesterov: whether to use the gradient as if one step ahead.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Moving averages of variables and tensors, kept by updates beside the training steps.
+"""Moving averages of variables and tensors, updated along with the training steps.
 
-Owns ``ExponentialMovingAverage``. An average is a variable named after what it averages, on its device
-and not trainable; savers restore it in place of the variable by ``variables_to_restore``.
+Owns ``ExponentialMovingAverage``. An average is an untrainable variable named after the averaged variable or
+tensor, on the same device. Savers restore it in place of the variable through ``variables_to_restore``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["ExponentialMovingAverage"]
 
 
 class ExponentialMovingAverage:
-    """Keeps ``average = decay * average + (1 - decay) * value`` for variables and tensors.
+    """Moving averages ``average = decay * average + (1 - decay) * value`` of variables and tensors.
 
     The average of a variable starts from the variable's value, that of a tensor from 0.
 
     Args:
         decay: close to 1: a number, tensor or variable.
-        num_updates: how many updates there were; if given, the decay is at most ``(1 + num_updates) /
-            (10 + num_updates)``, so that averages move faster in the beginning.
-        zero_debias: whether averages of tensors are divided by ``1 - decay ** updates``, which takes
-            away the share of the 0 that they start from.
-        name: what the names of averages end in.
+        num_updates: number of updates so far; if given, the decay is at most
+            ``(1 + num_updates) / (10 + num_updates)``, so that averages move faster in the beginning.
+        zero_debias: whether averages of tensors are divided by ``1 - decay ** updates``, which removes the
+            bias from their initial value 0.
+        name: suffix of the names of averages.
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class ExponentialMovingAverage:
         self._zero_debias = zero_debias
         self._name = name
         self._averages: dict[Variable | Tensor, Variable] = {}
-        # Per average that is debiased: the plain average, and the number of updates.
+        # For each debiased average: the plain average, and the number of updates.
         self._biased: dict[Variable, tuple[Variable, Variable]] = {}
 
     @property
     def name(self) -> str:
-        """What the names of averages end in."""
+        """The suffix of the names of averages."""
         return self._name
 
     def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
-        """Build one update of averages, and the averages themselves on the first call for each.
+        """Build an operation that updates averages, and create the averages that do not exist yet.
 
         Args:
-            var_list: floating variables and tensors; the trainable variables of the default graph if
-                left out.
+            var_list: floating variables and tensors; the trainable variables of the default graph if left
+                out.
 
         Returns:
             The operation that updates all of them.
@@ -92,7 +92,7 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Variable | Tensor) -> str:
-        """Return the name that the average of a variable or tensor has, or would get."""
+        """Return the name that the average of a variable or tensor has, or would have."""
         if var in self._averages:
             return self._averages[var].op.name
         graph = var.graph
@@ -101,11 +101,11 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Iterable[Variable] | None = None
     ) -> dict[str, Variable]:
-        """Return the variables of the default graph by the names under which a checkpoint has their values.
+        """Return the variables of the default graph by the names of their values in a checkpoint.
 
         Args:
-            moving_avg_variables: variables that take the value of their average; the trainable ones
-                and those of the collection ``MOVING_AVERAGE_VARIABLES`` if left out.
+            moving_avg_variables: variables that are restored from their averages; the trainable ones and
+                those of the collection ``MOVING_AVERAGE_VARIABLES`` if left out.
         """
         graph = get_default_graph()
         if moving_avg_variables is None:
@@ -126,7 +126,8 @@ class ExponentialMovingAverage:
         if isinstance(value, Variable):
             variable = value
             with graph.colocate_with(variable.op):
-                # A variable that has a value by then, say from a checkpoint, is averaged from there.
+                # A variable that is initialised by then, for example from a checkpoint, is averaged from its
+                # value.
                 first = cond(
                     variable.is_initialized(), variable.read_value, lambda: variable.initial_value
                 )
@@ -137,7 +138,7 @@ class ExponentialMovingAverage:
             return average
         average = _zeros(value, name)
         if self._zero_debias:
-            # As in TensorFlow: the name of the average, below the scope once more.
+            # As in TensorFlow, the scope is prepended to the name of the average once more.
             biased, count = (name_beside(average.op.name, e) for e in ("biased", "local_step"))
             with graph.colocate_with(average.op):
                 updates = Variable(zeros_initializer(value.dtype)(()), trainable=False, name=count)
@@ -168,10 +169,10 @@ class ExponentialMovingAverage:
 
 
 def _zeros(like: Tensor, name: str) -> Variable:
-    """A variable of zeros for a tensor, whose shape must be known.
+    """Return a variable of zeros for a tensor, whose shape must be known.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if the shape is not fully defined.
     """
     if not like.shape.is_fully_defined():
         raise ValueError(f"the average of {like!r} needs a shape that is known")

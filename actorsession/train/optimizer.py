@@ -1,11 +1,10 @@
-"""What all optimisers share: from a loss to one operation that trains.
+"""The common base of optimisers: from a loss to one operation that trains.
 
-Owns ``Optimizer``: asking for gradients, slots, the scopes and places of the update operations, and
-the global step. A concrete optimiser says which slots it needs and which op applies a gradient.
+Owns ``Optimizer``: building gradients, slots, the scopes and devices of the update operations, and the global
+step. A concrete optimiser defines its slots and the op that applies a gradient.
 
-Slots and updates are colocated with their variable, so that with variables on parameter servers
-only gradients travel. Slots are made once per variable and optimiser and found again by later
-calls.
+Slots and updates are colocated with their variable, so that with variables on parameter servers only
+gradients are transferred. Slots are created once per variable and optimiser and reused by later calls.
 """
 
 from __future__ import annotations
@@ -38,17 +37,16 @@ __all__ = ["Optimizer"]
 class Optimizer(Subclassing):
     """Base class of optimisers.
 
-    A subclass overrides ``_apply_dense`` and, where it needs them, ``_prepare``, ``_create_slots``,
-    ``_apply_sparse``, which is given each row once, and ``_finish``.
+    A subclass overrides ``_apply_dense`` and, where needed, ``_prepare``, ``_create_slots``,
+    ``_apply_sparse``, which receives each row once, and ``_finish``.
 
     Args:
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser, for the scope and slots that it makes.
-        use_own_namescope_for_non_slot_vars: whether variables that are no slots stand in a scope of that
-            name.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser, used for its scope and slots.
+        use_own_namescope_for_non_slot_vars: whether variables that are no slots are in a scope of that name.
 
     Raises:
-        ValueError: without a name.
+        ValueError: if the name is empty.
     """
 
     GATE_NONE: ClassVar[int] = 0
@@ -73,7 +71,7 @@ class Optimizer(Subclassing):
         """Return the name given to the optimiser."""
         return self._name
 
-    # -- what users call -----------------------------------------------------------------------
+    # -- public methods ------------------------------------------------------------------------
 
     def minimize(
         self,
@@ -89,18 +87,16 @@ class Optimizer(Subclassing):
         """Build one training step: ``compute_gradients`` and ``apply_gradients`` together.
 
         Args:
-            loss: what is made smaller, or a function that builds it.
+            loss: the tensor to minimise, or a function that builds it.
             global_step: a variable to count up after the update.
-            var_list: the variables to change, one of them or a structure; the trainable ones of the
-                graph if left out.
-            gate_gradients: ``GATE_GRAPH`` lets no gradient be used before all are there;
-                ``GATE_OP`` and ``GATE_NONE`` are the same here, because a value that was read from
-                a variable never changes.
-            aggregation_method: accepted for TensorFlow's sake.
-            colocate_gradients_with_ops: whether gradients are computed where the op is that they
-                belong to.
+            var_list: the variables to change, one of them or a structure; the trainable ones of the graph if
+                left out.
+            gate_gradients: with ``GATE_GRAPH`` no gradient is used before all are computed; ``GATE_OP`` and
+                ``GATE_NONE`` are the same here, because a value read from a variable never changes.
+            aggregation_method: accepted for compatibility with TensorFlow.
+            colocate_gradients_with_ops: whether gradients are colocated with their ops.
             name: wanted name of the operation.
-            grad_loss: gradient that ``loss`` starts from; ones if left out.
+            grad_loss: gradient of ``loss``; ones if left out.
 
         Returns:
             The operation that applies the update.
@@ -132,17 +128,17 @@ class Optimizer(Subclassing):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[SparseGradient | None, Variable]]:
-        """Build the gradient of ``loss`` for each variable; arguments as those of ``minimize``.
+        """Build the gradient of ``loss`` for each variable; arguments as for ``minimize``.
 
-        Tensors may stand beside the variables: their gradients can be had, and not applied.
+        The list may also contain tensors: their gradients can be computed, but not applied.
 
         Returns:
-            Pairs of gradient and variable; the gradient is ``None`` where the loss does not depend
-            on the variable.
+            Pairs of gradient and variable; the gradient is ``None`` where the loss does not depend on the
+            variable.
 
         Raises:
-            ValueError: without variables, for an unknown ``gate_gradients``, or a loss that is no
-                floating tensor.
+            ValueError: without variables, for an unknown ``gate_gradients``, or a loss that is no floating
+                tensor.
             TypeError: if ``var_list`` holds something else.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
@@ -158,9 +154,9 @@ class Optimizer(Subclassing):
             variables,
             grad_ys=grad_loss,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
-            # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of what they read.
-            # A variable's value that was read never changes here, so there is nothing to gate, and
-            # gradients that nobody wants (those of the inputs of the first layer) are not computed.
+            # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of the values that they
+            # read. Here a value read from a variable never changes, so nothing needs to be gated, and unused
+            # gradients (those of the inputs of the first layer) are not computed.
             gate_gradients=False,
             aggregation_method=aggregation_method,
         )
@@ -177,8 +173,7 @@ class Optimizer(Subclassing):
         """Build the updates.
 
         Args:
-            grads_and_vars: pairs as ``compute_gradients`` gives them; those without gradient are
-                left out.
+            grads_and_vars: pairs as returned by ``compute_gradients``; those without a gradient are skipped.
             global_step: a variable to count up after the update.
             name: wanted name of the operation; the optimiser's own if left out.
 
@@ -241,18 +236,18 @@ class Optimizer(Subclassing):
         if global_step is None:
             return self._finish(updates, scope)
         one = convert_to_tensor(1, global_step.dtype, "one", graph=graph)
-        # The step counts up after everything else, so that who waits for it finds all of it done.
+        # The step is incremented after everything else, so that all updates precede its new value.
         with graph.control_dependencies([self._finish(updates, "update")]):
             counted: Operation = global_step.assign_add(one, name=scope, read_value=False)
         return counted
 
-    # -- what subclasses override --------------------------------------------------------------
+    # -- overridden by subclasses --------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Make the tensors of the hyperparameters."""
+        """Create the tensors of the hyperparameters."""
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Make the slots and other variables that the updates need."""
+        """Create the slots and other variables that the updates need."""
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         """Build the update of one variable, colocated with it."""
@@ -260,45 +255,45 @@ class Optimizer(Subclassing):
         return made
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        """Build the update for a gradient of some rows; by default the gradient is made dense."""
+        """Build the update for a gradient of some rows; by default the gradient is made dense first."""
         if grad.dense_shape is None:
             grad = IndexedSlices(grad.values, grad.indices, dimensions.shape(var.value()))
         return self._apply_dense(to_dense(grad), var)
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
-        """Build the one operation that stands for all updates."""
+        """Return one operation that groups all updates."""
         return control.group(*update_ops, name=name_scope)
 
-    # -- what subclasses call ------------------------------------------------------------------
+    # -- used by subclasses --------------------------------------------------------------------
 
     def _tensor(self, value: Any, name: str) -> Tensor:
-        """Return the tensor of a hyperparameter: a number, tensor, variable or function that gives one."""
+        """Return the tensor of a hyperparameter: a number, tensor, variable or function that returns one."""
         return convert_to_tensor(value() if callable(value) else value, name=name)
 
     def _like(self, value: Tensor | Variable, var: Variable) -> Tensor:
-        """A hyperparameter in the dtype of the variable."""
+        """Return a hyperparameter in the dtype of the variable."""
         tensor = convert_to_tensor(value)
         return tensor if tensor.dtype is var.dtype else cast(tensor, var.dtype)
 
     def _apply(self, op_type: str, var: Variable, inputs: Sequence[Any], **attrs: Any) -> Operation:
-        """Add an update op; variables among ``inputs`` are given as handles."""
+        """Add an update op; variables among ``inputs`` are passed as handles."""
         operands = [item.handle if isinstance(item, Variable) else item for item in inputs]
         return var.add_update(op_type, operands, use_locking=self._use_locking, **attrs)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str | None = None) -> Variable:
-        """Return the slot of a variable, made of zeros beside it if there is none.
+        """Return the slot of a variable; create it with zeros, colocated with the variable, if it is missing.
 
         Args:
             var: the variable.
-            slot_name: what ``get_slot`` calls it.
-            op_name: what its own name ends in; the optimiser's name if left out.
+            slot_name: name of the slot for ``get_slot``.
+            op_name: suffix of the slot variable's name; the optimiser's name if left out.
         """
         return self._filled_slot(var, slot_name, 0, op_name)
 
     def _filled_slot(
         self, var: Variable, slot_name: str, value: float, op_name: str | None = None
     ) -> Variable:
-        """Return the same, made of one number."""
+        """Return the slot of a variable; create it filled with ``value`` if it is missing."""
         slots = self._slots.setdefault(slot_name, {})
         if var not in slots:
             with (
@@ -314,7 +309,7 @@ class Optimizer(Subclassing):
         return self._slots[slot_name][var]
 
     def _loose_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
-        """A variable that belongs to no slot, one per graph, on the device of ``beside``."""
+        """Return a variable that is no slot, one per graph, on the device of ``beside``."""
         key = (name, beside.graph)
         if key not in self._loose:
             with beside.graph.colocate_with(beside.op):
@@ -347,7 +342,7 @@ def _check_dtype(what: str, value: Any, dtype: DType) -> None:
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
-    """Return the variables to change, and tensors of which only the gradient can be had."""
+    """Return the variables to change, and tensors whose gradients can only be computed."""
     if given is None:
         variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
     else:
@@ -362,7 +357,7 @@ def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
 
 
 def _leaves(given: Any) -> Iterator[Variable | Tensor]:
-    """What a structure holds: a variable itself, or lists and dictionaries (by key) of them."""
+    """Yield the leaves of a structure: a variable itself, or lists and dictionaries (by key) of them."""
     if isinstance(given, (Variable, Tensor)):
         yield given
     elif isinstance(given, Mapping):

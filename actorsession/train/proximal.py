@@ -1,4 +1,4 @@
-"""Gradient descent and Adagrad with proximal steps: regularisation by norms, applied exactly."""
+"""Gradient descent and Adagrad with proximal steps, which apply regularisation by norms exactly."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["ProximalAdagradOptimizer", "ProximalGradientDescentOptimizer"]
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
-    """Gradient descent, each step followed by the shrinking that the two norms ask for.
+    """Gradient descent, each step followed by the shrinkage of the two regularisations.
 
-    With ``moved = var - learning_rate * grad``: ``var = sign(moved) * max(abs(moved) - learning_rate *
-    l1, 0) / (1 + learning_rate * l2)`` (Duchi and Singer, 2009). Gradients of some rows change those
-    rows only.
+    With ``moved = var - learning_rate * grad``:
+    ``var = sign(moved) * max(abs(moved) - learning_rate * l1, 0) / (1 + learning_rate * l2)`` (Duchi and
+    Singer, 2009). Gradients of some rows change those rows only.
 
     Args:
         learning_rate: a number, tensor or variable.
         l1_regularization_strength: at least 0; values within it become 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
     """
 
     def __init__(
@@ -59,21 +59,21 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
 
 class ProximalAdagradOptimizer(Optimizer):
-    """Adagrad, each step followed by the shrinking that the two norms ask for.
+    """Adagrad, each step followed by the shrinkage of the two regularisations.
 
-    As ``ProximalGradientDescentOptimizer``, with Adagrad's rate of each element. The slot is called
+    Like ``ProximalGradientDescentOptimizer``, with Adagrad's rate for each element. The slot is called
     ``accumulator``.
 
     Args:
         learning_rate: a number, tensor or variable.
-        initial_accumulator_value: what the squares start from, above 0.
+        initial_accumulator_value: initial value of the sum of squares, above 0.
         l1_regularization_strength: at least 0; values within it become 0.
         l2_regularization_strength: at least 0.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: of the optimiser.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
+        name: name of the optimiser.
 
     Raises:
-        ValueError: if the squares start from 0 or less.
+        ValueError: if the initial value is 0 or less.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""Queue runners: what fills queues beside the program that empties them.
+"""Queue runners: they fill queues concurrently with the program that empties them.
 
-A ``QueueRunner`` says which operations fill a queue; ``start_queue_runners`` runs them in threads with a
-``Session``, as TensorFlow does, and ``running_queues`` as children of an ``AsyncSession``, without threads.
+A ``QueueRunner`` holds the operations that fill a queue. ``start_queue_runners`` runs them in threads with a
+``Session``, as TensorFlow does; ``running_queues`` runs them as children of an ``AsyncSession``, without
+threads.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from actorsession.train.coordinator import Coordinator
 __all__ = ["QueueRunner", "add_queue_runner", "running_queues", "start_queue_runners"]
 
 _log = logging.getLogger("actorsession.train")
-# Seconds that a loop may go on with the step that is under way when the program stops: enough for one that
-# works, while one that waits, such as for gradients of replicas that have ended, would do so for ever.
+# Seconds for which a loop may continue with its current step when the program stops: enough for a step that
+# works, whereas a step that waits, such as for gradients of replicas that have ended, would wait for ever.
 _STOP_GRACE = 1.0
 _AT_STOP = RunOptions(timeout_in_ms=int(1000 * _STOP_GRACE))
 
@@ -41,18 +42,18 @@ class QueueRunner:
 
     Args:
         queue: the queue.
-        enqueue_ops: what puts elements in; the same operation several times for several loops.
-        close_op: run when all loops have come to their end; closes the queue if left out.
-        cancel_op: run when the program stops; closes the queue and gives pending enqueues up if left out.
-        queue_closed_exception_types: exceptions that say that a loop has come to its end; OutOfRangeError
-            if left out.
-        queue_runner_def: names of all that, in the default graph, in place of them: anything with the fields
-            of TensorFlow's ``QueueRunnerDef``.
-        import_scope: a name scope to put before those names.
+        enqueue_ops: the operations that enqueue elements; the same one several times for several loops.
+        close_op: operation run when all loops have ended; closes the queue if left out.
+        cancel_op: operation run when the program stops; closes the queue and cancels pending enqueues if left
+            out.
+        queue_closed_exception_types: exceptions that signal the end of a loop; OutOfRangeError if left out.
+        queue_runner_def: names of all these in the default graph, in place of the objects: anything with the
+            fields of TensorFlow's ``QueueRunnerDef``.
+        import_scope: a name scope to prepend to those names.
 
     Raises:
         ValueError: if the queue or the operations are missing.
-        TypeError: if the exception types are no exceptions.
+        TypeError: if the exception types are no exception classes.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class QueueRunner:
         )
         self._closed_types = types
         self._lock = threading.Lock()
-        # How many loops of each session are under way.
+        # Number of running loops of each session.
         self._runs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions: list[BaseException] = []
 
@@ -103,27 +104,27 @@ class QueueRunner:
 
     @property
     def enqueue_ops(self) -> list[Operation]:
-        """What puts elements in."""
+        """The operations that enqueue elements."""
         return self._enqueue_ops
 
     @property
     def close_op(self) -> Operation:
-        """What is run when all loops have come to their end."""
+        """The operation that is run when all loops have ended."""
         return self._close_op
 
     @property
     def cancel_op(self) -> Operation:
-        """What is run when the program stops."""
+        """The operation that is run when the program stops."""
         return self._cancel_op
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[BaseException], ...]:
-        """Exception that say that a loop has come to its end."""
+        """The exceptions that signal the end of a loop."""
         return self._closed_types
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """What loops without a coordinator have ended with."""
+        """The exceptions that ended loops without a coordinator."""
         return self._exceptions
 
     @property
@@ -132,21 +133,20 @@ class QueueRunner:
         return self._queue.name
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return the names of its operations as TensorFlow's ``QueueRunnerDef``; nothing outside of the
-        scope.
+        """Return the runner's names as TensorFlow's ``QueueRunnerDef``, or ``None`` outside the scope.
 
         Args:
-            export_scope: a name scope to leave off all names.
+            export_scope: a name scope to remove from all names.
         """
         return message_forms.written(self, export_scope)
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """Return the runner of operations that are in the default graph already.
+        """Return the runner of operations that exist in the default graph already.
 
         Args:
-            queue_runner_def: their names.
-            import_scope: a name scope to put before them.
+            queue_runner_def: the names of the operations.
+            import_scope: a name scope to prepend to the names.
         """
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
@@ -159,13 +159,14 @@ class QueueRunner:
         daemon: bool = False,
         start: bool = False,
     ) -> list[threading.Thread]:
-        """Make a thread for each enqueue operation, and one that runs ``cancel_op`` at the end.
+        """Create a thread for each enqueue operation, and one that runs ``cancel_op`` at the end.
 
         Args:
-            sess: the session; while it still has threads of this runner, there are no new ones.
-            coord: says when to stop, and hears of errors; without it there is no thread for the end.
-            daemon: whether the program may end while they run.
-            start: whether to start them.
+            sess: the session; while it still has threads of this runner, no new ones are made.
+            coord: coordinator that requests the stop and receives errors; without it there is no thread for
+                ``cancel_op``.
+            daemon: whether the program may end while the threads run.
+            start: whether to start the threads.
 
         Returns:
             The threads.
@@ -203,7 +204,7 @@ class QueueRunner:
     def _fill(
         self, sess: Session, op: Operation, coord: Coordinator | None, scope: CancelScope
     ) -> None:
-        """One loop; the last one of a session to come to its end closes the queue."""
+        """Run one loop; the last loop of a session to end closes the queue."""
         left = False
         try:
             while coord is None or not coord.should_stop():
@@ -222,7 +223,7 @@ class QueueRunner:
                 self._leave(sess)
 
     def _ended(self, sess: Session, coord: Coordinator | None, exc: BaseException) -> None:
-        """Tell of what a loop has ended with, unless that is the end of the program."""
+        """Report the exception that ended a loop, unless the program is stopping."""
         if coord is None:
             self._exceptions.append(exc)
             if not sess.closed:
@@ -232,7 +233,7 @@ class QueueRunner:
         _log.debug("a loop of queue %s has ended: %r", self.name, exc)
 
     def _leave(self, sess: Any) -> bool:
-        """Count a loop that ends; whether it was the last one."""
+        """Count a loop that has ended, and return whether it was the last one."""
         with self._lock:
             self._runs[sess] -= 1
             return self._runs[sess] == 0
@@ -241,13 +242,13 @@ class QueueRunner:
         try:
             sess.run(self._close_op)
         except Exception as exc:
-            # Somebody else may have closed it.
+            # The queue may have been closed elsewhere.
             _log.debug("close_op of queue %s was not run: %r", self.name, exc)
 
     def _cancel_at_stop(
         self, sess: Session, coord: Coordinator, loops: Mapping[CancelScope, threading.Thread]
     ) -> None:
-        """End the loops: those that wait for the queue with ``cancel_op``, soon the others as well."""
+        """End the loops: those that wait for the queue by ``cancel_op``, the others after a grace period."""
         coord.wait_for_stop()
         end = time.monotonic() + _STOP_GRACE
         try:
@@ -255,22 +256,22 @@ class QueueRunner:
         except Exception as exc:
             _log.debug("cancel_op of queue %s was not run: %r", self.name, exc)
         for scope, thread in loops.items():
-            if thread.ident is not None:  # it was started
+            if thread.ident is not None:  # the thread was started
                 thread.join(max(0.0, end - time.monotonic()))
             scope.cancel()
 
     # -- children ------------------------------------------------------------------------------
 
     async def fill(self, session: AsyncSession) -> None:
-        """Run the enqueue operations on the running event loop until all have come to their end.
+        """Run the enqueue operations on the running event loop until all their loops have ended.
 
-        Then the queue is closed. Cancelling it ends the steps that put something in.
+        Then the queue is closed. Cancellation ends the pending enqueue steps.
 
         Args:
             session: the session.
 
         Raises:
-            OpError: what an enqueue operation failed with, if that does not say that its loop is over.
+            OpError: the failure of an enqueue operation, unless it signals the end of its loop.
         """
         children = Children(f"queue runner {self.name}")
         loops = [
@@ -282,7 +283,7 @@ class QueueRunner:
                 await loop
         finally:
             await children.stop()
-        with contextlib.suppress(CancelledError):  # somebody else has closed it
+        with contextlib.suppress(CancelledError):  # the queue was closed elsewhere
             await session.run(self._close_op)
 
     async def _loop(self, session: AsyncSession, op: Operation) -> None:
@@ -292,7 +293,7 @@ class QueueRunner:
 
 
 def _of_def(named: Any, scope: str | None) -> tuple[Any, ...]:
-    """Return what a queue runner is made of, by its names in the default graph."""
+    """Return the constructor's arguments for a queue runner, looked up by name in the default graph."""
     graph = get_default_graph()
 
     def found(name: str) -> Any:
@@ -330,10 +331,10 @@ def start_queue_runners(
 
     Args:
         sess: the session; the default session if left out.
-        coord: says when to stop, and hears of errors.
-        daemon: whether the program may end while they run.
-        start: whether to start them.
-        collection: where the runners are.
+        coord: coordinator that requests the stop and receives errors.
+        daemon: whether the program may end while the threads run.
+        start: whether to start the threads.
+        collection: collection that contains the runners.
 
     Returns:
         The threads.
@@ -364,18 +365,18 @@ def start_queue_runners(
 async def running_queues(
     session: AsyncSession, collection: str = GraphKeys.QUEUE_RUNNERS
 ) -> AsyncIterator[None]:
-    """Fill the queues of a graph beside the body of an ``async with``.
+    """Fill the queues of a graph concurrently with the body of an ``async with``.
 
-    Queues are closed when what fills them comes to its end, so the body sees OutOfRangeError after the last
-    element. What fills them is cancelled when the body ends.
+    Queues are closed when their runners have ended, so the body gets OutOfRangeError after the last element.
+    The runners are cancelled when the body ends.
 
     Args:
         session: the session.
-        collection: where the runners are.
+        collection: collection that contains the runners.
 
     Raises:
-        OpError: what an enqueue operation failed with; the queue's pending steps end as well, and the
-            body hears of it as their error's cause.
+        OpError: the failure of an enqueue operation. The queue's pending steps fail as well, with this
+            failure as the cause of their error.
     """
     failures: list[BaseException] = []
     children = Children("running queues")

@@ -14,21 +14,22 @@ __all__ = ["RMSPropOptimizer"]
 
 
 class RMSPropOptimizer(Optimizer):
-    """RMSProp (Tieleman and Hinton, 2012): gradients over the root of their mean square.
+    """RMSProp (Tieleman and Hinton, 2012): gradients divided by the root of their mean square.
 
-    ``rms = decay * rms + (1 - decay) * grad**2``, ``momentum = momentum * momentum + learning_rate *
-    grad / sqrt(rms + epsilon)`` and ``var -= momentum``; centred, the variance ``rms - mg**2`` stands
-    in place of ``rms``, with ``mg`` the mean of gradients. Gradients of some rows change those rows
-    only. The slots are called ``rms``, which starts at 1, ``momentum`` and, when centred, ``mg``.
+    ``rms = decay * rms + (1 - decay) * grad**2``,
+    ``momentum = momentum * momentum + learning_rate * grad / sqrt(rms + epsilon)`` and ``var -= momentum``;
+    centred, the variance ``rms - mg**2`` replaces ``rms``, with ``mg`` the mean of gradients. Gradients of
+    some rows change those rows only. The slots are called ``rms``, which starts at 1, ``momentum`` and, when
+    centred, ``mg``.
 
     Args:
-        learning_rate: a number, tensor or variable, or a function that gives one.
-        decay: of the means, likewise.
-        momentum: share of the last step that is kept, likewise.
+        learning_rate: a number, tensor or variable, or a function that returns one.
+        decay: decay of the means, likewise.
+        momentum: fraction of the last step that is kept, likewise.
         epsilon: keeps the root above 0, likewise.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
         centered: whether gradients are divided by the root of their variance.
-        name: of the optimiser.
+        name: name of the optimiser.
     """
 
     def __init__(

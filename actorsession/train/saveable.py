@@ -1,7 +1,7 @@
-"""What a saver saves: variables, parts of variables, and objects that say themselves how.
+"""Objects that a saver saves: variables, parts of variables, and objects with their own save methods.
 
-Owns ``SaveableObject`` and the way from what users give a saver to a list of them, with the names that
-tensors have in a checkpoint. ``saver`` builds the nodes.
+Owns ``SaveableObject`` and the conversion of the arguments of a saver to a list of such objects, with the
+names of their tensors in a checkpoint. ``saver_graph`` builds the nodes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class SaveSpec:
 
     Args:
         tensor: the tensor.
-        slice_spec: the part of a larger tensor that it is, as in ``"5 4 2,2:-"``; empty for a whole one.
-        name: what it is called in the checkpoint.
+        slice_spec: which slice of a larger tensor it is, as in ``"5 4 2,2:-"``; empty for a whole tensor.
+        name: its name in the checkpoint.
         dtype: its element type; that of ``tensor`` if left out.
-        device: where it is saved if the checkpoint is sharded; where ``tensor`` is if left out.
+        device: device that saves it if the checkpoint is sharded; that of ``tensor`` if left out.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class SaveSpec:
 
 
 class SaveableObject:
-    """Something with state that a saver saves and restores; made to be derived from.
+    """An object with state that a saver saves and restores; a base class for users.
 
     Args:
-        op: what stands for it, such as its variable or table.
+        op: the graph element that represents it, such as its variable or table.
         specs: its tensors.
-        name: of the whole.
+        name: name of the object.
     """
 
     def __init__(self, op: Any, specs: Sequence[SaveSpec], name: str) -> None:
@@ -63,26 +63,26 @@ class SaveableObject:
 
     @property
     def device(self) -> str:
-        """Where its first tensor is saved."""
+        """The device that saves the first tensor of the object."""
         return self.specs[0].device if self.specs else ""
 
     @property
     def graph(self) -> Any:
-        """The graph that it belongs to."""
+        """The graph of the object's tensors."""
         return graph_of(*[spec.tensor for spec in self.specs])
 
     def wanted_shapes(self) -> list[Any]:
-        """Return the static shape that each tensor must have in a checkpoint; ``None`` where any will do."""
+        """Return the static shape required of each tensor in a checkpoint; ``None`` where any is allowed."""
         return [None] * len(self.specs)
 
     def restore(
         self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
     ) -> Operation:
-        """An operation that gives the object the state that was restored.
+        """Return an operation that sets the object's state to the restored one.
 
         Args:
             restored_tensors: one for each of ``specs``.
-            restored_shapes: shapes to bring them into first; ``None`` to take them as they are.
+            restored_shapes: shapes to which the tensors are reshaped first; ``None`` to use them unchanged.
         """
         raise NotImplementedError(
             f"{type(self).__name__} does not say how it is restored: give it a method restore"
@@ -90,7 +90,7 @@ class SaveableObject:
 
 
 class _VariableSaveable(SaveableObject):
-    """A variable, or the part of a partitioned one that a variable holds."""
+    """A variable, or a part of a partitioned variable."""
 
     def __init__(self, variable: Any, name: str) -> None:
         info = _slice_info(variable)
@@ -123,15 +123,15 @@ def _is_variable(value: Any) -> bool:
 
 
 def saveables_of(var_list: Any) -> list[SaveableObject]:
-    """Return what a saver saves, ordered by name.
+    """Return the objects that a saver saves, ordered by name.
 
     Args:
-        var_list: variables and saveable objects in a list, or by the name that they have in the checkpoint.
-            A partitioned variable, or a list of its parts, is saved under one name. ``None`` for all
-            variables of the default graph that are global, and its saveable objects.
+        var_list: variables and saveable objects in a list, or by the name that they have in the checkpoint. A
+            partitioned variable, or a list of its parts, is saved under one name. ``None`` for all global
+            variables and saveable objects of the default graph.
 
     Raises:
-        ValueError: if two have one name, or one has two.
+        ValueError: if two objects have one name, or one object has two names.
         TypeError: for anything else.
     """
     if var_list is None:
@@ -149,7 +149,7 @@ def saveables_of(var_list: Any) -> list[SaveableObject]:
 
 
 def _named(var_list: Any) -> dict[str, Any]:
-    """Variables by the name of their operation, parts of one in a list by that of the whole."""
+    """Return variables by the name of their operation, and lists of parts by the name of the whole."""
     if isinstance(var_list, (str, bytes)) or not isinstance(var_list, Iterable):
         raise TypeError(f"var_list is a list or a dict of variables, got {var_list!r:.100}")
     if _is_variable(var_list):

@@ -1,15 +1,15 @@
-"""``Saver``: writes the variables of a session to checkpoints, and reads them back.
+"""``Saver``: writes the variables of a session to checkpoints and restores them.
 
-Owns what happens around the step that saves: names of checkpoints, which of them are kept, the ``checkpoint``
-file beside them, and errors that say what was wrong with a checkpoint. The nodes are ``saver_graph``'s, the
-formats those of ``actorsession.checkpoints``.
+Owns the work around the saving step: names of checkpoints, which of them are kept, the ``checkpoint`` file in
+their folder, and explanatory errors for checkpoints that cannot be restored. ``saver_graph`` builds the
+nodes; ``actorsession.checkpoints`` owns the formats.
 
-Tensors are written and read where the session runs them. Everything else here, the ``checkpoint`` file, the
-graph and the removal of old checkpoints, happens in the process that calls, so a program with a remote
+Tensors are written and read where the session runs the nodes. Everything else, that is the ``checkpoint``
+file, the graph and the removal of old checkpoints, happens in the calling process. So a program with a remote
 session shares a file system with its tasks, as with TensorFlow.
 
-A saver has two faces: ``save`` and ``restore`` for a ``Session``, ``save_async`` and ``restore_async`` to be
-awaited with an ``AsyncSession``.
+A saver serves both session APIs: ``save`` and ``restore`` for a ``Session``, ``save_async`` and
+``restore_async`` for an ``AsyncSession``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _UNBUILT = "call build() first: this Saver was made with defer_build=True"
 
 @dataclass(frozen=True, slots=True)
 class _Save:
-    """One call of ``save``, once it is known to make sense."""
+    """The checked arguments of one call of ``save``."""
 
     prefix: str
     folder: str
@@ -61,33 +61,32 @@ class _Save:
 
 
 class Saver:
-    """Saves and restores variables.
+    """A saver writes variables to checkpoints and restores them.
 
-    It adds nodes to the graph of its variables, so it is made before the graph is finalized.
+    A saver adds nodes to the graph of its variables, so it must be created before the graph is finalized.
 
     Args:
-        var_list: variables (partitioned ones too) and ``SaveableObject``s: a list, or a dict by the names
-            that they have in checkpoints; all global variables and saveable objects of the default graph if
-            left out.
-        reshape: whether a tensor of another shape, with as many elements, is restored.
-        sharded: whether each device writes a file of its own.
-        max_to_keep: how many of the latest checkpoints are kept; all for ``None`` or 0.
-        keep_checkpoint_every_n_hours: one checkpoint in so many hours is kept for good.
+        var_list: variables (including partitioned ones) and ``SaveableObject``s: a list, or a dict by their
+            names in checkpoints; all global variables and saveable objects of the default graph if left out.
+        reshape: whether to restore tensors of another shape with the same number of elements.
+        sharded: whether each device writes its own file.
+        max_to_keep: number of the latest checkpoints to keep; all for ``None`` or 0.
+        keep_checkpoint_every_n_hours: interval in hours at which a checkpoint is kept permanently.
         name: wanted name of the scope around the nodes.
-        restore_sequentially: whether variables are assigned one after the other; they are read together.
-        saver_def: description of a saver whose nodes are in the graph already: a ``SaverDef``, or anything
+        restore_sequentially: whether variables are assigned one after the other; reading is not affected.
+        saver_def: description of a saver whose nodes already exist in the graph: a ``SaverDef``, or anything
             with its attributes.
         builder: must be ``None``.
-        defer_build: whether nodes are added by ``build`` only.
+        defer_build: whether nodes are added only by ``build``.
         allow_empty: whether there may be nothing to save; ``save`` and ``restore`` then do nothing.
-        write_version: 2; or 1, TensorFlow's older format, instead of which 2 is written.
-        pad_step_number: whether step numbers have eight digits at least, so that names sort.
-        save_relative_paths: whether the ``checkpoint`` file has paths relative to its folder.
-        filename: prefix for whoever runs the nodes without feeding one.
+        write_version: 2; or 1, TensorFlow's older format, for which 2 is written instead.
+        pad_step_number: whether step numbers are padded to at least eight digits, so that names sort.
+        save_relative_paths: whether paths in the ``checkpoint`` file are relative to its folder.
+        filename: prefix used when the nodes are run without feeding one.
 
     Raises:
-        ValueError: if there is nothing to save, two variables have one name, or an argument makes no sense.
-        TypeError: for something that cannot be saved.
+        ValueError: if there is nothing to save, two variables have one name, or an argument is invalid.
+        TypeError: for an object that cannot be saved.
     """
 
     def __init__(
@@ -137,10 +136,10 @@ class Saver:
         elif not defer_build:
             self.build()
 
-    # -- what it is ----------------------------------------------------------------------------
+    # -- nodes ---------------------------------------------------------------------------------
 
     def build(self) -> None:
-        """Add the nodes, for a saver that was made with ``defer_build``; a second call does nothing.
+        """Add the nodes of a saver created with ``defer_build``; a second call does nothing.
 
         Raises:
             ValueError: if there is nothing to save.
@@ -168,21 +167,21 @@ class Saver:
 
     @property
     def saver_def(self) -> SaverDef | None:
-        """The names of its nodes; nothing before they are built, and for a saver that has none."""
+        """The names of the saver's nodes; ``None`` before they are built, and for an empty saver."""
         return self._def
 
     def as_saver_def(self) -> SaverDef | None:
-        """As ``saver_def`` (TensorFlow's other spelling)."""
+        """Return ``saver_def`` (TensorFlow's other spelling)."""
         return self._def
 
     to_proto = as_saver_def
 
     @staticmethod
     def from_proto(saver_def: Any) -> Saver:
-        """A saver of nodes that are in the graph already.
+        """Return a saver for nodes that already exist in the graph.
 
         Args:
-            saver_def: their names.
+            saver_def: the names of the nodes.
         """
         return Saver(saver_def=saver_def)
 
@@ -200,29 +199,28 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Write a checkpoint, whole or not at all.
+        """Write a checkpoint completely, or none at all.
 
         Args:
-            sess: a ``Session`` in which the variables have values.
-            save_path: what the files begin with, folder included; missing folders are made.
-            global_step: put behind the name with a dash: a number, or a tensor or variable that has it.
-            latest_filename: name of the file that says which checkpoint is the latest; ``checkpoint`` if left
-                out.
-            meta_graph_suffix: what the file with the graph ends in.
-            write_meta_graph: whether the graph is written as well, in this library's own form.
-            write_state: whether the checkpoint is entered in that file, and old ones are removed.
-            strip_default_attrs: accepted for TensorFlow's sake.
+            sess: a ``Session`` in which the variables are initialised.
+            save_path: prefix of the files, including the folder; missing folders are created.
+            global_step: step number appended to the name after a dash: a number, tensor or variable.
+            latest_filename: name of the file that records the latest checkpoint; ``checkpoint`` if left out.
+            meta_graph_suffix: suffix of the file with the graph.
+            write_meta_graph: whether the graph is written as well, in this library's own format.
+            write_state: whether the checkpoint is recorded in ``latest_filename``, and old ones are removed.
+            strip_default_attrs: accepted for compatibility with TensorFlow.
             save_debug_info: likewise.
 
         Returns:
-            The prefix of the checkpoint, which ``restore`` takes; nothing if there is nothing to save.
+            The prefix of the checkpoint, to be passed to ``restore``; ``None`` if there is nothing to save.
 
         Raises:
-            TypeError: if ``sess`` is no session, or one that is awaited.
-            ValueError: if the names of the checkpoint and of ``latest_filename`` collide, or are no names.
+            TypeError: if ``sess`` is no session, or an ``AsyncSession``.
+            ValueError: if the names of the checkpoint and of ``latest_filename`` collide, or are invalid.
             RuntimeError: if the nodes were not built.
             FailedPreconditionError: if a variable has no value.
-            OpError: if the file system refuses.
+            OpError: if the file system reports an error.
         """
         check_session(sess, awaited=False)
         plan, step = self._plan(sess, save_path, latest_filename, global_step), global_step
@@ -248,8 +246,8 @@ class Saver:
     ) -> str | None:
         """Write a checkpoint of an ``AsyncSession``; see ``save``.
 
-        Files are written in threads, the loop goes on. A call that is cancelled leaves a whole checkpoint, or
-        none.
+        Files are written in worker threads; the event loop is not blocked. A cancelled call leaves a complete
+        checkpoint or none.
         """
         check_session(sess, awaited=True)
         plan, step = self._plan(sess, save_path, latest_filename, global_step), global_step
@@ -262,7 +260,7 @@ class Saver:
         return await asyncio.to_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
-        """Check what is known before anything runs."""
+        """Check the arguments that are known before anything runs."""
         if self._def is None and not self._is_empty:
             raise RuntimeError(_UNBUILT)
         latest = latest or DEFAULT_FILENAME
@@ -288,7 +286,7 @@ class Saver:
         )
 
     def _finish(self, plan: _Save) -> str | None:
-        """Return what comes after the tensors were written; it works with files and may block."""
+        """Complete a save after the tensors were written; accesses files and may block."""
         if plan.write_state and not self._is_empty:
 
             def tell(kept: Sequence[str]) -> None:
@@ -304,28 +302,28 @@ class Saver:
         return None if self._is_empty else plan.prefix
 
     def _write_graph(self, path: str, graph: Graph) -> None:
-        """Write the graph beside a checkpoint; a subclass may have another form for it."""
+        """Write the graph of a checkpoint to a file; a subclass may use another format."""
         write_graph(path, graph)
 
-    # -- which checkpoints are kept ------------------------------------------------------------
+    # -- retained checkpoints ------------------------------------------------------------------
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The prefixes of the checkpoints that are kept for now, the oldest first."""
+        """The prefixes of the checkpoints that are kept temporarily, the oldest first."""
         return self._kept.prefixes
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Say which checkpoints were written before, without their times: they are never removed.
+        """Set the list of earlier checkpoints, without their times: they are never removed.
 
         Args:
-            last_checkpoints: their prefixes, the oldest first.
+            last_checkpoints: prefixes of the checkpoints, the oldest first.
         """
         self._kept.set([(path, math.inf) for path in last_checkpoints])
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
-        """Say which checkpoints were written before, the oldest first.
+        """Set the list of earlier checkpoints, the oldest first.
 
         Args:
             last_checkpoints_with_time: prefix and seconds since 1970 of each.
@@ -333,10 +331,10 @@ class Saver:
         self._kept.set(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Go on with the checkpoints of an earlier program; those without files are left out.
+        """Take over the checkpoints of an earlier program, except those without files.
 
         Args:
-            checkpoint_paths: their prefixes, the oldest first.
+            checkpoint_paths: prefixes of the checkpoints, the oldest first.
         """
         there = [path for path in checkpoint_paths if checkpoint_exists(path)]
         self._kept.set(list(zip(there, get_checkpoint_mtimes(there), strict=True)))
@@ -344,20 +342,20 @@ class Saver:
     # -- restoring -----------------------------------------------------------------------------
 
     def restore(self, sess: Any, save_path: str | None) -> None:
-        """Give the variables the values of a checkpoint, of our format or of TensorFlow's.
+        """Restore the variables from a checkpoint, in our format or in TensorFlow's.
 
-        They need no value before. If anything is wrong with the checkpoint no variable changes.
+        The variables need not be initialised. If anything is wrong with the checkpoint, no variable changes.
 
         Args:
             sess: a ``Session``.
-            save_path: prefix of the checkpoint, as ``save`` returns it.
+            save_path: prefix of the checkpoint, as returned by ``save``.
 
         Raises:
-            TypeError: if ``sess`` is no session, or one that is awaited.
+            TypeError: if ``sess`` is no session, or an ``AsyncSession``.
             ValueError: if there is no such checkpoint.
-            NotFoundError: if it lacks a tensor; the message lists the nearest names.
+            NotFoundError: if the checkpoint lacks a tensor; the message lists the nearest names.
             InvalidArgumentError: if a tensor has another shape or dtype.
-            DataLossError: if it is damaged.
+            DataLossError: if the checkpoint is damaged.
         """
         check_session(sess, awaited=False)
         step = self._to_restore(sess, save_path)
@@ -366,7 +364,7 @@ class Saver:
                 sess.run(*step)
 
     async def restore_async(self, sess: Any, save_path: str | None) -> None:
-        """Give the variables of an ``AsyncSession`` the values of a checkpoint; see ``restore``."""
+        """Restore the variables of an ``AsyncSession`` from a checkpoint; see ``restore``."""
         check_session(sess, awaited=True)
         step = self._to_restore(sess, save_path)
         if step is not None:
@@ -374,14 +372,15 @@ class Saver:
                 await sess.run(*step)
 
     def _to_restore(self, sess: Any, save_path: Any) -> tuple[str, dict[str, str]] | None:
-        """Return what the session is to run, and what it is fed."""
+        """Return fetch and feeds of the restoring step, or ``None`` if there is nothing to restore."""
         if self._is_empty:
             return None
         if self._def is None:
             raise RuntimeError(_UNBUILT)
         if save_path is None:
             raise ValueError("save_path is None: there is no checkpoint to restore")
-        # Tasks elsewhere may see files that this process does not: then the step says what is there.
+        # Tasks elsewhere may see files that this process does not; in that case the step reports missing
+        # files.
         if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
             raise ValueError(f"the save_path is no checkpoint: nothing is at {save_path!r}")
         return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
@@ -389,7 +388,7 @@ class Saver:
 
 @contextlib.contextmanager
 def _fed(names: SaverDef, plan: _Save) -> Iterator[dict[Any, str]]:
-    """What the step that saves is fed; the save is under way for as long as the block lasts."""
+    """Yield the feeds of the saving step; the save is in progress while the context is open."""
     feeds: dict[Any, str] = {names.filename_tensor_name: plan.prefix}
     basename = basename_of(plan.graph.get_tensor_by_name(names.filename_tensor_name))
     if basename is None:
@@ -401,7 +400,7 @@ def _fed(names: SaverDef, plan: _Save) -> Iterator[dict[Any, str]]:
 
 @contextlib.contextmanager
 def _explained(save_path: Any) -> Iterator[None]:
-    """Add to errors of restoring what they mean for who restores."""
+    """Add explanations for the user to errors of restoring."""
     try:
         yield
     except NotFoundError as exc:

@@ -1,4 +1,4 @@
-"""What the methods of a saver are given, checked: sessions and step numbers."""
+"""Checks of the arguments of a saver's methods: sessions and step numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["check_session", "is_symbolic", "step_number"]
 
 
 def check_session(sess: Any, *, awaited: bool) -> None:
-    """Refuse what is no session, or one of the other face.
+    """Check that an object is a session of the expected API.
 
     Args:
-        sess: what is to be one.
-        awaited: whether its steps are awaited.
+        sess: the object to check.
+        awaited: whether an ``AsyncSession`` is expected rather than a ``Session``.
 
     Raises:
         TypeError: for anything else.
@@ -36,7 +36,7 @@ def step_number(step: Any) -> int:
     """Return the step number as an int.
 
     Raises:
-        TypeError: for what is no whole number.
+        TypeError: if it is no whole number.
     """
     try:
         return operator.index(step.item() if hasattr(step, "item") else step)

@@ -1,10 +1,10 @@
-"""The nodes of a saver: what writes a checkpoint, and what reads one into the variables.
+"""The nodes of a saver, which write a checkpoint or read one into the variables.
 
-Owns their layout and names, which are TensorFlow's: a saver that is described by the names of its nodes
-(``SaverDef``) works on any copy of the graph. ``saver`` calls it once per saver.
+Owns their layout and names, which are TensorFlow's: a saver described by the names of its nodes
+(``SaverDef``) works on any copy of the graph. ``saver`` calls ``build_saver`` once per saver.
 
-Everything is read before anything is assigned: a checkpoint that is damaged, or does not fit, leaves all
-variables as they were.
+Everything is read before anything is assigned: a checkpoint that is damaged or does not fit leaves all
+variables unchanged.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = ["SaverDef", "basename_of", "build_saver"]
 
 @dataclass(frozen=True, slots=True)
 class SaverDef:
-    """A saver as plain data: the names of its nodes, and how many checkpoints it keeps.
+    """The description of a saver: the names of its nodes, and how many checkpoints it keeps.
 
     Attributes:
         filename_tensor_name: the tensor that is fed with the prefix.
-        save_tensor_name: the tensor that is fetched to save; it gives the prefix.
+        save_tensor_name: the tensor that is fetched to save; its value is the prefix.
         restore_op_name: the operation that is run to restore.
-        max_to_keep: how many checkpoints are kept; 0 for all.
-        sharded: whether each device writes a file of its own.
-        keep_checkpoint_every_n_hours: one checkpoint in so many hours is kept for good.
-        version: of the layout, 2.
+        max_to_keep: number of checkpoints to keep; 0 for all.
+        sharded: whether each device writes its own file.
+        keep_checkpoint_every_n_hours: interval in hours at which a checkpoint is kept permanently.
+        version: version of the format, 2.
     """
 
     filename_tensor_name: str = ""
@@ -59,10 +59,10 @@ class SaverDef:
 
     @classmethod
     def of(cls, value: Any) -> SaverDef:
-        """Return the same of anything with these attributes, such as TensorFlow's message of that name.
+        """Return the ``SaverDef`` of an object with its attributes, such as TensorFlow's message.
 
         Raises:
-            ValueError: if one is missing.
+            ValueError: if an attribute is missing.
         """
         if isinstance(value, cls):
             return value
@@ -92,16 +92,16 @@ def build_saver(
     """Add the nodes of a saver to a graph.
 
     Args:
-        graph: where the saveables are.
-        saveables: what is saved; one at least.
+        graph: graph of the saveables.
+        saveables: the objects to save, at least one.
         name: wanted name of the scope around the nodes.
-        filename: prefix for whoever runs the nodes without a feed.
-        sharded: whether each device writes a file of its own.
-        reshape: whether restored tensors are brought into the shapes of the variables.
+        filename: prefix used when the nodes are run without a feed.
+        sharded: whether each device writes its own file.
+        reshape: whether restored tensors are reshaped to the shapes of the variables.
         restore_sequentially: whether variables are assigned one after the other.
 
     Returns:
-        The names of the nodes; nothing is said of what is kept.
+        The names of the nodes; the numbers of checkpoints to keep are not set.
     """
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "save"):
         with graph.name_scope("filename") as scope:
@@ -127,9 +127,9 @@ def _save(prefix: Tensor, saveables: Sequence[SaveableObject]) -> Tensor:
 
 
 def basename_of(filename: Tensor) -> Tensor | None:
-    """Return what the names of shards begin with in the saver with this file name; nothing if it has none.
+    """Return the tensor with the common prefix of the shard names of a saver; ``None`` if it has no shards.
 
-    Whoever feeds it gives the shards of each save names of their own; otherwise it is the file name.
+    Feeding it gives the shards of each save their own names; otherwise it equals the file name.
     """
     found = [op for op in filename.consumers() if op.type == "PlaceholderWithDefault"]
     return found[0].outputs[0] if found else None
@@ -143,7 +143,7 @@ def _save_shards(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject
     for number, (device, saveables) in enumerate(groups):
         with graph.device(device or None):
             shards.append(_save(sharded_filename(basename, number, count), saveables))
-    # Where the last shard was written, as TensorFlow does; the task must see the files of all.
+    # On the device that wrote the last shard, as in TensorFlow; its task must see the files of all shards.
     with graph.device(groups[-1][0] or None):
         with graph.control_dependencies(shards):
             merged = merge_v2_checkpoints(stack(shards), prefix)
@@ -161,7 +161,7 @@ def _restore_all(
     for device, saveables in groups:
         with graph.device(device or "/device:CPU:0"):
             read += zip(saveables, _restore(prefix, saveables, reshape), strict=True)
-    # The reading operations, once each: whatever they find wrong comes before any assignment.
+    # Each reading operation once: any error in reading precedes all assignments.
     readers = list(dict.fromkeys(tensor.op for _, tensors in read for tensor in tensors))
     assigned: list[Operation] = []
     for saveable, tensors in read:
@@ -175,7 +175,7 @@ def _restore_all(
 def _restore(
     prefix: Tensor, saveables: Sequence[SaveableObject], reshape: bool
 ) -> list[list[Tensor]]:
-    """For each saveable its tensors as they are read."""
+    """Return for each saveable its tensors as they are read."""
     specs = [spec for saveable in saveables for spec in saveable.specs]
     read = restore_v2(
         prefix,
@@ -196,7 +196,7 @@ def _restore(
 
 
 def _by_device(saveables: Sequence[SaveableObject]) -> list[tuple[str, list[SaveableObject]]]:
-    """Saveables by the device that writes them: the first CPU where their tensors are."""
+    """Group saveables by the device that writes them: the first CPU of the task that has their tensors."""
     found: dict[str, list[SaveableObject]] = {}
     for saveable in saveables:
         found.setdefault(_writer(saveable.device), []).append(saveable)
@@ -204,7 +204,7 @@ def _by_device(saveables: Sequence[SaveableObject]) -> list[tuple[str, list[Save
 
 
 def _writer(device: Any) -> str:
-    """Return the device that writes what is on another: CPU 0 of its task."""
+    """Return the device that writes the tensors of a device: CPU 0 of its task."""
     spec = DeviceSpec.parse(device or "")
     if spec == DeviceSpec():
         return ""

@@ -1,7 +1,7 @@
-"""What optimisers that users write for TensorFlow call and override, beside what ``Optimizer`` itself needs.
+"""Further methods of TensorFlow's ``Optimizer``, which users' own optimisers call and override.
 
-Owns ``Subclassing``, a base of ``Optimizer``: slots and loose variables by TensorFlow's names, and gradients
-of some rows with each row named once. Imported by ``optimizer`` alone.
+Owns ``Subclassing``, a base of ``Optimizer``: slots and non-slot variables under TensorFlow's names, and
+sparse gradients in which each row occurs once. Imported by ``optimizer`` only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OURS = __name__.rpartition(".")[0]
 
 
 class Subclassing:
-    """The part of ``Optimizer`` for classes of users."""
+    """The part of ``Optimizer`` for users' subclasses."""
 
     _slots: dict[str, dict[Variable, Variable]]
     _loose: dict[Any, Variable]
@@ -32,24 +32,24 @@ class Subclassing:
     _name: str
 
     def _call_if_callable(self, param: Any) -> Any:
-        """A hyperparameter: what a function gives, or the thing itself."""
+        """Return a hyperparameter: the result of a function, or the value itself."""
         return param() if callable(param) else param
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
-        """Return the slot of a variable, made of a value if there is none.
+        """Return the slot of a variable; create it from a value if it is missing.
 
         Args:
             var: the variable.
             val: the first value, a tensor or array.
-            slot_name: what ``get_slot`` calls it.
-            op_name: what its own name ends in.
+            slot_name: name of the slot for ``get_slot``.
+            op_name: suffix of the slot variable's name.
         """
         return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, val))
 
     def _get_or_make_slot_with_initializer(
         self, var: Variable, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
     ) -> Variable:
-        """Return the same, made by an initialiser of a shape and dtype."""
+        """Return the slot of a variable; create it with an initialiser, shape and dtype if it is missing."""
         first: Callable[[], Tensor] = lambda: initializer(shape, dtype=dtype)  # noqa: E731
         return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, first))
 
@@ -66,27 +66,27 @@ class Subclassing:
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Variable
     ) -> Variable:
-        """A variable that belongs to no other, one per graph and name, on the device of one that is given."""
+        """Return a variable that is no slot, one per graph and name, on the device of ``colocate_with``."""
         return self._loose_variable(initial_value, name, colocate_with)
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
-        """That variable, if it was made."""
+        """Return the non-slot variable with this name, or ``None`` if it was not created."""
         return self._loose.get((name, graph or get_default_graph()))
 
     def _non_slot_variables(self) -> list[Variable]:
-        """Return all such variables."""
+        """Return all non-slot variables."""
         return list(self._loose.values())
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
-        """TensorFlow's second name of ``_apply_dense``; called where only this one is overridden."""
+        """Build a dense update under TensorFlow's second name; called if only this method is overridden."""
         raise NotImplementedError(f"{type(self).__name__} must override _apply_dense")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """TensorFlow's second name of ``_apply_sparse``; called where only this one is overridden."""
+        """Build a sparse update under TensorFlow's second name; called if only this method is overridden."""
         raise NotImplementedError(f"{type(self).__name__} must override _apply_sparse")
 
     def _update_of_rows(self, grad: IndexedSlices, var: Variable) -> Operation:
-        """Return the update for a gradient of some rows; classes of users are given each row once."""
+        """Return the update for a sparse gradient; users' subclasses receive each row once."""
         applies: Any = self
         function = type(applies)._apply_sparse
         if function.__module__.startswith(_OURS):
@@ -108,7 +108,7 @@ def _beside(name: str, first: Any) -> Variable:
 
 
 def summed_rows(grad: IndexedSlices) -> IndexedSlices:
-    """Return the same gradient with the rows of one index summed."""
+    """Return the gradient with the rows of equal index summed."""
     indices, positions = unique(grad.indices)
     count = dimensions.shape(indices)[0]
     return IndexedSlices(

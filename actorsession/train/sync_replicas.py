@@ -1,9 +1,9 @@
-"""``SyncReplicasOptimizer``: replicas whose gradients are applied together.
+"""``SyncReplicasOptimizer``: the gradients of several replicas are applied together.
 
-Each replica adds its gradients to accumulators beside the variables, and waits at a queue of tokens. A
-queue runner of the chief takes the mean of enough gradients, applies it with the optimiser that was given,
-and puts a token for each replica into the queue: the number of the step that just ended, by which gradients
-of older steps are told and dropped. Nobody waits in a thread of the runtime.
+Each replica adds its gradients to accumulators colocated with the variables, and waits at a queue of tokens.
+A queue runner of the chief takes the mean of enough gradients, applies it with the given optimiser, and
+enqueues a token for each replica. A token is the number of the step that just ended; gradients of older steps
+are recognised by it and dropped. No thread of the runtime is blocked while replicas wait.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = ["SyncReplicasOptimizer"]
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Applies the mean of the gradients of several replicas with another optimiser.
+    """An optimiser that applies the mean gradients of several replicas with another optimiser.
 
     Args:
-        opt: computes gradients and applies them.
-        replicas_to_aggregate: how many gradients make one update.
-        total_num_replicas: how many replicas there are; as many if left out.
+        opt: optimiser that computes and applies gradients.
+        replicas_to_aggregate: number of gradients that make one update.
+        total_num_replicas: number of replicas; ``replicas_to_aggregate`` if left out.
         variable_averages: an ``ExponentialMovingAverage`` to apply after each update.
         variables_to_average: the variables for it.
-        use_locking: for ``opt``'s updates.
+        use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
         name: prefix of the operations.
     """
 
@@ -72,14 +72,14 @@ class SyncReplicasOptimizer(Optimizer):
         self._tokens: FIFOQueue | None = None
         self._runner: QueueRunner | None = None
         self.chief_init_op: Operation | None = None
-        """Prepares the chief's local state; run before ``get_init_tokens_op``."""
+        """The operation that prepares the chief's local state; run before ``get_init_tokens_op``."""
         self.local_step_init_op: Operation | None = None
-        """Prepares another replica's local state."""
+        """The operation that prepares another replica's local state."""
         self.ready_for_local_init_op: Tensor | None = None
-        """The names of global variables without a value; empty when replicas may begin."""
+        """The names of uninitialised global variables; empty when replicas may begin."""
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Return the gradients of the optimiser that was given; arguments are its own."""
+        """Return the gradients of the wrapped optimiser, with its arguments."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
@@ -88,11 +88,11 @@ class SyncReplicasOptimizer(Optimizer):
         global_step: Variable | None = None,
         name: str | None = None,
     ) -> Operation:
-        """Build a replica's step: hand the gradients in, and wait until they were applied.
+        """Build a replica's step: add the gradients to the accumulators, and wait until they were applied.
 
         Args:
-            grads_and_vars: pairs as ``compute_gradients`` gives them.
-            global_step: counts the updates; needed.
+            grads_and_vars: pairs as returned by ``compute_gradients``.
+            global_step: variable that counts the updates; required.
             name: wanted name.
 
         Returns:
@@ -150,7 +150,7 @@ class SyncReplicasOptimizer(Optimizer):
     def _accumulate(
         self, pairs: list[tuple[Any, Variable]], local_step: Variable
     ) -> tuple[list[Operation], list[Any]]:
-        """Build accumulators: what hands gradients in, and the means that are taken out."""
+        """Build accumulators; return the operations that add gradients, and the means taken from them."""
         graph = local_step.graph
         handed_in, taken = [], []
         for grad, var in pairs:
@@ -175,7 +175,7 @@ class SyncReplicasOptimizer(Optimizer):
         return handed_in, taken
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """Return the runner that applies gradients and hands tokens out; the chief starts it.
+        """Return the runner that applies gradients and enqueues tokens; the chief starts it.
 
         Raises:
             ValueError: before ``apply_gradients``.
@@ -188,10 +188,10 @@ class SyncReplicasOptimizer(Optimizer):
         """Return the operation that puts the first tokens into the queue; the chief runs it once.
 
         Args:
-            num_tokens: how many; as many as replicas if less than 0.
+            num_tokens: number of tokens; ``replicas_to_aggregate`` if -1.
 
         Raises:
-            ValueError: before ``apply_gradients``, or for so few tokens that nobody could begin.
+            ValueError: before ``apply_gradients``, or for so few tokens that no replica could begin.
         """
         if self._tokens is None or self._global_step is None:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
@@ -210,20 +210,20 @@ class SyncReplicasOptimizer(Optimizer):
             return self._tokens.enqueue_many([tokens])
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """A slot of the optimiser that was given."""
+        """Return a slot of the wrapped optimiser."""
         return self._opt.get_slot(var, name)
 
     def get_slot_names(self) -> list[str]:
-        """Return the names of the slots of the optimiser that was given."""
+        """Return the names of the slots of the wrapped optimiser."""
         return self._opt.get_slot_names()
 
     def variables(self) -> list[Variable]:
-        """Return the variables of the optimiser that was given."""
+        """Return the variables of the wrapped optimiser."""
         return self._opt.variables()
 
 
 def _processor_of(variable: Variable) -> str:
-    """Return the task of a variable, on any of its processors."""
+    """Return the task of a variable, on any of its CPUs."""
     device = variable.device
     if not device:
         return ""

@@ -1,1 +1,1 @@
-"""Windows that slide over images: convolutions, pools, dilation."""
+"""Operations with windows that slide over images: convolutions, pooling and dilation."""

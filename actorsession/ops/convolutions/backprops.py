@@ -1,6 +1,6 @@
-"""The gradients of convolutions as functions of their own.
+"""The gradients of convolutions as public functions.
 
-Owns the public functions; ``convolution_nodes`` owns the operation types.
+``nodes`` owns the operation types.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def conv2d_backprop_input(
 
     Args:
         input_sizes: the shape of the images, or their height and width.
-        filter: as for ``conv2d``; so are the arguments not named here.
+        filter: as for ``conv2d``.
         out_backprop: the gradient by the result.
         strides: as for ``conv2d``.
         padding: as for ``conv2d``.
-        use_cudnn_on_gpu: accepted for TensorFlow's sake.
+        use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: as for ``conv2d``.
         dilations: as for ``conv2d``.
         name: wanted name.
@@ -67,7 +67,7 @@ def conv2d_backprop_filter(
 ) -> Tensor:
     """Return the gradient of ``conv2d`` by its filter, of shape ``filter_sizes``.
 
-    Arguments as ``conv2d`` and ``conv2d_backprop_input``.
+    Arguments as for ``conv2d`` and ``conv2d_backprop_input``.
     """
     attrs = spatial_attrs(strides, padding, data_format, dilations)
     return _by_filter("Conv2DBackpropFilter", input, filter_sizes, out_backprop, attrs, name)
@@ -85,7 +85,7 @@ def conv3d_backprop_filter(
 ) -> Tensor:
     """Return the gradient of ``conv3d`` by its filter, of shape ``filter_sizes``.
 
-    Arguments as ``conv3d`` and ``conv2d_backprop_filter``.
+    Arguments as for ``conv3d`` and ``conv2d_backprop_filter``.
     """
     attrs = volume_attrs(strides, padding, data_format, dilations)
     return _by_filter("Conv3DBackpropFilterV2", input, filter_sizes, out_backprop, attrs, name)

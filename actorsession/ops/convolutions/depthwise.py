@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself, and those that mix the channels afterwards.
+"""Depthwise convolutions, which convolve each channel by itself, and separable ones, which then mix channels.
 
 Owns the public functions; ``depthwise_nodes`` owns the operation types.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from actorsession.graph.operation import Tensor
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.convolutions import depthwise_nodes  # noqa: F401 - registers what is built here
+from actorsession.ops.convolutions import depthwise_nodes  # noqa: F401 - registers the ops that are built here
 from actorsession.ops.convolutions.operations import spatial_attrs
 from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import shape_operand
@@ -64,7 +64,7 @@ def depthwise_conv2d_native(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """Return the same as ``depthwise_conv2d`` with the arguments of the node itself."""
+    """Return ``depthwise_conv2d`` with the arguments of the node itself."""
     images = convert_to_tensor(input)
     f = convert_to_tensor(filter, images.dtype, "filter", graph=images.graph)
     attrs = spatial_attrs(strides, padding, data_format, dilations)
@@ -124,7 +124,7 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """``depthwise_conv2d``, and then a mixture of the channels of each pixel.
+    """Return ``depthwise_conv2d`` followed by a mixture of the channels of each pixel.
 
     Arguments not named here are as for ``depthwise_conv2d``.
 

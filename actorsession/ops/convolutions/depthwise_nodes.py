@@ -1,8 +1,7 @@
-"""Operation types of convolutions of each channel by itself.
+"""Operation types of depthwise convolutions.
 
-Owns ``DepthwiseConv2dNative`` with both gradients; ``depthwise`` builds them. There is no product of
-matrices here: a window has few elements, so one product and one addition of whole images for each
-of them is what costs least.
+Owns ``DepthwiseConv2dNative`` with both gradients; ``depthwise`` builds them. No matrix product is used here:
+a window has few elements, so one product and one addition of whole images for each of them is cheapest.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def _infer_forward(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _infer_back(ctx: InferContext, where: int) -> list[TensorSpec]:
-    """Return the gradient whose shape is given by the input number ``where``."""
+    """Return the type of a gradient whose shape is given by input number ``where``."""
     other = 1 - where
     require_floating(ctx, other, 2)
     require_index(ctx, where, rank=1)
@@ -213,7 +212,7 @@ def _four(sizes: Any, what: str) -> Ints:
     return found
 
 
-# Elements per microsecond of a product and a sum in numpy, and the calls of each position.
+# Elements per microsecond of a product and a sum in numpy, and the cost of the calls for one position.
 _SPEED = 500.0
 _CALL = 30.0
 

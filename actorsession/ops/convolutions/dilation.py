@@ -1,7 +1,7 @@
-"""Dilation and erosion of images: the largest of a window plus a filter, and its dual.
+"""Dilation and erosion of images: the maximum of a window plus a filter, and its dual.
 
-Owns ``Dilation2D`` with both gradients. All go over the elements of a window, with one operation on
-whole images for each.
+Owns ``Dilation2D`` with both gradients. All kernels iterate over the elements of a window, with one operation
+on whole images for each.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def erosion2d(
 ) -> Tensor:
     """Return the smallest difference of a window of images and a filter, for each channel.
 
-    Arguments as ``dilation2d``.
+    Arguments as for ``dilation2d``.
     """
     images = convert_to_tensor(value)
     with images.graph.name_scope(name or "erosion2d") as scope:
@@ -136,13 +136,13 @@ def _views(wide: Array, s: Sliding) -> list[Array]:
 
 
 def _dilated(x: Array, f: Array, s: Sliding) -> tuple[Array, Array]:
-    """Return the largest sums, and the number of the element of the window that gave each."""
+    """Return the largest sums, and for each the index of the window element that it comes from."""
     low = lowest(x.dtype)
     wide = padded(x, s.pads, low)
     best = np.full((x.shape[0], *s.counts, x.shape[-1]), low, x.dtype)
     which = np.zeros(best.shape, np.int32)
     for number, (position, view) in enumerate(zip(s.positions, _views(wide, s), strict=True)):
-        # Over the edge nothing is added: of integers, the lowest would wrap around.
+        # Nothing is added beyond the edge: with integers, the lowest value would wrap around.
         total = (
             view + f[position]
             if x.dtype.kind == "f"

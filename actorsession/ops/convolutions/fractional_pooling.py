@@ -1,7 +1,7 @@
-"""Pools over regions whose sizes differ by chance, so that images shrink by any ratio.
+"""Fractional pooling: the sizes of the regions vary randomly, so that images shrink by any ratio.
 
-Owns ``FractionalMaxPool`` and ``FractionalAvgPool`` with their gradients. Where regions begin is drawn anew
-in each step, along rows and columns; the nodes also say where, which is what gradients go by.
+Owns ``FractionalMaxPool`` and ``FractionalAvgPool`` with their gradients. The starts of the regions are drawn
+anew in each step, along rows and columns; the nodes also output them, because the gradients need them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["fractional_avg_pool", "fractional_max_pool"]
 
 
 class FractionalPool(NamedTuple):
-    """What a fractional pool gives.
+    """The result of a fractional pool.
 
     Attributes:
         output: the pooled images.
-        row_pooling_sequence: where regions of rows begin, and where the last one ends.
-        col_pooling_sequence: the same of columns.
+        row_pooling_sequence: starts of the row regions, and the end of the last one.
+        col_pooling_sequence: likewise for columns.
     """
 
     output: Tensor
@@ -60,12 +60,12 @@ def fractional_max_pool(
 
     Args:
         value: float32, float64, int32 or int64 of shape ``[batch, height, width, channels]``.
-        pooling_ratio: how many times smaller images become: ``[1, rows, columns, 1]``, each at least 1.
-        pseudo_random: whether sizes change evenly, and not in any order.
+        pooling_ratio: factors by which images shrink: ``[1, rows, columns, 1]``, each at least 1.
+        pseudo_random: whether the sizes alternate evenly instead of in random order.
         overlapping: whether a region shares its last row and column with the next one.
         deterministic: whether regions are the same in each step.
-        seed: of the random numbers, with ``deterministic`` alone.
-        seed2: a second one.
+        seed: seed of the random numbers; only with ``deterministic``.
+        seed2: a second seed.
         name: wanted name.
 
     Raises:
@@ -86,7 +86,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> FractionalPool:
-    """Return the mean of each region of images; arguments as ``fractional_max_pool``."""
+    """Return the mean of each region of images; arguments as for ``fractional_max_pool``."""
     rest = (pseudo_random, overlapping, deterministic, seed, seed2, name)
     return _pool("FractionalAvgPool", value, pooling_ratio, *rest)
 
@@ -149,7 +149,7 @@ def _infer_back(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _sequence(random: np.random.Generator, size: int, count: int, even: bool) -> Array:
-    """Return where regions begin along an axis, and where the last one ends."""
+    """Return the starts of the regions along an axis, followed by the end of the last one."""
     base, rest = divmod(size, count)
     if even:
         ratio = size / count
@@ -163,17 +163,17 @@ def _sequence(random: np.random.Generator, size: int, count: int, even: bool) ->
 
 
 def _generators(seeds: Sequence[int] | None) -> tuple[np.random.SeedSequence, Any]:
-    """Return what regions that stay are drawn from in each step, and what goes on from step to step."""
+    """Return the seed sequence for regions that stay the same, and the generator for those that change."""
     start = np.random.SeedSequence(seeds)
     return start, np.random.default_rng(start)
 
 
 def _reduced(x: Any, starts: Array, axis: int, overlapping: bool, most: bool) -> Any:
-    """Return the largest numbers or the sums of regions along an axis."""
+    """Return the maxima or the sums of the regions along an axis."""
     combine = np.maximum if most else np.add
     found = combine.reduceat(x, starts[:-1], axis=axis)
     if overlapping and len(starts) > 2:
-        # All but the last region also see where the next one begins.
+        # All regions but the last also include the start of the next one.
         shared = np.take(x, starts[1:-1], axis=axis)
         part = (slice(None),) * axis + (slice(0, -1),)
         found[part] = combine(found[part], shared)
@@ -188,7 +188,7 @@ def _lengths(starts: Array, overlapping: bool) -> Array:
 
 
 def _regions(rows: Array, columns: Array, overlapping: bool) -> Iterator[tuple[Any, Any]]:
-    """Each pooled pixel, and the part of images that it is of."""
+    """Yield the index of each pooled pixel, and the slices of the image region that it belongs to."""
     high, wide = _lengths(rows, overlapping).tolist(), _lengths(columns, overlapping).tolist()
     for i, top in enumerate(rows[:-1].tolist()):
         for j, left in enumerate(columns[:-1].tolist()):
@@ -221,7 +221,7 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
         if not most:
             high, wide = _lengths(rows, overlapping), _lengths(columns, overlapping)
             counts = (high[:, np.newaxis] * wide)[..., np.newaxis].astype(x.dtype)
-            # Integers are cut off towards zero, as those of TensorFlow are.
+            # Integers are truncated towards zero, as in TensorFlow.
             found = found / counts if x.dtype.kind == "f" else np.trunc(found / counts)
         return found.astype(x.dtype), rows, columns
 

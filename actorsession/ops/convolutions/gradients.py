@@ -1,6 +1,6 @@
-"""Gradients of the three operation types of a convolution: each is made of the other two.
+"""Gradients of the three operation types of a convolution: each is composed of the other two.
 
-``convolution_nodes`` registers them. They are bilinear, so second derivatives need no more.
+``nodes`` registers them. The operations are bilinear, so second derivatives need no further types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _types(op: Operation) -> tuple[str, str, str]:
 
 
 def convolution_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """Return the gradient of a convolution, by images and filter."""
+    """Return the gradients of a convolution by images and filter."""
     if grad is None:
         return [None, None]
     _, by_input, by_filter = _types(op)
@@ -32,7 +32,7 @@ def convolution_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | No
 
 
 def input_gradient_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """Return the gradient of the gradient by the images, by filter and gradient."""
+    """Return the gradients of the gradient by the images: by the filter and the incoming gradient."""
     if grad is None:
         return [None, None, None]
     forward, _, by_filter = _types(op)
@@ -45,7 +45,7 @@ def input_gradient_gradient(op: Operation, grad: Tensor | None) -> list[Tensor |
 
 
 def filter_gradient_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """Return the gradient of the gradient by the filter, by images and gradient."""
+    """Return the gradients of the gradient by the filter: by the images and the incoming gradient."""
     if grad is None:
         return [None, None, None]
     forward, by_input, _ = _types(op)

@@ -1,13 +1,13 @@
-"""Convolutions of arrays, channels last, as products of matrices.
+"""Convolutions of arrays, channels last, as matrix products.
 
-Owns the numpy side of convolutions with any number of spatial axes, their gradients included; the
-op files call it. Patches are copied into a small matrix block by block, so that BLAS finds them in
-the cache; all blocks use the same memory, so that no fresh one is asked of the system. With few
-channels a patch is many short runs; then the matrix is laid out position by position, where the runs
-are rows of the image.
+Owns the numpy implementation of convolutions with any number of spatial axes, including their gradients; the
+modules of the op types call it. Patches are copied into a small matrix block by block, so that BLAS finds
+them in the cache. All blocks use the same memory, so that no new memory is requested from the system. With
+few channels a patch consists of many short runs; the matrix is then laid out position by position, where the
+runs are rows of the image.
 
-The blocks of a large convolution are shared out among threads; the library's own threads do not help
-here, see ``ops.blas``.
+The blocks of a large convolution are distributed over threads; the threads of BLAS do not help here, see
+``ops.blas``.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from actorsession.records import dataclass
 
 __all__ = ["Sliding", "convolved", "filter_gradient", "input_gradient"]
 
-# Below this many elements in a run, patches are copied position by position: measured 2.5 times as
-# fast for 5x5 windows on one channel, the same from about 16 elements on.
+# Below this many elements in a run, patches are copied position by position: measured 2.5 times as fast for
+# 5x5 windows on one channel, and equally fast from about 16 elements on.
 _SHORT_RUN = 16
 
 
-# Multiplications that are worth a thread: they take a millisecond or two, and it a tenth of one.
+# Multiplications that justify a thread: they take a millisecond or two, starting a thread a tenth of one.
 _FOR_A_THREAD = 1 << 26
 
 Block: TypeAlias = tuple[slice, slice]
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-# A thread keeps no more than this: a block is half of it, unless a single row of windows takes more.
+# A thread keeps at most this much memory: a block is half of it, unless a single row of windows takes more.
 _KEPT_BYTES = 1 << 22
 _OF_THREAD = threading.local()
 
@@ -50,11 +50,11 @@ class Sliding:
     """Windows over images of known size.
 
     Attributes:
-        counts: windows on each spatial axis.
-        window: elements of a window on each.
+        counts: number of windows on each spatial axis.
+        window: number of elements of a window on each axis.
         strides: steps from window to window.
         dilations: steps between elements of a window.
-        pads: what is put before and behind.
+        pads: padding before and after, on each axis.
     """
 
     counts: Ints
@@ -64,33 +64,33 @@ class Sliding:
     pads: Pads
 
     def patches(self, x: Array) -> Array:
-        """Return the windows of images: ``[batch, *counts, *window, channels]``, a view."""
+        """Return a view of the windows of images: ``[batch, *counts, *window, channels]``."""
         views = padded(x, self.pads)
         return patches(views, self.counts, self.window, self.strides, self.dilations)
 
     @property
     def positions(self) -> list[Ints]:
-        """The elements of a window."""
+        """The positions of the elements of a window."""
         return list(product(*map(range, self.window)))
 
     def at(self, position: Ints, rows: slice) -> tuple[slice, ...]:
-        """Return where one element of the windows in some rows lies in padded images."""
+        """Return the slices of padded images that hold one element of the windows in some rows."""
         first, *rest = position_slices(position, self.counts, self.strides, self.dilations)
         start = first.start + rows.start * self.strides[0]
         stop = start + (rows.stop - rows.start - 1) * self.strides[0] + 1
         return slice(start, stop, self.strides[0]), *rest
 
     def blocks(self, batch: int, depth: int, itemsize: int) -> list[Block]:
-        """Blocks of images and rows whose patches of ``depth`` elements stay in the cache."""
+        """Return blocks of images and rows whose patches of ``depth`` elements fit the cache."""
         return list(blocks(batch, self.counts[0], math.prod(self.counts[1:]) * depth * itemsize))
 
 
 def _scratch(count: int, dtype: Any) -> Array:
-    """Memory for one block, the same for every block that a thread computes.
+    """Return memory for one block, the same for every block that a thread computes.
 
-    Fresh memory of this size goes back to the system each time it is freed, once enough lies free at the
-    end of the heap: 2,200 page faults for each gradient by 32x14x14x32 images were measured then, and
-    twice the processor time.
+    Fresh memory of this size is returned to the system each time it is freed, once enough memory is free at
+    the end of the heap. In that case 2,200 page faults were measured for each gradient by 32x14x14x32 images,
+    and twice the processor time.
     """
     size = count * dtype.itemsize
     kept: Array | None = getattr(_OF_THREAD, "memory", None)
@@ -102,7 +102,7 @@ def _scratch(count: int, dtype: Any) -> Array:
 
 
 def _pointwise(s: Sliding, x: Array) -> bool:
-    """Return whether a window is one element, and every element has one: a plain product."""
+    """Return whether the windows are the single elements of the images, so that a product suffices."""
     single = math.prod(s.window) == 1 and all(stride == 1 for stride in s.strides)
     return single and not any(a or b for a, b in s.pads)
 
@@ -112,7 +112,7 @@ def _short(s: Sliding, channels: int) -> bool:
 
 
 def _by_position(views: Array, n: int) -> Array:
-    """Patch with the windows' elements and channels in front: ``[*window, C, batch, *counts]``."""
+    """Return the patches with window elements and channels in front: ``[*window, C, batch, *counts]``."""
     return views.transpose(*range(n + 1, 2 * n + 2), *range(n + 1))
 
 
@@ -143,19 +143,19 @@ def convolved(x: Array, f: Array, s: Sliding) -> Array:
 
 
 def _share(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], products: int) -> list[_R]:
-    """Shares items out among as many threads as a number of multiplications is worth."""
+    """Distribute items over as many threads as the number of multiplications justifies."""
     with single_threaded() as usual:
         return in_shares(work, items, min(usual, 1 + products // _FOR_A_THREAD))
 
 
 def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
-    """Return the gradient by the filter ``[*window, C, D]``, of images and ``[batch, *counts, D]``."""
+    """Return the gradient by the filter ``[*window, C, D]`` from images and ``[batch, *counts, D]``."""
     n, deep, channels = len(s.window), g.shape[-1], x.shape[-1]
     depth = math.prod(s.window) * channels
     if _pointwise(s, x):
         whole: Array = np.dot(x.reshape(-1, channels).T, g.reshape(-1, deep))
         return whole.reshape(*s.window, channels, deep)
-    # The product with the patches untransposed is the faster one.
+    # The product with the untransposed patches is the faster one.
     short = _short(s, channels)
     views = s.patches(x)
 
@@ -183,7 +183,7 @@ def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
 
 
 def input_gradient(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
-    """Return the gradient by the images ``[batch, *sizes, C]``, of filter and ``[batch, *counts, D]``."""
+    """Return the gradient by images ``[batch, *sizes, C]`` from the filter and ``[batch, *counts, D]``."""
     batch, channels = g.shape[0], f.shape[-2]
     if all(size == n for size, n in zip(sizes, s.counts, strict=True)) and _pointwise(s, g):
         whole: Array = np.dot(g.reshape(-1, g.shape[-1]), f.reshape(channels, -1).T)
@@ -199,7 +199,7 @@ def input_gradient(f: Array, g: Array, s: Sliding, sizes: Ints) -> Array:
 
 
 def _add_positions(wide: Array, f: Array, g: Array, s: Sliding) -> None:
-    """One product, whose parts are added where each element of the windows lies."""
+    """Compute one product, and add its parts at the positions of the window elements."""
     n, channels, deep = len(s.window), f.shape[-2], f.shape[-1]
     depth = math.prod(s.window) * channels
     matrix = f.reshape(depth, deep)
@@ -224,7 +224,7 @@ def _add_positions(wide: Array, f: Array, g: Array, s: Sliding) -> None:
 def _share_images(
     add: Callable[[slice, slice], None], blocks: Sequence[Block], products: int
 ) -> None:
-    """Shares blocks out by images: what is added for neighbouring rows of one image overlaps."""
+    """Distribute blocks over threads by image: additions for neighbouring rows of one image overlap."""
     by_images = [list(group) for _, group in groupby(blocks, lambda block: block[0].start)]
 
     def add_all(share: Sequence[Sequence[Block]]) -> None:
@@ -235,11 +235,11 @@ def _share_images(
 
 
 def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
-    """The last axis is convolved with the turned filter, the parts of the others are added.
+    """Convolve the last axis with the reversed filter, and add the parts of the other axes.
 
-    With stride 1 on the last axis this copies and adds window-width times less than either way by
-    itself: measured twice as fast as all additions for 5x5 windows on 32 channels, and 3.4 ms where the
-    convolution with the turned filter alone takes 4.1 (the case of ``_BLOCK_BYTES``).
+    With stride 1 on the last axis this copies and adds less than either method alone, by the factor of the
+    window width: measured twice as fast as additions only for 5x5 windows on 32 channels, and 3.4 ms where
+    the convolution with the reversed filter alone takes 4.1 (the case of ``_BLOCK_BYTES``).
     """
     n, channels, deep = len(s.window), f.shape[-2], f.shape[-1]
     last, reach = s.window[-1], (s.window[-1] - 1) * s.dilations[-1]
@@ -247,7 +247,7 @@ def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
     matrix = np.ascontiguousarray(turned).reshape(last * deep, -1)
     width = wide.shape[-2]
     around = ((0, 0),) * (n - 1) + ((reach, width - g.shape[-2]),)
-    # What lies over the edge of the last axis is thrown away: it need not be computed.
+    # Results beyond the edge of the last axis would be dropped, so they are not computed.
     inner = slice(s.pads[-1][0], width - s.pads[-1][1])
     wide = wide[..., inner, :]
     rest = list(product(*map(range, s.window[:-1])))
@@ -255,7 +255,7 @@ def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
     row = math.prod(s.counts[1:-1]) * wide.shape[-2] * depth * g.itemsize
 
     def add(images: slice, rows: slice) -> None:
-        # Padded block by block: the whole would be one more large array.
+        # Padding is done block by block: padding all at once would need one more large array.
         part = padded(g[images, rows] if n > 1 else g[images], around)
         view = _row_patches(part, s, width)[..., inner, :, :]
         pixels = math.prod(view.shape[: n + 1])
@@ -275,7 +275,7 @@ def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
 
 
 def _row_patches(g: Array, s: Sliding, width: int) -> Array:
-    """``[batch, *counts, width, window on the last axis, D]`` of gradients padded on that axis."""
+    """Return the patches ``[batch, *counts, width, window on the last axis, D]`` of padded gradients."""
     *outer, step, item = g.strides
     return np.lib.stride_tricks.as_strided(
         g,

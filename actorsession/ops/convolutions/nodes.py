@@ -1,8 +1,8 @@
 """Operation types of convolution: with two and three spatial axes, and both gradients of each.
 
-Owns ``Conv2D`` and ``Conv3D`` with their backprops; ``convolution`` and ``transposed_convolution``
-build them. All six are bilinear in the same pair of three arrays, so the gradient of each is made of
-the other two, and second derivatives need no more.
+Owns ``Conv2D`` and ``Conv3D`` with their backprops; ``operations``, ``backprops`` and ``transposed`` build
+them. All six are bilinear in two of the same three arrays, so the gradient of each is composed of the other
+two, and second derivatives need no further types.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def known_dims(ctx: InferContext, index: int, rank: int) -> Dims:
 
 
 def _sizes(ctx: InferContext, index: int, rank: int) -> Dims:
-    """Return what is known of an operand that gives a shape."""
+    """Return the sizes given by a shape operand as far as they are known."""
     require_index(ctx, index, rank=1)
     length = vector_length(ctx.inputs[index])
     if length is not None and length != rank:
@@ -159,7 +159,7 @@ def _infer_input_gradient(ctx: InferContext) -> list[TensorSpec]:
     dtype = _check_types(ctx, 1, 2)
     kernel = known_dims(ctx, 1, rank)
     if vector_length(ctx.inputs[0]) == rank - 2:
-        # Spatial sizes alone: the others are those of the gradient and of the filter.
+        # Only spatial sizes are given: the others are those of the gradient and of the filter.
         images: Dims = [None] * rank
         images[channel_axis(windows.data_format, rank)] = kernel[-2]
         for axis, size in zip(windows.axes, constant_ints(ctx, 0) or (), strict=False):
@@ -186,7 +186,7 @@ def _infer_filter_gradient(ctx: InferContext) -> list[TensorSpec]:
 
 
 def halves_widened(function: Kernel, dtype: DType) -> Kernel:
-    """``function`` by way of float32, if its arrays of 16 bits are none that BLAS knows."""
+    """Return ``function`` computed by way of float32, if its arrays have a 16-bit type, which BLAS lacks."""
     if dtype not in (float16, bfloat16):
         return function
     narrow = dtype.np_dtype
@@ -199,7 +199,7 @@ def halves_widened(function: Kernel, dtype: DType) -> Kernel:
 
 
 def _sliding(w: Windows, images: Ints, kernel: Ints, op: str) -> tuple[Sliding, Ints]:
-    """Return the windows of one call and the shape of its result, once the shapes are known to fit."""
+    """Check the shapes of one call, and return its windows and the shape of its result."""
     rank = len(w.axes) + 2
     if len(images) != rank or len(kernel) != rank:
         raise InvalidArgumentError(
@@ -221,7 +221,7 @@ def _check_back(g: Array, wanted: Ints) -> None:
 
 
 def _groups(channels: int, taken: int, deep: int) -> list[tuple[slice, slice]]:
-    """Return which channels of the images and of the output go together."""
+    """Return the pairs of image channels and output channels that form a group."""
     count = channels // taken
     wide = deep // max(1, count)
     return [
@@ -256,7 +256,7 @@ def _shape_value(sizes: Any, rank: int, what: str) -> Ints:
 
 
 def _completed(spatial: Ints, f: Array, back: Array, w: Windows) -> Ints:
-    """Return the shape of images of which only the spatial sizes were given."""
+    """Return the full shape of images of which only the spatial sizes were given."""
     images = [back.shape[0]] * (len(w.axes) + 2)
     images[channel_axis(w.data_format, len(images))] = f.shape[-2]
     for axis, size in zip(w.axes, spatial, strict=True):
@@ -314,14 +314,14 @@ def _filter_gradient_kernel(ctx: KernelContext) -> Kernel:
 
 # -- cost ----------------------------------------------------------------------------------------
 
-# Multiplications and additions per microsecond, and a call of the kernel: copying patches takes
-# about as long as their product, of which ``matmul`` says 50,000.
+# Multiplications and additions per microsecond, and the cost of a kernel call. Copying patches takes about as
+# long as their product, for which ``matmul`` assumes 50,000.
 _SPEED = 25_000.0
 _CALL = 15.0
 
 
 def convolution_cost(kernel: TensorSpec, result: TensorSpec) -> float:
-    """Microseconds of a convolution, from the types of its filter and of its result."""
+    """Return the microseconds of a convolution, from the types of its filter and of its result."""
     each = (kernel.shape.num_elements() or 1) / max(1, kernel.shape[-1:].num_elements() or 1)
     return _CALL + 2 * each * (result.shape.num_elements() or 1) / _SPEED
 

@@ -1,8 +1,8 @@
-"""Convolutions as programs write them, with one to three spatial axes.
+"""The public convolution functions, with one to three spatial axes.
 
-Owns the public functions; ``convolution_nodes`` owns the operation types. What has one spatial axis
-becomes an image of one row. Dilations are attributes of the nodes: where TensorFlow moves pixels into
-the batch first, values and errors are the same, and the graph is smaller.
+``nodes`` owns the operation types. Sequences with one spatial axis become images of one row. Dilations are
+attributes of the nodes: where TensorFlow first moves pixels into the batch, values and errors are the same
+here, and the graph is smaller.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, reshape, squeeze
 from actorsession.ops.build import constant, convert_to_tensor, make_one
-from actorsession.ops.convolutions import nodes  # noqa: F401 - registers what is built here
+from actorsession.ops.convolutions import nodes  # noqa: F401 - registers the ops that are built here
 from actorsession.ops.convolutions.windows import explicit_padding, per_axis
 
 __all__ = ["atrous_conv2d", "conv1d", "conv2d", "conv3d", "convolution"]
 
 
 def either(first: Any, second: Any, names: tuple[str, str]) -> Any:
-    """Return the one of two arguments that was given: TensorFlow has two names for it.
+    """Return the one of two arguments that was given, for arguments with two names in TensorFlow.
 
     Raises:
         ValueError: if both were given, or neither.
@@ -47,19 +47,19 @@ def conv2d(
 
     Args:
         input: images ``[batch, height, width, channels]``; further batch axes may come first.
-        filter: ``[height, width, channels, output channels]``; with fewer channels than the images
-            these are cut into groups.
+        filter: ``[height, width, channels, output channels]``; if it has fewer channels than the images,
+            these are split into groups.
         strides: steps of the window: one number, one for each spatial axis, or one for each axis.
         padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis.
-        use_cudnn_on_gpu: accepted for TensorFlow's sake.
+        use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: ``NHWC`` or ``NCHW``.
-        dilations: steps between the elements of a window, given as ``strides`` are.
+        dilations: steps between the elements of a window, given in the same forms as ``strides``.
         name: wanted name.
         filters: another name for ``filter``.
 
     Raises:
         ValueError: for shapes or attributes that can never fit.
-        TypeError: if the dtypes differ, or there is no padding.
+        TypeError: if the dtypes differ, or the padding is missing.
     """
     layout = data_format or "NHWC"
     images = convert_to_tensor(input)
@@ -79,7 +79,7 @@ def _conv2d(
 
 
 def spatial_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
-    """Return the attributes of a node with two spatial axes, from arguments as users give them."""
+    """Return the attributes of a node with two spatial axes from the arguments of a public function."""
     kind, explicit = explicit_padding(padding)
     return {
         "strides": per_axis(strides, _known_layout(layout), "strides"),
@@ -100,7 +100,7 @@ def _with_batches(
     images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
     name: str | None,
 ) -> Tensor:  # fmt: skip
-    """Return the images of several batch axes as one batch, and the result cut up again."""
+    """Merge several batch axes of images into one, convolve, and split the batch of the result again."""
     with images.graph.name_scope(name or "squeeze_batch_dims") as scope:
         inner = images.shape[-3:]
         where = shape(images)
@@ -131,7 +131,7 @@ def conv1d(
         filters: ``[width, channels, output channels]``.
         stride: step of the window.
         padding: ``"SAME"`` or ``"VALID"``.
-        use_cudnn_on_gpu: accepted for TensorFlow's sake.
+        use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: ``NWC`` (or ``NHWC``, the default) or ``NCW`` (or ``NCHW``).
         name: wanted name.
         input: another name for ``value``.
@@ -152,7 +152,7 @@ def conv1d(
 
 
 def row_layout(data_format: str | None) -> tuple[str, int]:
-    """Return the layout of images of one row for sequences in a layout, and which axis is that row.
+    """Return the layout of one-row images for a layout of sequences, and the axis of that row.
 
     Raises:
         ValueError: for a layout that sequences do not have.
@@ -165,7 +165,7 @@ def row_layout(data_format: str | None) -> tuple[str, int]:
 
 
 def row_attrs(stride: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
-    """Return the attributes of a node that sees sequences as images of one row."""
+    """Return the attributes of a node that treats sequences as images of one row."""
     flat = "NWC" if layout == "NHWC" else "NCW"
     return {
         "strides": _behind_row(per_axis(stride, flat, "stride"), layout),
@@ -192,8 +192,9 @@ def conv3d(
 ) -> Tensor:
     """Return the correlation of volumes with filters.
 
-    Arguments as ``conv2d``, with ``[batch, depth, height, width, channels]``, the layouts ``NDHWC``
-    and ``NCDHW``, a number for each of the five axes in ``strides``, and no lists of paddings.
+    The arguments are those of ``conv2d``, with volumes ``[batch, depth, height, width, channels]``, the
+    layouts ``NDHWC`` and ``NCDHW``, a number for each of the five axes in ``strides``, and no lists of
+    paddings.
     """
     if not isinstance(strides, (list, tuple)):
         raise TypeError(f"strides of conv3d are a list of 5 numbers, got {strides!r}")
@@ -211,7 +212,7 @@ def _conv3d(
 
 
 def volume_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
-    """Return the attributes of a node with three spatial axes, from arguments as users give them."""
+    """Return the attributes of a node with three spatial axes from the arguments of a public function."""
     if layout not in ("NDHWC", "NCDHW"):
         raise ValueError(f"data_format is NDHWC or NCDHW, got {layout!r}")
     return {
@@ -238,16 +239,16 @@ def convolution(
     Args:
         input: ``[batch, *sizes, channels]``, with one to three sizes.
         filter: ``[*window, channels, output channels]``.
-        padding: ``"SAME"`` or ``"VALID"``; for images also a list as ``conv2d`` takes it.
+        padding: ``"SAME"`` or ``"VALID"``; for images also a list as for ``conv2d``.
         strides: a number, or one for each spatial axis.
-        dilation_rate: the same, of the steps between the elements of a window.
+        dilation_rate: steps between the elements of a window, given like ``strides``.
         name: wanted name.
         data_format: a layout that starts with ``NC`` has the channels as axis 1.
         filters: another name for ``filter``.
         dilations: another name for ``dilation_rate``.
 
     Raises:
-        ValueError: for shapes that can never fit, or steps above 1 of both kinds.
+        ValueError: for shapes that can never fit, or if both strides and dilations exceed 1.
     """
     kernel = either(filter, filters, ("filter", "filters"))
     rate = dilation_rate if dilations is None else dilations
@@ -275,7 +276,7 @@ def _of_axes(
 
 
 def spatial_axes(values: Tensor, kernel: Tensor) -> int:
-    """Return how many spatial axes there are.
+    """Return the number of spatial axes.
 
     Raises:
         ValueError: if that is unknown, or not one to three.
@@ -289,7 +290,7 @@ def spatial_axes(values: Tensor, kernel: Tensor) -> int:
 
 
 def check_steps(strides: Any, rates: Any) -> None:
-    """Refuse steps above 1 both between windows and within them.
+    """Check that not both the steps between windows and those within them exceed 1.
 
     Raises:
         ValueError: if there are such steps, or one below 1.

@@ -1,6 +1,6 @@
-"""Pools as programs write them: the largest or the mean of windows, with one to three spatial axes.
+"""The public pooling functions: the maximum or the mean of windows, with one to three spatial axes.
 
-Owns the public functions; ``pooling_nodes`` and ``pooling_argmax`` own the operation types.
+``pooling_nodes`` and ``pooling_argmax`` own the operation types.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from actorsession.ops.arrays.batch_blocks import (
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.shape import expand_dims, squeeze
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.convolutions import pooling_nodes  # noqa: F401 - registers what is built here
+from actorsession.ops.convolutions import pooling_nodes  # noqa: F401 - registers the ops that are built here
 from actorsession.ops.convolutions.operations import check_steps, either, row_layout
 from actorsession.ops.convolutions.windows import explicit_padding, per_axis
 
@@ -67,8 +67,8 @@ def max_pool(
         value: ``[batch, height, width, channels]``.
         ksize: size of the window: one number, one for each spatial axis, or one for each axis.
         strides: steps of the window, given in the same way.
-        padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis. What lies
-            over the edge is never the largest.
+        padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis. Elements beyond
+            the edge are never the largest.
         data_format: ``NHWC`` or ``NCHW``.
         name: wanted name.
         input: another name for ``value``.
@@ -90,9 +90,9 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Return the mean of each window of images; what lies over the edge does not count.
+    """Return the mean of each window of images; elements beyond the edge are not counted.
 
-    Arguments as ``max_pool``; no lists of paddings.
+    Arguments as for ``max_pool``, without lists of paddings.
     """
     images = convert_to_tensor(either(value, input, ("value", "input")))
     layout = _layout(data_format, _IMAGES)
@@ -107,7 +107,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the same as ``max_pool``, with its arguments."""
+    """Return ``max_pool`` of images, with the same arguments."""
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
 
 
@@ -139,7 +139,7 @@ def max_pool1d(
 ) -> Tensor:
     """Return the largest number of each window of sequences ``[batch, width, channels]``.
 
-    Arguments as ``max_pool``, with the layouts ``NWC`` and ``NCW``; no lists of paddings.
+    Arguments as for ``max_pool``, with the layouts ``NWC`` and ``NCW``; no lists of paddings.
     """
     if not isinstance(padding, str):
         raise ValueError(f"max_pool1d takes SAME or VALID as padding, got {padding!r}")
@@ -155,7 +155,7 @@ def avg_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of sequences; arguments as ``max_pool1d``."""
+    """Return the mean of each window of sequences; arguments as for ``max_pool1d``."""
     values = convert_to_tensor(input)
     return _pool1d("AvgPool", values, ksize, strides, padding, data_format, name or "AvgPool1D")
 
@@ -170,7 +170,7 @@ def max_pool3d(
 ) -> Tensor:
     """Return the largest number of each window of volumes ``[batch, depth, height, width, channels]``.
 
-    Arguments as ``max_pool``, with the layouts ``NDHWC`` and ``NCDHW``; no lists of paddings.
+    Arguments as for ``max_pool``, with the layouts ``NDHWC`` and ``NCDHW``; no lists of paddings.
     """
     layout = _layout(data_format, _VOLUMES)
     return _node("MaxPool3D", convert_to_tensor(input), ksize, strides, padding, layout, name)
@@ -184,7 +184,7 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of volumes; arguments as ``max_pool3d``."""
+    """Return the mean of each window of volumes; arguments as for ``max_pool3d``."""
     layout = _layout(data_format, _VOLUMES)
     return _node("AvgPool3D", convert_to_tensor(input), ksize, strides, padding, layout, name)
 
@@ -214,7 +214,7 @@ def max_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """``max_pool1d``, ``max_pool2d`` or ``max_pool3d``, by the rank of ``input``."""
+    """Return ``max_pool1d``, ``max_pool2d`` or ``max_pool3d``, depending on the rank of ``input``."""
     return _by_rank("MAX", input, ksize, strides, padding, data_format, name)
 
 
@@ -226,7 +226,7 @@ def avg_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """``avg_pool1d``, ``avg_pool2d`` or ``avg_pool3d``, by the rank of ``input``."""
+    """Return ``avg_pool1d``, ``avg_pool2d`` or ``avg_pool3d``, depending on the rank of ``input``."""
     return _by_rank("AVG", input, ksize, strides, padding, data_format, name)
 
 
@@ -241,7 +241,7 @@ def pool(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """A pool with as many spatial axes as ``window_shape`` has entries.
+    """Pool over as many spatial axes as ``window_shape`` has entries.
 
     Args:
         input: ``[batch, *sizes, channels]``, with one to three sizes.
@@ -256,7 +256,7 @@ def pool(
         dilations: another name for ``dilation_rate``.
 
     Raises:
-        ValueError: for another type, shapes that can never fit, or a ``dilation_rate`` that is not possible.
+        ValueError: for another type, shapes that can never fit, or an impossible ``dilation_rate``.
     """
     values = convert_to_tensor(input)
     count = len(window_shape)
@@ -269,7 +269,8 @@ def pool(
     with values.graph.name_scope(base) as scope:
         if apart is None:
             return _by_rank(pooling_type, values, window_shape, steps, padding, layout, scope)
-        # Each position modulo the rate is an image of its own, whose windows have no gaps.
+        # The positions with equal remainders modulo the rate form separate images, whose windows have no
+        # gaps.
         block = [1, *apart] if front else apart
         paddings, crops = required_space_to_batch_paddings(shape(values)[1 : len(block) + 1], block)
         parts = space_to_batch_nd(values, block, paddings)
@@ -280,7 +281,7 @@ def pool(
 def _check_pool(
     values: Tensor, window: Any, kind: str, strides: Any, rate: Any, padding: Any
 ) -> list[int] | None:
-    """Return the steps between the elements of a window, if one of them is above 1."""
+    """Return the steps between the elements of a window if any of them exceeds 1, else ``None``."""
     count = len(window)
     if kind not in ("MAX", "AVG") or not 1 <= count <= 3:
         raise ValueError(f"there is no {count}-D {kind} pool: it is MAX or AVG of 1 to 3")

@@ -1,7 +1,7 @@
-"""Pools of maxima that also say where these are.
+"""Max pooling that also returns the positions of the maxima.
 
-Owns ``MaxPoolWithArgmax`` and ``MaxPoolGradWithArgmax``. A place is a number of an element in the
-flattened image or, if asked for, in the flattened batch.
+Owns ``MaxPoolWithArgmax`` and ``MaxPoolGradWithArgmax``. A position is the index of an element in the
+flattened image or, on request, in the flattened batch.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ def max_pool_with_argmax(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return the largest number of each window of images, and where it is.
+    """Return the largest number of each window of images, and its position.
 
     Args:
         input: ``[batch, height, width, channels]``.
         ksize: a number for each of the four axes.
         strides: the same.
         padding: ``"SAME"`` or ``"VALID"``.
-        data_format: ``NHWC``, no other.
-        Targmax: int64 (the default) or int32, the type of the places.
+        data_format: must be ``NHWC``.
+        Targmax: int64 (the default) or int32, the type of the positions.
         name: wanted name.
         output_dtype: another name for ``Targmax``.
-        include_batch_in_index: whether places count from the start of the batch instead of the image.
+        include_batch_in_index: whether positions count from the start of the batch instead of the image.
 
     Raises:
         ValueError: for shapes or attributes that can never fit, or another layout.
@@ -100,10 +100,12 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _places(x: Array, y: Array, s: Sliding, whole: bool) -> Array:
-    """Numbers of elements in the flattened image, or batch."""
+    """Return the positions of the maxima as indices into the flattened image, or batch if ``whole``."""
     batch, height, width, channels = x.shape
     found = window_argmax(x, y, s)
-    positions = np.array([*s.positions, s.positions[0]], np.int64)  # NaN counts as the first place
+    positions = np.array(
+        [*s.positions, s.positions[0]], np.int64
+    )  # NaN counts as the first position
     starts = [np.arange(s.counts[i]) * s.strides[i] - s.pads[i][0] for i in range(2)]
     rows = positions[:, 0][found] + starts[0][:, None, None]
     columns = positions[:, 1][found] + starts[1][:, None]

@@ -1,7 +1,7 @@
-"""Operation types of pools: of maxima and of means, over two and three spatial axes.
+"""Operation types of pooling: maxima and means, over two and three spatial axes.
 
-Owns ``MaxPool``, ``AvgPool``, ``MaxPool3D``, ``AvgPool3D`` with their gradients, and the gradients of
-those; ``pooling`` builds them. A window over the channels is a pool over an axis added for it.
+Owns ``MaxPool``, ``AvgPool``, ``MaxPool3D``, ``AvgPool3D``, their gradients and the gradients of those;
+``pooling`` builds them. A window over the channels is implemented as a pool over an additional axis.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ __all__ = ["Pool", "pool_of"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pool:
-    """What the attributes of a pool describe.
+    """The attributes of a pooling node, interpreted.
 
     Attributes:
-        windows: how windows move.
-        window: their elements on each spatial axis.
-        rank: of the images.
-        depth: elements and steps of a window over the channels; ``(1, 1)`` for none.
+        windows: how the windows move.
+        window: number of elements of a window on each spatial axis.
+        rank: rank of the images.
+        depth: size and stride of a window over the channels; ``(1, 1)`` for none.
         op: operation type.
     """
 
@@ -88,7 +88,7 @@ class Pool:
         return dims
 
     def sliding(self, images: Ints) -> Sliding:
-        """Return the windows over images whose shape is ``images``, channels last."""
+        """Return the windows over images of shape ``images``, channels last."""
         w = self.windows
         if self.depth != (1, 1):
             ones = (1,) * len(w.axes)
@@ -100,12 +100,12 @@ class Pool:
         return Sliding(counts, self.window, w.strides, w.dilations, w.pads(sizes, self.window))
 
     def inner(self, x: Array) -> Array:
-        """Images as the kernels want them: channels last, or a single one behind them."""
+        """Return images in the layout of the kernels: channels last, or a single channel behind them."""
         x = channels_last(x, self.windows.data_format)
         return x[..., None] if self.depth != (1, 1) else x
 
     def outer(self, x: Array) -> Array:
-        """Return what a kernel made, in the layout of the node."""
+        """Return a kernel's result in the layout of the node."""
         if self.depth != (1, 1):
             x = x[..., 0]
         return restored(x, self.windows.data_format)
@@ -224,7 +224,7 @@ def _pool_kernel(ctx: KernelContext) -> Kernel:
         x = channels_last(images, pool.windows.data_format)
         return pool.outer(function(pool.inner(images), pool.sliding(x.shape)))
 
-    # The largest of 16-bit floats is found without widening.
+    # Maxima of 16-bit floats are found without widening.
     return kernel if maximal else halves_widened(kernel, ctx.outputs[0].dtype)
 
 
@@ -265,13 +265,13 @@ def _average_back_kernel(ctx: KernelContext) -> Kernel:
     return halves_widened(kernel, ctx.outputs[0].dtype)
 
 
-# Elements per microsecond that numpy compares or adds from strided views, and a call of the kernel.
+# Elements per microsecond that numpy compares or adds from strided views, and the cost of a kernel call.
 _SPEED = 500.0
 _CALL = 20.0
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """Return the window is not known here; its elements cover the images about once or more."""
+    """Return the estimated cost; the window size is ignored, as windows cover the images about once."""
     return _CALL + 2 * max(elements(s) for s in (*inputs, *outputs)) / _SPEED
 
 
@@ -289,7 +289,7 @@ def _own(op: Operation) -> dict[str, Any]:
 
 
 def _max_back_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """Through the gradient alone: where the maxima are does not change by little."""
+    """Return the gradient through the incoming gradient only: small changes do not move the maxima."""
     if grad is None:
         return [None, None, None]
     images, result, _ = op.inputs
@@ -340,7 +340,7 @@ for _axes in ("", "3D"):
     _flat = not _axes
     _register(f"MaxPool{_axes}", _infer_pool, _pool_kernel, _max_gradient, _flat)
     for _suffix in ("Grad", "GradGrad"):
-        # MaxPoolGradGrad knows explicit paddings too, so that second derivatives are not lost there.
+        # MaxPoolGradGrad accepts explicit paddings too, so that second derivatives also exist for them.
         _register(
             f"MaxPool{_axes}{_suffix}", _infer_max_back, _max_back_kernel, _max_back_gradient, _flat
         )

@@ -1,7 +1,6 @@
-"""Transposed convolutions: what the gradient of a convolution does to its result, as a layer.
+"""Transposed convolutions: the gradient of a convolution by its images, used as a layer.
 
-Owns the public functions; the nodes are those of ``convolution_nodes`` that give the gradient by the
-images.
+Owns the public functions; the nodes are those of ``nodes`` that compute the gradient by the images.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def conv1d_transpose(
 ) -> Tensor:
     """Return the transpose of ``conv1d``.
 
-    Arguments as ``conv2d_transpose``, with one spatial axis and the layouts ``NWC`` and ``NCW``.
+    Arguments as for ``conv2d_transpose``, with one spatial axis and the layouts ``NWC`` and ``NCW``.
     """
     values = convert_to_tensor(input)
     with values.graph.name_scope(name or "conv1d_transpose") as scope:
@@ -115,7 +114,7 @@ def conv3d_transpose(
 ) -> Tensor:
     """Return the transpose of ``conv3d``.
 
-    Arguments as ``conv2d_transpose``, with three spatial axes and the layouts ``NDHWC``, ``NCDHW``.
+    Arguments as for ``conv2d_transpose``, with three spatial axes and the layouts ``NDHWC``, ``NCDHW``.
     """
     volumes = convert_to_tensor(either(value, input, ("value", "input")))
     kernel = either(filter, filters, ("filter", "filters"))
@@ -136,7 +135,7 @@ def conv_transpose(
 ) -> Tensor:
     """Return the transpose of ``convolution``, with as many spatial axes as the filter has.
 
-    Arguments as ``conv2d_transpose``.
+    Arguments as for ``conv2d_transpose``.
     """
     values = convert_to_tensor(input)
     f = convert_to_tensor(filters, values.dtype, "filters", graph=values.graph)
@@ -165,7 +164,7 @@ def atrous_conv2d_transpose(
 ) -> Tensor:
     """Return the transpose of ``atrous_conv2d``.
 
-    Arguments as ``conv2d_transpose``, with the elements of a window ``rate`` pixels apart.
+    Arguments as for ``conv2d_transpose``, with the elements of a window ``rate`` pixels apart.
 
     Raises:
         ValueError: for shapes that can never fit, or a rate below 1.

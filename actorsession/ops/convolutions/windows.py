@@ -1,9 +1,9 @@
-"""Windows that slide over the spatial axes of images: layouts, paddings, sizes, blocks.
+"""Windows that slide over the spatial axes of images: layouts, paddings, sizes and blocks.
 
-Owns the arithmetic that convolutions and pools share. The op files read their attributes with
-``windows_of``; kernels see channels last (``channels_last``) and take their views from ``patches``.
-Sizes that can never work are a ValueError while the graph is built and an InvalidArgumentError while
-a step runs: callers choose by passing the error class.
+Owns the arithmetic that convolutions and pooling share. The modules of the op types read their attributes
+with ``windows_of``; kernels work on channels last (``channels_last``) and take their views from ``patches``.
+Impossible sizes raise a ValueError while the graph is built and an InvalidArgumentError while a step runs:
+callers choose by passing the error class.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ __all__ = [
 Pads: TypeAlias = "tuple[tuple[int, int], ...]"
 Failure: TypeAlias = Callable[[str], Exception]
 
-# A block of patches is to stay in the cache, as BLAS reads it soon after it is written; but each call of
-# BLAS waits for all its threads, so blocks are not small either. Measured on two cores with 1 MiB of L2 each
-# and 32 MiB of L3 together: gradient by the images, convolution and gradient by the filter of 32x14x14x32
-# images and 5x5 windows to 64 channels in float32, the median of 25 in milliseconds, sizes taking turns:
-# 256 KiB 6.0 4.5 4.6, 512 KiB 4.5 3.8 3.8, 1 MiB 3.6 3.3 3.5, 2 MiB 3.4 2.9 3.0, 4 MiB 3.5 2.9 3.0, the
-# whole batch 3.9 4.3 4.2. One thread of BLAS has the same order, from 6.4 5.1 5.3 to 4.7 4.1 4.7 at 2 MiB.
+# A block of patches should stay in the cache, as BLAS reads it soon after it is written; but each call of
+# BLAS waits for all its threads, so blocks should not be small either. Measured on two cores with 1 MiB of L2
+# each and 32 MiB of L3 together: gradient by the images, convolution and gradient by the filter of
+# 32x14x14x32 images and 5x5 windows to 64 channels in float32, the median of 25 in milliseconds, with
+# interleaved sizes: 256 KiB 6.0 4.5 4.6, 512 KiB 4.5 3.8 3.8, 1 MiB 3.6 3.3 3.5, 2 MiB 3.4 2.9 3.0, 4 MiB 3.5
+# 2.9 3.0, the whole batch 3.9 4.3 4.2. With one thread of BLAS the order is the same, from 6.4 5.1 5.3 to 4.7
+# 4.1 4.7 at 2 MiB.
 _BLOCK_BYTES = 1 << 21
 
 
@@ -41,18 +42,18 @@ def channel_axis(data_format: str, rank: int) -> int:
 
     Args:
         data_format: ``NHWC``, ``NCHW`` or their forms for one or three spatial axes.
-        rank: of the images.
+        rank: rank of the images.
     """
     return rank - 1 if data_format.endswith("C") else 1
 
 
 def channels_last(x: Array, data_format: str) -> Array:
-    """A view of images with the channels as the last axis."""
+    """Return a view of images with the channels as the last axis."""
     return x if data_format.endswith("C") else np.moveaxis(x, 1, -1)
 
 
 def restored(x: Array, data_format: str) -> Array:
-    """Images with channels last in the layout that was asked for."""
+    """Return images with channels last in the layout ``data_format``."""
     if data_format.endswith("C"):
         return x
     return np.ascontiguousarray(np.moveaxis(x, -1, 1))
@@ -60,14 +61,14 @@ def restored(x: Array, data_format: str) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How windows move over images, by spatial axis.
+    """The movement of windows over images, by spatial axis.
 
     Attributes:
         axes: the spatial axes of the images.
         strides: steps from window to window.
         dilations: steps between the elements of one window.
         padding: ``SAME``, ``VALID`` or ``EXPLICIT``.
-        explicit: what is put before and behind, for ``EXPLICIT``.
+        explicit: padding before and after, for ``EXPLICIT``.
         data_format: layout of the images.
     """
 
@@ -79,7 +80,7 @@ class Windows:
     data_format: str
 
     def output_dim(self, axis: int, size: Dim, window: Dim, error: Failure = ValueError) -> Dim:
-        """Return how many windows fit on the spatial axis number ``axis``; ``None`` if that is unknown."""
+        """Return the number of windows on spatial axis number ``axis``; ``None`` if unknown."""
         stride = self.strides[axis]
         if size is None:
             return None
@@ -99,14 +100,14 @@ class Windows:
     def output_dims(
         self, sizes: Sequence[Dim], window: Sequence[Dim], error: Failure = ValueError
     ) -> list[Dim]:
-        """Return how many windows fit on each spatial axis."""
+        """Return the number of windows on each spatial axis."""
         return [
             self.output_dim(i, size, wide, error)
             for i, (size, wide) in enumerate(zip(sizes, window, strict=True))
         ]
 
     def pads(self, sizes: Ints, window: Ints) -> Pads:
-        """Return what is put before and behind the images on each spatial axis."""
+        """Return the padding before and after the images on each spatial axis."""
         if self.padding == "EXPLICIT":
             return self.explicit
         if self.padding == "VALID":
@@ -120,13 +121,13 @@ class Windows:
 
 
 def per_axis(value: Any, data_format: str, what: str) -> Ints:
-    """A number for each axis of the images, from one for each axis, each spatial axis, or all.
+    """Return a number for each axis of the images, from one for each axis, each spatial axis, or all.
 
     Args:
-        value: an int, or a sequence of 1, of as many ints as there are spatial axes, or of as many
-            as there are axes; ``None`` stands for 1.
+        value: an int, or a sequence of 1, of as many ints as there are spatial axes, or of as many as there
+            are axes; ``None`` stands for 1.
         data_format: layout of the images; its length is their rank.
-        what: what the numbers are, for the message.
+        what: name of the numbers, for the error message.
 
     Raises:
         ValueError: for another length.
@@ -148,7 +149,7 @@ def per_axis(value: Any, data_format: str, what: str) -> Ints:
 
 
 def explicit_padding(padding: Any, rank: int = 4) -> tuple[Any, Ints]:
-    """Return the attributes ``padding`` and ``explicit_paddings`` of a padding as users give it.
+    """Return the attributes ``padding`` and ``explicit_paddings`` for a padding argument.
 
     Args:
         padding: ``"SAME"``, ``"VALID"``, or a pair (before, behind) for each axis.
@@ -171,12 +172,12 @@ def windows_of(attrs: Mapping[str, Any], rank: int, op: str, explicit: bool = Fa
 
     Args:
         attrs: attribute values of the node.
-        rank: of its images.
+        rank: rank of its images.
         op: operation type, for messages.
-        explicit: whether it knows explicit paddings.
+        explicit: whether the node supports explicit paddings.
 
     Raises:
-        ValueError: for attributes that describe none.
+        ValueError: for invalid attributes.
         TypeError: if the padding is no string.
     """
     data_format = attrs.get("data_format", "NHWC")
@@ -229,7 +230,7 @@ def _explicit_pads(flat: Sequence[int], padding: str, axes: Ints, rank: int, op:
 
 
 def padded(x: Array, pads: Pads, fill: Any = 0) -> Array:
-    """Images with ``fill`` around their spatial axes; the images themselves if nothing is added."""
+    """Return images with ``fill`` around their spatial axes, or the images themselves without padding."""
     if not any(a or b for a, b in pads):
         return x
     inner = x.shape[1:-1]
@@ -241,7 +242,7 @@ def padded(x: Array, pads: Pads, fill: Any = 0) -> Array:
 
 
 def patches(x: Array, counts: Ints, window: Ints, strides: Ints, dilations: Ints) -> Array:
-    """A read-only view of all windows: ``[batch, *counts, *window, channels]``."""
+    """Return a read-only view of all windows: ``[batch, *counts, *window, channels]``."""
     batch, *steps, channel = x.strides
     return as_strided(
         x,
@@ -259,7 +260,7 @@ def patches(x: Array, counts: Ints, window: Ints, strides: Ints, dilations: Ints
 def position_slices(
     position: Ints, counts: Ints, strides: Ints, dilations: Ints
 ) -> tuple[slice, ...]:
-    """Return where in padded images the element at ``position`` of every window lies, by spatial axis."""
+    """Return the slices of padded images, by spatial axis, that hold element ``position`` of every window."""
     return tuple(
         slice(at * apart, at * apart + (count - 1) * stride + 1, stride)
         for at, count, stride, apart in zip(position, counts, strides, dilations, strict=True)
@@ -272,7 +273,7 @@ def blocks(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slice
     Args:
         batch: number of images.
         rows: windows on their first spatial axis.
-        row_bytes: what the patches of one such row take.
+        row_bytes: size of the patches of one such row.
     """
     images = _BLOCK_BYTES // max(1, rows * row_bytes)
     if images:

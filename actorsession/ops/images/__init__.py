@@ -1,1 +1,1 @@
-"""Images: files, sizes, colours, crops."""
+"""Images: files, sizes, colours and crops."""

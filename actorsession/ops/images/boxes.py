@@ -1,7 +1,7 @@
-"""A random box of an image that shows enough of an object: ``sample_distorted_bounding_box``.
+"""``sample_distorted_bounding_box``: a random box of an image that shows enough of an object.
 
-Owns ``SampleDistortedBoundingBoxV2``. Boxes are drawn from the node's generator, with TensorFlow's rules but
-not its numbers.
+Owns ``SampleDistortedBoundingBoxV2``. Boxes are drawn from the node's generator, by TensorFlow's rules but
+not with its numbers.
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A box of an image at random, in which enough of some object can be seen.
+    """Draw a random box of an image that contains enough of some object.
 
     Args:
         image_size: height, width and channels.
-        bounding_boxes: objects, shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as parts of the image.
-        seed: of the random numbers.
-        seed2: a second one, used as it is with the first.
-        min_object_covered: which part of an object must be inside at least, a scalar.
+        bounding_boxes: objects, shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as fractions of the image.
+        seed: seed of the random numbers.
+        seed2: a second seed, used unchanged together with the first.
+        min_object_covered: minimum fraction of an object that must be inside, a scalar.
         aspect_ratio_range: bounds of the width divided by the height; 0.75 and 1.33 if left out.
-        area_range: bounds of the part of the image that the box is; 0.05 and 1 if left out.
-        max_attempts: after how many boxes that will not do the whole image is taken; 100 if left out.
-        use_image_if_no_bounding_boxes: whether, without objects, the image is one; that is an error
-            otherwise.
+        area_range: bounds of the fraction of the image that the box covers; 0.05 and 1 if left out.
+        max_attempts: number of unsuitable boxes after which the whole image is used; 100 if left out.
+        use_image_if_no_bounding_boxes: whether the image is the object if there are no objects; otherwise
+            that is an error.
         name: wanted name.
 
     Returns:
-        Where the box begins and how large it is, both for ``slice``, and the box as parts of the image, of
-        shape ``[1, 1, 4]``.
+        The start and size of the box, both for ``slice``, and the box in fractions of the image, of shape
+        ``[1, 1, 4]``.
 
     Raises:
-        ValueError: for ranges that cannot be, or other shapes.
+        ValueError: for invalid ranges or other shapes.
     """
     boxes = convert_to_tensor(bounding_boxes, float32)
     graph = boxes.graph
@@ -115,7 +115,7 @@ def _infer_sample(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
-    """Object in pixels."""
+    """Return the objects in pixels."""
     flat = np.asarray(boxes, np.float64).reshape(-1, 4)
     if not ((flat >= 0) & (flat <= 1)).all() or not (flat[:, :2] < flat[:, 2:]).all():
         raise InvalidArgumentError(
@@ -135,7 +135,7 @@ def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
 def _drawn(
     random: np.random.Generator, height: int, width: int, ratio: float, areas: Sequence[float]
 ) -> tuple[int, int, int, int] | None:
-    """A box with a ratio of its sides, as its first and last row and column; ``None`` if it will not do."""
+    """Draw a box with a given ratio of its sides: first and last row and column, or ``None`` if unfit."""
     least, most = (part * height * width for part in sorted(areas))
     low = round(math.sqrt(least / ratio))
     high = min(height, round(math.sqrt(most / ratio)), int((width + 0.5) / ratio))
@@ -154,7 +154,7 @@ def _drawn(
 
 
 def _covers(box: Sequence[int], objects: Array, least: float) -> bool:
-    """Return whether enough of an object is inside."""
+    """Return whether a box contains enough of an object."""
     low, high = np.maximum(box[:2], objects[:, :2]), np.minimum(box[2:], objects[:, 2:])
     common = np.maximum(high - low, 0).prod(1)
     areas = (objects[:, 2:] - objects[:, :2]).prod(1)

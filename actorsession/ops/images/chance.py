@@ -1,7 +1,7 @@
-"""Images changed by chance, as training does it: flips, colours, crops.
+"""Random changes of images for training: flips, colours, crops.
 
-Composed of random numbers and the functions of ``image_colours`` and ``image_geometry``, which are drawn anew
-in each step. Seeds are those of all random ops.
+Composed of random numbers and the functions of ``colours`` and ``geometry``; the numbers are drawn anew in
+each step. Seeds are those of all random ops.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ __all__ = [
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """An image with left and right exchanged, or as it is, with equal chance; each of a batch for itself.
+    """Exchange left and right of an image with probability 1/2, independently for each of a batch.
 
     Args:
-        image: of rank 3 or 4.
-        seed: of the random numbers.
+        image: an image of rank 3, or a batch of rank 4.
+        seed: seed of the random numbers.
     """
     return _flipped(image, flip_left_right, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """An image upside down, or as it is; as ``random_flip_left_right``."""
+    """Turn an image upside down with probability 1/2; arguments as for ``random_flip_left_right``."""
     return _flipped(image, flip_up_down, seed, "random_flip_up_down")
 
 
@@ -65,12 +65,12 @@ def _flipped(image: Any, flip: Callable[[Any], Tensor], seed: int | None, name: 
 
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """``adjust_brightness`` by a number in ``[-max_delta, max_delta)``.
+    """Adjust the brightness by a random number in ``[-max_delta, max_delta)``.
 
     Args:
         image: pixels.
         max_delta: at least 0.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
 
     Raises:
         ValueError: for a ``max_delta`` below 0.
@@ -83,12 +83,12 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
 
 
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """``adjust_hue`` by a number in ``[-max_delta, max_delta)``.
+    """Adjust the hue by a random number in ``[-max_delta, max_delta)``.
 
     Args:
         image: RGB pixels.
         max_delta: in [0, 0.5].
-        seed: of the random numbers.
+        seed: seed of the random numbers.
 
     Raises:
         ValueError: for another ``max_delta``.
@@ -103,13 +103,13 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
 
 
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """``adjust_contrast`` by a number in ``[lower, upper)``.
+    """Adjust the contrast by a random factor in ``[lower, upper)``.
 
     Args:
         image: pixels.
         lower: at least 0.
         upper: above ``lower``.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
 
     Raises:
         ValueError: for other bounds.
@@ -118,7 +118,7 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
 
 
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """``adjust_saturation`` by a number in ``[lower, upper)``; as ``random_contrast``."""
+    """Adjust the saturation by a random factor in ``[lower, upper)``; see ``random_contrast``."""
     return _between(adjust_saturation, image, lower, upper, seed)
 
 
@@ -135,19 +135,19 @@ def _between(
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of a tensor at a random place.
+    """Return a part of a tensor at a random position.
 
     Args:
-        value: of any rank.
+        value: a tensor of any rank.
         size: shape of the part, int32.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
         name: wanted name.
 
     Returns:
-        The part. InvalidArgumentError at run time if ``size`` is larger than ``value``.
+        The part. At run time an InvalidArgumentError is raised if ``size`` exceeds the shape of ``value``.
 
     Raises:
-        ValueError: if that is known while the graph is built.
+        ValueError: if ``size`` is known to be too large while the graph is built.
     """
     whole = convert_to_tensor(value)
     with whole.graph.as_default(), whole.graph.name_scope(name or "random_crop") as scope:

@@ -1,4 +1,4 @@
-"""How boxes are chosen by their scores, so that none overlaps much with a better one.
+"""Selection of boxes by score, so that none overlaps much with a better one.
 
 Plain functions of arrays, called by the kernels of ``suppression`` and ``detections``.
 """
@@ -18,7 +18,7 @@ __all__ = ["chosen", "corners_of", "shared_parts"]
 
 
 def corners_of(boxes: Any) -> Array:
-    """Boxes of shape ``[n, 4]`` with the corner nearest to the origin first, in float32 at least."""
+    """Return boxes ``[n, 4]`` with the corner nearest to the origin first, in float32 at least."""
     wide = boxes.astype(np.result_type(boxes.dtype, np.float32), copy=False)
     return np.concatenate(
         [np.minimum(wide[:, :2], wide[:, 2:]), np.maximum(wide[:, :2], wide[:, 2:])], 1
@@ -26,7 +26,7 @@ def corners_of(boxes: Any) -> Array:
 
 
 def shared_parts(box: Array, others: Array) -> Any:
-    """Return which part of their union a box has in common with each other one; 0 where a box is empty."""
+    """Return the intersection over union of a box with each other one; 0 where a box is empty."""
     low = np.maximum(box[:2], others[:, :2])
     high = np.minimum(box[2:], others[:, 2:])
     common = np.maximum(high - low, 0).prod(1)
@@ -44,15 +44,16 @@ def chosen(
     least: Any,
     sigma: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Return the places that are chosen, best first, and the scores that they had then.
+    """Return the indices of the chosen boxes, best first, and their scores at the time of the choice.
 
     Args:
-        scores: one for each place.
-        shared: from a place and a list of others to how much it overlaps with each.
-        most: how many are chosen at most.
-        overlap: how much two may overlap, where nothing falls.
-        least: what a score must be above.
-        sigma: if above 0, how slowly scores fall with what is shared; else nothing falls.
+        scores: score of each box.
+        shared: function from an index and a list of other indices to the overlap with each.
+        most: maximum number of choices.
+        overlap: maximum overlap of two choices, if scores do not decay.
+        least: lower bound that a score must exceed.
+        sigma: if above 0, scores decay with the overlap, more slowly for larger values; otherwise they do not
+            decay.
     """
     if sigma > 0:
         return _softly(scores, shared, most, least, sigma)
@@ -66,10 +67,10 @@ def chosen(
 
 
 def _softly(scores: Any, shared: Any, most: int, least: Any, sigma: float) -> tuple[Array, Array]:
-    """Return the same, where a score falls with each chosen place that it overlaps with.
+    """Return the choices if a score decays with the overlap with each chosen box.
 
-    Who is best is looked at again with the places that were chosen since it was looked at last; if its score
-    falls by that it waits anew.
+    The best box is compared with those that were chosen since its last comparison; if its score falls, it is
+    put back into the queue.
     """
     waiting = [
         (-float(score), place, 0) for place, score in enumerate(scores.tolist()) if score > least

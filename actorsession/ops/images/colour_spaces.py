@@ -1,4 +1,4 @@
-"""Colours as brightness and two differences: RGB to and from YIQ and YUV, each a product with a matrix."""
+"""Conversion of RGB to and from YIQ and YUV: brightness and two colour differences, by matrix products."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from actorsession.ops.linear.contractions import tensordot
 
 __all__ = ["rgb_to_yiq", "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb"]
 
-# From rows of the one colours to columns of the other, as TensorFlow rounds them.
+# Matrices from rows of source colours to columns of target colours, rounded as in TensorFlow.
 _TO_YIQ = [
     [0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955],
 ]  # fmt: skip
@@ -29,10 +29,10 @@ _FROM_YUV: Sequence[Sequence[float]] = [
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Colour as brightness (Y) and two differences of colours (I, Q).
+    """Convert RGB to brightness (Y) and two colour differences (I, Q).
 
     Args:
-        images: floating numbers with three colours as the last axis, as a rule between 0 and 1.
+        images: floating numbers with three colours as the last axis, usually between 0 and 1.
 
     Raises:
         TypeError: for integers.
@@ -42,17 +42,17 @@ def rgb_to_yiq(images: Any) -> Tensor:
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
-    """Return the other way round; arguments as ``rgb_to_yiq``."""
+    """Convert YIQ to RGB; arguments as for ``rgb_to_yiq``."""
     return _product(images, _FROM_YIQ)
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Colour as brightness (Y) and differences of blue and red from it (U, V); as ``rgb_to_yiq``."""
+    """Convert RGB to brightness (Y) and the differences of blue and red (U, V); see ``rgb_to_yiq``."""
     return _product(images, _TO_YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
-    """Return the other way round; arguments as ``rgb_to_yiq``."""
+    """Convert YUV to RGB; arguments as for ``rgb_to_yiq``."""
     return _product(images, _FROM_YUV)
 
 

@@ -1,7 +1,8 @@
 """The colours of images: RGB and HSV, brightness, contrast, hue, saturation, gamma, dtypes of pixels.
 
-Colours are the last axis. Floating pixels are meant to lie between 0 and 1, integers fill their type.
-``RGBToHSV``, ``HSVToRGB`` and the ``Adjust...`` ops stand here whole; nothing flows back through them.
+Colours are the last axis. Floating-point pixels are meant to lie between 0 and 1, integer pixels use the
+range of their type. ``RGBToHSV``, ``HSVToRGB`` and the ``Adjust...`` ops are defined here completely; they
+have no gradients.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ __all__ = [
     "rgb_to_grayscale", "rgb_to_hsv",
 ]  # fmt: skip
 
-# What the three colours weigh in the eye.
+# The weights of the three colours in perceived brightness.
 _LUMA = (0.2989, 0.5870, 0.1140)
 
 
@@ -52,7 +53,7 @@ _LUMA = (0.2989, 0.5870, 0.1140)
 def convert_image_dtype(
     image: Any, dtype: Any, saturate: bool = False, name: str | None = None
 ) -> Tensor:
-    """An image with pixels of another dtype, scaled to the range that pixels of it have.
+    """Convert an image to another dtype, scaled to the pixel range of that dtype.
 
     Args:
         image: pixels.
@@ -86,11 +87,11 @@ def _as_floats(image: Tensor) -> Tensor:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """Return an image with ``delta`` added to each pixel, counted as of floating pixels.
+    """Add ``delta`` to each pixel of an image, on the scale of floating-point pixels.
 
     Args:
-        image: pixels of any dtype, which the result has too.
-        delta: a scalar, in (-1, 1) as a rule.
+        image: pixels of any dtype; the result has the same.
+        delta: a scalar, usually in (-1, 1).
     """
     value = convert_to_tensor(image)
     with value.graph.name_scope("adjust_brightness"):
@@ -100,7 +101,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Images in which pixels are ``contrast_factor`` times as far from the mean of their channel.
+    """Scale the distance of pixels from the mean of their channel by ``contrast_factor``.
 
     Args:
         images: shape ``[..., height, width, channels]``.
@@ -117,10 +118,10 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """``gain * image ** gamma``, counted as of floating pixels.
+    """Return ``gain * image ** gamma``, on the scale of floating-point pixels.
 
     Args:
-        image: pixels of any dtype, which the result has too.
+        image: pixels of any dtype; the result has the same.
         gamma: a number, at least 0.
         gain: a number.
 
@@ -137,9 +138,9 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Images with mean 0 and variance 1 each, float32 (or float16, if they were).
+    """Normalise each image to mean 0 and variance 1, as float32 (float16 if given as such).
 
-    The deviation counts as ``1 / sqrt(pixels)`` at least, so that an image of one colour becomes 0.
+    The deviation is at least ``1 / sqrt(pixels)``, so that an image of one colour becomes 0.
 
     Args:
         image: shape ``[..., height, width, channels]``.
@@ -170,7 +171,7 @@ def _check_rank(value: Tensor, least: int) -> None:
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """Images in shades of grey, with one channel.
+    """Convert images to shades of grey, with one channel.
 
     Args:
         images: the last axis is red, green and blue.
@@ -184,7 +185,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Images of one channel with three equal ones.
+    """Convert images of one channel to three equal channels.
 
     Args:
         images: the last axis has extent 1.
@@ -205,7 +206,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
 
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
-    """Colour as hue, saturation and value, between 0 and 1.
+    """Convert RGB to hue, saturation and value, between 0 and 1.
 
     Args:
         images: floating; the last axis is red, green and blue.
@@ -215,12 +216,12 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Colour as red, green and blue; the inverse of ``rgb_to_hsv``."""
+    """Convert hue, saturation and value to RGB; the inverse of ``rgb_to_hsv``."""
     return make_of("HSVToRGB", {"images": images}, None, name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Colour with ``delta`` added to their hue, which goes round at 1.
+    """Add ``delta`` to the hue of colours, which wraps around at 1.
 
     Args:
         image: RGB pixels of any dtype.
@@ -231,7 +232,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """Colours ``saturation_factor`` times as saturated.
+    """Multiply the saturation of colours by ``saturation_factor``.
 
     Args:
         image: RGB pixels of any dtype.
@@ -337,7 +338,7 @@ def _contrasted(images: Any, factor: Any) -> Any:
 def _kernel(function: Callable[..., Any], least: int, coloured: bool = True) -> Any:
     def kernel(ctx: KernelContext) -> Kernel:
         dtype = ctx.outputs[0].dtype
-        # Half-precision pixels are worked out in float32, as in TensorFlow.
+        # Half-precision pixels are computed in float32, as in TensorFlow.
         wide = np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
 
         def computed(images: Any, *by: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Boxes of images, each at the same size: ``crop_and_resize`` and the two gradients of it.
+"""``crop_and_resize`` and its two gradients: boxes of images, resized to one size.
 
-Owns ``CropAndResize``, ``CropAndResizeGradImage`` and ``CropAndResizeGradBoxes``. A box is given by parts of
-the image and may reach over its edges; the kernels work on all boxes at once, through the places at which
-each of them looks at its image (``_Places``).
+Owns ``CropAndResize``, ``CropAndResizeGradImage`` and ``CropAndResizeGradBoxes``. A box is given in fractions
+of the image and may extend beyond its edges. The kernels process all boxes at once, through the positions at
+which each box samples its image (``_Places``).
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
-    """Boxes of images, all brought to one size.
+    """Crop boxes of images, and resize them to one size.
 
     Args:
         image: real numbers of shape ``[batch, height, width, channels]``.
         boxes: float32 of shape ``[n, 4]``: ``y1, x1, y2, x2``, where 0 is the centre of the first pixel and 1
-            that of the last; the other way round they mirror, and they may reach over the edges.
-        box_ind: int32 of shape ``[n]``: which image each box is of.
+            that of the last. With exchanged ends the crop is mirrored; boxes may extend beyond the edges.
+        box_ind: int32 of shape ``[n]``: the index of the image of each box.
         crop_size: int32, the height and width of the result.
         method: ``bilinear`` or ``nearest``.
-        extrapolation_value: what is seen beyond an edge.
+        extrapolation_value: value of the pixels beyond an edge.
         name: wanted name.
         box_indices: the other name of ``box_ind``.
 
@@ -60,7 +60,7 @@ def crop_and_resize(
         float32 of shape ``[n, height, width, channels]``.
 
     Raises:
-        ValueError: for shapes that cannot be, another method, or both names of ``box_ind``.
+        ValueError: for invalid shapes, another method, or both names of ``box_ind``.
     """
     images_of = one_spelling(box_indices, box_ind, "box_indices", "box_ind")
     graph = graph_of(image, boxes, images_of, crop_size)
@@ -79,7 +79,7 @@ def crop_and_resize(
 
 
 def _check_boxes(ctx: InferContext, boxes: int, images_of: int) -> Dim:
-    """Return how many boxes there are, once their operands are known to be right."""
+    """Check the operands of boxes, and return the number of boxes."""
     given, which = ctx.inputs[boxes], ctx.inputs[images_of]
     if given.dtype is not float32 or which.dtype is not int32:
         raise TypeError(
@@ -109,7 +109,7 @@ def _check_images(ctx: InferContext, *indices: int) -> None:
 
 
 def _size(ctx: InferContext, index: int, entries: int) -> Ints | None:
-    """A shape-like operand of so many entries, if it is known."""
+    """Return the value of a size operand with the given number of entries, if it is known."""
     spec = ctx.inputs[index]
     if spec.dtype is not int32:
         raise TypeError(f"{ctx.op}: sizes are int32, got {spec.dtype.name}")
@@ -141,20 +141,20 @@ def _infer_boxes_gradient(ctx: InferContext) -> list[TensorSpec]:
     return [TensorSpec(float32, TensorShape([_check_boxes(ctx, 2, 3), 4]))]
 
 
-# -- where boxes look ------------------------------------------------------------------------------
+# -- sampling positions ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where boxes look along one axis, each array of shape ``[boxes, pixels of a crop]``.
+    """The sampling positions of boxes along one axis, as arrays of shape ``[boxes, pixels of a crop]``.
 
     Attributes:
-        inside: whether that is in the image.
-        low: the pixel before it, or on it.
-        high: the pixel behind it, or on it.
-        part: how far it is from ``low`` to ``high``.
-        near: the pixel nearest to it.
-        scale: by how much it moves with the end of the box; ``1 - scale`` is that with the beginning.
+        inside: whether the position is inside the image.
+        low: the pixel before or at the position.
+        high: the pixel after or at the position.
+        part: the fraction of the way from ``low`` to ``high``.
+        near: the pixel nearest to the position.
+        scale: derivative of the position by the end of the box; ``1 - scale`` is the derivative by the start.
     """
 
     inside: Array
@@ -166,7 +166,7 @@ class _Places:
 
 
 def _places(first: Any, last: Any, old: int, new: int) -> _Places:
-    """Return the places between the first and last edge of boxes, in an image of ``old`` pixels."""
+    """Return the positions between the first and last edge of boxes, in an image of ``old`` pixels."""
     span = np.float32(old - 1)
     steps = np.arange(new, dtype=np.float32)
     if new > 1:
@@ -186,7 +186,7 @@ def _places(first: Any, last: Any, old: int, new: int) -> _Places:
 
 
 def _checked(op: str, images: Any, boxes: Any, images_of: Any, batch: int) -> Any:
-    """Return which image each box is of."""
+    """Check the operands, and return the index of the image of each box."""
     if boxes.ndim != 2 or boxes.shape[1] != 4 or images_of.shape != boxes.shape[:1]:
         raise InvalidArgumentError(
             f"{op}: boxes have shape [n, 4] and their images [n], got {list(boxes.shape)} and "
@@ -209,7 +209,7 @@ def _looked_at(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[
 
 
 def _both(rows: Array, columns: Array) -> tuple[Array, Array]:
-    """Two arrays of places, so that they go together over the pixels of crops."""
+    """Return two arrays of positions, shaped to broadcast over the pixels of crops."""
     return rows[:, :, None], columns[:, None, :]
 
 
@@ -241,7 +241,7 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _blended(images: Any, which: Any, rows: _Places, columns: _Places) -> Any:
-    """Return the means of the four pixels around each place."""
+    """Return the interpolation of the four pixels around each position."""
     right = columns.part[:, None, :, None]
     lines = []
     for line in (rows.low, rows.high):
@@ -299,7 +299,7 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, images_of: Any) -> Any:
     flow = np.where(inside, grads, 0)
     down = (1 - right) * (bottom_left - top_left) + right * (bottom_right - top_right)
     across = (1 - below) * (top_right - top_left) + below * (bottom_right - bottom_left)
-    # By how much the value at each place would change per box, along an axis of the image.
+    # The derivative of the value at each position along an axis of the image.
     by_row = (flow * down).sum((2, 3)) * np.float32(height - 1)
     by_column = (flow * across).sum((1, 3)) * np.float32(width - 1)
     return np.stack(
@@ -321,7 +321,8 @@ def _crops_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
         attrs = {"T": image.dtype, "method": op.attrs["method"]}
         size = shape_tensor(image)
         by_image = make_one("CropAndResizeGradImage", [grad, boxes, images_of, size], attrs)
-    # Also for the nearest pixel, which itself does not move with a box: as if it were blended.
+    # The gradient for the nearest pixel, which does not move with a box, is computed as if it were
+    # interpolated.
     by_boxes = make_one("CropAndResizeGradBoxes", [grad, image, boxes, images_of])
     return [by_image, by_boxes, None, None]
 

@@ -1,6 +1,6 @@
-"""Boxes of many classes in many images, the best of each: ``combined_non_max_suppression``.
+"""``combined_non_max_suppression``: the best boxes of many classes in many images.
 
-Owns ``CombinedNonMaxSuppression``; how boxes of one class are chosen is in ``choices``.
+Owns ``CombinedNonMaxSuppression``; the selection of boxes of one class is in ``choices``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["combined_non_max_suppression"]
 
 
 class CombinedNonMaxSuppression(NamedTuple):
-    """What ``combined_non_max_suppression`` gives."""
+    """The result of ``combined_non_max_suppression``."""
 
     nmsed_boxes: Tensor
     nmsed_scores: Tensor
@@ -43,26 +43,26 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> CombinedNonMaxSuppression:
-    """``non_max_suppression`` for each class by itself, and of all that is chosen the best of each image.
+    """Apply ``non_max_suppression`` to each class, and return the best of all choices of each image.
 
     Args:
-        boxes: float32 of shape ``[batch, n, q, 4]``; ``q`` is the number of classes, or 1 for boxes that all
-            of them share.
+        boxes: float32 of shape ``[batch, n, q, 4]``; ``q`` is the number of classes, or 1 if all classes
+            share the boxes.
         scores: float32 of shape ``[batch, n, classes]``.
-        max_output_size_per_class: the most that are chosen of a class, an int32 scalar.
-        max_total_size: the most that are chosen in an image, an int32 scalar.
-        iou_threshold: the largest part of their union that two boxes may have in common, in [0, 1].
-        score_threshold: boxes are chosen whose score is above it.
-        pad_per_class: whether there is no more room than ``max_output_size_per_class`` for each class.
-        clip_boxes: whether boxes are cut off at 0 and 1.
+        max_output_size_per_class: maximum number of choices per class, an int32 scalar.
+        max_total_size: maximum number of choices per image, an int32 scalar.
+        iou_threshold: maximum intersection over union of two chosen boxes, in [0, 1].
+        score_threshold: lower bound that the score of a chosen box must exceed.
+        pad_per_class: whether the result has at most ``max_output_size_per_class`` places per class.
+        clip_boxes: whether boxes are clipped to 0 and 1.
         name: wanted name.
 
     Returns:
-        The boxes, their scores, their classes (float32, all of them followed by zeros), and how many there
-        are in each image.
+        The boxes, their scores, their classes (float32, all of them padded with zeros), and their number in
+        each image.
 
     Raises:
-        ValueError: for other shapes and sizes that cannot be.
+        ValueError: for other shapes and invalid sizes.
     """
     given = convert_to_tensor(boxes, float32)
     graph = given.graph
@@ -137,7 +137,7 @@ def _check_values(boxes: Any, scores: Any, per_class: Any, total: Any, overlap: 
 
 
 def _best(boxes: Any, scores: Any, per_class: int, overlap: Any, least: Any) -> Any:
-    """Return what is chosen in one image, best first: the places of boxes and their classes."""
+    """Return the choices in one image, best first: the indices of boxes and their classes."""
     places, classes = [], []
     for number in range(scores.shape[1]):
         corners = corners_of(boxes[:, number if boxes.shape[1] > 1 else 0])

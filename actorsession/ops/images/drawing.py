@@ -1,6 +1,6 @@
-"""Boxes drawn on images: ``draw_bounding_boxes``.
+"""``draw_bounding_boxes``: outlines of boxes drawn on images.
 
-Owns ``DrawBoundingBoxes`` and, with colours of one's own, ``DrawBoundingBoxesV2``. Nothing flows back.
+Owns ``DrawBoundingBoxes`` and, for user-defined colours, ``DrawBoundingBoxesV2``. They have no gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from actorsession.ops.build import convert_to_tensor, make_one
 
 __all__ = ["draw_bounding_boxes"]
 
-# Red, green, blue and opacity of the boxes in turn, where no colours are given.
+# Red, green, blue and opacity of successive boxes, if no colours are given.
 _COLOURS = np.array(
     [
         [1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1],
@@ -31,15 +31,14 @@ _COLOURS = np.array(
 def draw_bounding_boxes(
     images: Any, boxes: Any, name: str | None = None, colors: Any = None
 ) -> Tensor:
-    """Images with the outlines of boxes drawn on them.
+    """Draw the outlines of boxes on images.
 
     Args:
         images: float32 or float16 of shape ``[batch, height, width, channels]``, with 1, 3 or 4 channels.
-        boxes: float32 of shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as parts of the image; they may reach
-            over its edges.
+        boxes: float32 of shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as fractions of the image; they may
+            extend beyond its edges.
         name: wanted name.
-        colors: float32 of shape ``[colours, channels]``, which the boxes take in turn; ten colours if left
-            out.
+        colors: float32 of shape ``[colours, channels]``, used by the boxes in turn; ten colours if left out.
 
     Raises:
         TypeError: for another dtype.
@@ -78,7 +77,7 @@ def _infer_drawn(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _colours(given: Any, channels: int) -> Array:
-    """Return the colours that boxes take in turn."""
+    """Return the colours that the boxes use in turn."""
     if given is not None and given.ndim != 2:
         raise InvalidArgumentError(f"colours have rank 2, got shape {list(given.shape)}")
     if given is not None and len(given):
@@ -87,12 +86,12 @@ def _colours(given: Any, channels: int) -> Array:
                 f"colours have a number for each of {channels} channels, got shape {list(given.shape)}"
             )
         return np.asarray(given[:, :channels])
-    # All of them are white on grey.
+    # On grey images all boxes are white.
     return np.ones((1, 1), np.float32) if channels == 1 else _COLOURS[:, :channels]
 
 
 def _outline(image: Any, box: Any, colour: Any) -> None:
-    """Draw one box on an image, as far as it is inside."""
+    """Draw the part of one box that is inside an image."""
     height, width = image.shape[:2]
     top, left, bottom, right = box
     if top > bottom or left > right or top >= height or bottom < 0 or left >= width or right < 0:
@@ -120,7 +119,7 @@ def _drawn(images: Any, boxes: Any, colours: Any = None) -> Any:
     out, table = images.copy(), _colours(colours, images.shape[3])
     height, width = images.shape[1:3]
     scaled = boxes * np.array([height - 1, width - 1, height - 1, width - 1], np.float32)
-    # Truncated, and what is no number or far away is outside.
+    # Coordinates are truncated; NaN and very large ones count as outside.
     pixels = np.clip(np.nan_to_num(scaled, nan=-1e9), -1e9, 1e9).astype(np.int64)
     for image, listed in zip(out, pixels.tolist(), strict=True):
         for number, box in enumerate(listed):
@@ -136,5 +135,5 @@ register(
         gradient=NOT_DIFFERENTIABLE,
     )
 )
-# TensorFlow has registered no gradient of this one.
+# TensorFlow has no gradient of this op.
 register(OpDef(name="DrawBoundingBoxesV2", infer=_infer_drawn, kernel=lambda ctx: _drawn))

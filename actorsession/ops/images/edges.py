@@ -1,4 +1,4 @@
-"""Where images change: ``image_gradients`` and ``sobel_edges``, composed of other ops."""
+"""Edges of images: ``image_gradients`` and ``sobel_edges``, composed of other ops."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SOBEL = np.array(
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """By how much pixels change to the next one, downwards and to the right; 0 at the last ones.
+    """Return the differences of pixels to the next ones, downwards and to the right; 0 at the end.
 
     Args:
         image: shape ``[batch, height, width, channels]``.
 
     Returns:
-        The changes along rows' direction ``dy`` and ``dx``, of the shape of ``image``.
+        The differences ``dy`` and ``dx``, of the shape of ``image``.
 
     Raises:
         ValueError: for another rank.
@@ -49,13 +49,13 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """Return how steep images are by Sobel's filters, downwards and to the right.
+    """Return the derivatives of images by Sobel's filters, downwards and to the right.
 
     Args:
         image: floats of shape ``[batch, height, width, channels]``, at least two pixels high and wide.
 
     Returns:
-        Shape ``[batch, height, width, channels, 2]``.
+        A tensor of shape ``[batch, height, width, channels, 2]``.
     """
     value = convert_to_tensor(image)
     with value.graph.as_default():

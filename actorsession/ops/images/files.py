@@ -1,7 +1,8 @@
-"""Images as PNG and JPEG files: op types over Pillow, which is an extra.
+"""Images as PNG and JPEG files: op types implemented with Pillow, which is an extra.
 
-Pillow is imported when a kernel is made, never with the package; a node that needs it says so when it is
-built. JPEG allows decoders to round differently, so pixels may differ from TensorFlow's by a few levels.
+Pillow is imported when a kernel is made, never with the package; a node that needs it raises an error when it
+is built without Pillow. JPEG allows decoders to round differently, so pixels may differ from TensorFlow's by
+a few levels.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = [
     "decode_jpeg", "decode_png", "encode_jpeg", "encode_png", "opened", "pixels_of", "require_pillow",
 ]  # fmt: skip
 
-# What Pillow calls pixels of so many channels.
+# Pillow's modes for numbers of channels.
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _CHANNELS = {"DecodePng": (0, 1, 3, 4), "DecodeJpeg": (0, 1, 3), "EncodePng": (1, 2, 3, 4),
              "EncodeJpeg": (1, 3)}  # fmt: skip
@@ -51,7 +52,7 @@ def _installed() -> bool:
 
 
 def require_pillow(op: str) -> None:
-    """Raise ImportError if there is no Pillow, saying how to install it for an operation type."""
+    """Raise ImportError, with installation instructions for an operation type, if Pillow is missing."""
     if not _installed():
         raise ImportError(f"{op} is done by Pillow: pip install 'actorsession[image]'")
 
@@ -65,13 +66,14 @@ def decode_png(
     """Return the pixels of a PNG file.
 
     Args:
-        contents: what is in the file, a string scalar.
-        channels: how many channels are wanted: 1, 3 or 4; those of the file for 0.
-        dtype: uint8.
+        contents: contents of the file, a string scalar.
+        channels: number of channels to return: 1, 3 or 4; that of the file for 0.
+        dtype: must be uint8.
         name: wanted name.
 
     Returns:
-        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
+        invalid images.
 
     Raises:
         ImportError: without Pillow.
@@ -95,17 +97,18 @@ def decode_jpeg(
     """Return the pixels of a JPEG file.
 
     Args:
-        contents: what is in the file, a string scalar.
-        channels: how many channels are wanted: 1 or 3; those of the file for 0.
-        ratio: 1, 2, 4 or 8: how many times smaller the image is made.
-        fancy_upscaling: taken for compatibility; Pillow decides.
-        try_recover_truncated: taken for compatibility; what is cut off is an error.
-        acceptable_fraction: taken for compatibility.
-        dct_method: taken for compatibility.
+        contents: contents of the file, a string scalar.
+        channels: number of channels to return: 1 or 3; that of the file for 0.
+        ratio: factor by which the image is reduced: 1, 2, 4 or 8.
+        fancy_upscaling: accepted for compatibility; Pillow decides.
+        try_recover_truncated: accepted for compatibility; truncated files are an error.
+        acceptable_fraction: accepted for compatibility.
+        dct_method: accepted for compatibility.
         name: wanted name.
 
     Returns:
-        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
+        invalid images.
 
     Raises:
         ImportError: without Pillow.
@@ -137,15 +140,15 @@ def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
 
 @contextlib.contextmanager
 def opened(op: str, contents: Any, formats: Sequence[str] = ("PNG", "JPEG")) -> Iterator[Any]:
-    """An image of Pillow's while it is read.
+    """Open an image with Pillow for reading.
 
     Args:
-        op: who reads, for the message.
-        contents: what is in the file.
-        formats: Pillow's names of those that will do.
+        op: operation type, for the error message.
+        contents: contents of the file.
+        formats: Pillow's names of the accepted formats.
 
     Raises:
-        InvalidArgumentError: for what is no such image, found now or while it is read.
+        InvalidArgumentError: for an invalid image, found now or while it is read.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -161,16 +164,16 @@ def opened(op: str, contents: Any, formats: Sequence[str] = ("PNG", "JPEG")) -> 
 
 
 def pixels_of(image: Any, channels: int = 0) -> Any:
-    """Return the pixels of an image of Pillow's, uint8 of shape ``[height, width, channels]``.
+    """Return the pixels of a Pillow image, uint8 of shape ``[height, width, channels]``.
 
     Args:
-        image: opened.
-        channels: how many are wanted; those of the file for 0.
+        image: an opened image.
+        channels: number of channels to return; that of the file for 0.
     """
     if image.mode.startswith("I;16"):
         from PIL import Image
 
-        # Pillow would cut off what does not fit into 8 bits.
+        # Pillow would clip values that exceed 8 bits.
         image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     mode = _MODES[channels] if channels else _mode_of(image)
     pixels = np.array(image.convert(mode), np.uint8)
@@ -182,7 +185,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
     channels, ratio = ctx.attrs["channels"], ctx.attrs.get("ratio", 1)
 
     def decoded(contents: Any) -> Any:
-        # Both ops read both formats, as TensorFlow's do.
+        # Both ops read both formats, as in TensorFlow.
         with opened(ctx.op, contents) as file:
             return pixels_of(file.reduce(ratio) if ratio > 1 else file, channels)
 
@@ -190,7 +193,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _mode_of(image: Any) -> str:
-    """Return the mode of 8-bit pixels that has the channels of a file."""
+    """Return the mode of 8-bit pixels with the channels of a file."""
     if image.mode in ("L", "LA", "RGB", "RGBA"):
         return str(image.mode)
     if image.mode == "P":
@@ -230,10 +233,10 @@ def encode_jpeg(
 
     Args:
         image: uint8 of shape ``[height, width, channels]``, with 1 or 3 channels.
-        format: ``grayscale``, ``rgb``, or empty for what the channels say.
+        format: ``grayscale``, ``rgb``, or empty to follow the number of channels.
         quality: 0 to 100.
-        progressive: whether it can be shown before all of it is there.
-        optimize_size: whether time is spent to make it smaller.
+        progressive: whether it can be displayed before it is loaded completely.
+        optimize_size: whether to spend time on a smaller file.
         name: wanted name.
 
     Raises:
@@ -267,7 +270,7 @@ def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _options(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what Pillow is told about a file to write."""
+    """Return Pillow's options for a file to write."""
     if "compression" in attrs:
         known = attrs["compression"]
         return {"format": "PNG", **({} if known < 0 else {"compress_level": known})}

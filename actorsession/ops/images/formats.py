@@ -1,7 +1,7 @@
-"""Images in further files: BMP, GIF, whichever it is, and parts of a JPEG; over Pillow.
+"""Further image files: BMP, GIF, any supported format, and crops of a JPEG; implemented with Pillow.
 
-Owns ``DecodeImage``, ``DecodeBmp``, ``DecodeGif``, ``DecodeAndCropJpeg`` and ``ExtractJpegShape``. How files
-are opened is in ``files``; nothing flows back through any of them.
+Owns ``DecodeImage``, ``DecodeBmp``, ``DecodeGif``, ``DecodeAndCropJpeg`` and ``ExtractJpegShape``. Files are
+opened by ``files``. None of the ops has a gradient.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "extract_jpeg_shape", "is_jpeg",
 ]  # fmt: skip
 
-# Pillow's names of what an op reads, and the channels that may be asked for.
+# Pillow's names of the formats that an op reads, and the numbers of channels that may be requested.
 _READS = {"DecodeBmp": ("BMP",), "DecodeGif": ("GIF", "PNG", "JPEG"),
           "DecodeImage": ("BMP", "GIF", "PNG", "JPEG"),
           "DecodeAndCropJpeg": ("JPEG",)}  # fmt: skip
@@ -51,12 +51,13 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
     """Return the pixels of a BMP file.
 
     Args:
-        contents: what is in the file, a string scalar.
-        channels: how many channels are wanted: 3 or 4; those of the file for 0.
+        contents: contents of the file, a string scalar.
+        channels: number of channels to return: 3 or 4; that of the file for 0.
         name: wanted name.
 
     Returns:
-        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
+        invalid images.
 
     Raises:
         ImportError: without Pillow.
@@ -67,15 +68,15 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
 
 
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
-    """Return the pictures of a GIF file, each as it is shown.
+    """Return the frames of a GIF file, each as displayed.
 
     Args:
-        contents: what is in the file, a string scalar; a PNG or JPEG file has one picture.
+        contents: contents of the file, a string scalar; a PNG or JPEG file has one frame.
         name: wanted name.
 
     Returns:
-        uint8 of shape ``[pictures, height, width, 3]``. InvalidArgumentError at run time for what is
-        no image.
+        uint8 of shape ``[frames, height, width, 3]``. At run time an InvalidArgumentError is raised for
+        invalid images.
 
     Raises:
         ImportError: without Pillow.
@@ -90,19 +91,19 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Return the pixels of a BMP, GIF, JPEG or PNG file, whichever it is.
+    """Return the pixels of a BMP, GIF, JPEG or PNG file, whose format is detected.
 
     Args:
-        contents: what is in the file, a string scalar.
-        channels: how many channels are wanted; those of the file if left out.
-        dtype: wanted dtype of pixels, which fill its range; floats lie between 0 and 1.
+        contents: contents of the file, a string scalar.
+        channels: number of channels to return; that of the file if left out.
+        dtype: dtype of the pixels, which are scaled to its range; floats lie between 0 and 1.
         name: wanted name.
-        expand_animations: whether GIF files give all of their pictures, with one axis more, and not only
+        expand_animations: whether to return all frames of GIF files, with an additional axis, instead of only
             the first.
 
     Returns:
-        Pixels of shape ``[height, width, channels]``, or ``[pictures, height, width, 3]`` of GIF files.
-        InvalidArgumentError at run time for what is no image.
+        Pixels of shape ``[height, width, channels]``, or ``[frames, height, width, 3]`` for GIF files. At run
+        time an InvalidArgumentError is raised for invalid images.
 
     Raises:
         ImportError: without Pillow.
@@ -133,21 +134,22 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """A part of the pixels of a JPEG file.
+    """Return a part of the pixels of a JPEG file.
 
     Args:
-        contents: what is in the file, a string scalar.
-        crop_window: int32: the first row and column, and how many of each.
-        channels: as ``decode_jpeg``, and so are those that follow.
-        ratio: how many times smaller the image is made before.
-        fancy_upscaling: taken for compatibility.
-        try_recover_truncated: taken for compatibility.
-        acceptable_fraction: taken for compatibility.
-        dct_method: taken for compatibility.
+        contents: contents of the file, a string scalar.
+        crop_window: int32: the first row and column, and the number of rows and columns.
+        channels: as for ``decode_jpeg``, like the arguments that follow.
+        ratio: factor by which the image is reduced first.
+        fancy_upscaling: accepted for compatibility.
+        try_recover_truncated: accepted for compatibility.
+        acceptable_fraction: accepted for compatibility.
+        dct_method: accepted for compatibility.
         name: wanted name.
 
     Returns:
-        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
+        invalid images.
 
     Raises:
         ImportError: without Pillow.
@@ -161,10 +163,10 @@ def decode_and_crop_jpeg(
 
 
 def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None = None) -> Tensor:
-    """Height, width and channels of a JPEG file, read without its pixels.
+    """Return height, width and channels of a JPEG file, without decoding its pixels.
 
     Args:
-        contents: what is in the file, a string scalar.
+        contents: contents of the file, a string scalar.
         output_type: int32 or int64.
         name: wanted name.
 
@@ -178,7 +180,7 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return whether a string begins as JPEG files do."""
+    """Return whether a string begins like a JPEG file."""
     value = convert_to_tensor(contents, string, "contents")
     with value.graph.as_default(), value.graph.name_scope(name or "is_jpeg"):
         return equal(substr(value, 0, 3), b"\xff\xd8\xff", name=name)
@@ -206,7 +208,7 @@ def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _window_size(ctx: InferContext) -> tuple[int | None, int | None]:
-    """Height and width, if a window says them."""
+    """Return height and width, if they are known from a window."""
     if ctx.op != "DecodeAndCropJpeg":
         return None, None
     if ctx.inputs[1].dtype is not int32 or not ctx.inputs[1].shape.is_compatible_with([4]):
@@ -260,7 +262,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _pictures(file: Any, all_of_them: bool) -> Any:
-    """Return what a GIF file shows, one picture after another or the first alone."""
+    """Return all frames of a GIF file, or only the first."""
     if not all_of_them:
         return pixels_of(file, 3)
     found = []
@@ -271,13 +273,13 @@ def _pictures(file: Any, all_of_them: bool) -> Any:
 
 
 def _deep_pixels(file: Any, channels: int, dtype: Any) -> Any:
-    """Return the pixels of a PNG file, which may have 16 bits, over the range of another dtype than uint8."""
+    """Return the pixels of a PNG file, possibly of 16 bits, scaled to a dtype other than uint8."""
     if file.mode.startswith("I;16"):
         if channels not in (0, 1):
             raise UnimplementedError(f"16 bits of grey are not read as {channels} channels")
         deep = np.asarray(file).astype(np.uint16)[..., np.newaxis]
     else:
-        # The depth of a sample, in the header of the file. Pillow reads the upper bits of colours alone.
+        # The depth of a sample, from the header of the file. For colours, Pillow reads only the upper bits.
         file.fp.seek(24)
         if file.fp.read(1) == b"\x10":
             raise UnimplementedError("16 bits for each of several channels are read as uint8 only")
@@ -286,14 +288,14 @@ def _deep_pixels(file: Any, channels: int, dtype: Any) -> Any:
 
 
 def _scaled(pixels: Any, dtype: Any) -> Any:
-    """Bytes over the range of another dtype."""
+    """Return bytes scaled to the range of another dtype."""
     if dtype is uint16:
         return pixels.astype(np.uint16) * np.uint16(256)
     return pixels if dtype is uint8 else pixels.astype(np.float32) * np.float32(1 / 255)
 
 
 def _part(op: str, pixels: Any, window: Any) -> Any:
-    """Return the part of an image that a window shows."""
+    """Return the part of an image inside a window."""
     top, left, rows, columns = window if len(window) == 4 else (-1,) * 4
     if min(top, left) < 0 or min(rows, columns) < 1 or (
         top + rows > pixels.shape[0] or left + columns > pixels.shape[1]

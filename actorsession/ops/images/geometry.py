@@ -1,9 +1,9 @@
-"""Parts of images and images turned round: crops, margins, flips.
+"""Crops, margins and flips of images.
 
-No op types of its own; everything is composed of slices, pads and reversals, as TensorFlow does it. An image
-has shape ``[height, width, channels]``, or four axes with a batch before them; sizes may be tensors. What is
-known to be impossible while the graph is built is a ValueError; the rest is refused by the ops that a step
-runs.
+The module has no op types of its own; everything is composed of slices, pads and reversals, as in TensorFlow.
+An image has shape ``[height, width, channels]``, or four axes with a batch in front; sizes may be tensors.
+Arguments that are known to be invalid while the graph is built raise a ValueError; others are rejected by the
+ops of a step.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- what the functions share ----------------------------------------------------------------------
+# -- helpers ---------------------------------------------------------------------------------------
 
 
 def image_rank(value: Tensor, *allowed: int) -> int:
-    """Return the rank of an image; 3 where it is not known.
+    """Return the rank of an image, or 3 if it is unknown.
 
     Raises:
-        ValueError: for another than the allowed ones.
+        ValueError: for a rank that is not allowed.
     """
     found = value.shape.rank
     if found is not None and found not in allowed:
@@ -48,13 +48,13 @@ def image_rank(value: Tensor, *allowed: int) -> int:
 
 
 def _known(value: Any) -> Any:
-    """A size as a Python number if it is known, else as it is."""
+    """Return a size as a Python number if it is known, otherwise unchanged."""
     found = get_static_value(value) if isinstance(value, Tensor) else value
     return value if found is None else found.item() if isinstance(found, np.generic) else found
 
 
 def image_sizes(value: Tensor, rank: int) -> tuple[Any, Any]:
-    """Height and width of an image, as numbers where they are known."""
+    """Return height and width of an image, as numbers where they are known."""
     static = value.spec.shape.with_rank(rank)
     dims = shape(value)
     height, width = rank - 3, rank - 2
@@ -77,7 +77,7 @@ def _symbolic(*values: Any) -> bool:
 
 
 def _require(condition: Any, message: str) -> None:
-    """Refuse what is known to be wrong; tensors are left to the step."""
+    """Check a condition if its value is known; tensors are left to the step."""
     if not isinstance(condition, Tensor) and not condition:
         raise ValueError(message)
 
@@ -92,7 +92,7 @@ def _vector(value: Tensor, entries: list[Any]) -> Tensor:
 
 
 def _shaped(value: Tensor, rank: int, height: Any, width: Any, like: Tensor) -> Tensor:
-    """Tell the result what is known of its shape."""
+    """Set the static shape of the result, as far as it is known."""
     batch = [like.spec.shape.with_rank(rank)[0]] if rank == 4 else []
     sizes = [None if isinstance(d, Tensor) else d for d in (height, width)]
     value.set_shape([*batch, *sizes, like.spec.shape.with_rank(rank)[-1]])
@@ -105,17 +105,17 @@ def _shaped(value: Tensor, rank: int, height: Any, width: Any, like: Tensor) -> 
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """A part of an image.
+    """Return a part of an image.
 
     Args:
-        image: of rank 3 or 4.
-        offset_height: its first row.
-        offset_width: its first column.
-        target_height: how many rows it has.
-        target_width: how many columns.
+        image: an image of rank 3, or a batch of rank 4.
+        offset_height: the first row of the part.
+        offset_width: the first column of the part.
+        target_height: number of rows of the part.
+        target_width: number of columns of the part.
 
     Raises:
-        ValueError: if it is known not to be inside the image.
+        ValueError: if the part is known not to be inside the image.
     """
     value = convert_to_tensor(image)
     with value.graph.as_default(), value.graph.name_scope("crop_to_bounding_box"):
@@ -136,10 +136,10 @@ def crop_to_bounding_box(
 
 
 def check_box(top: Any, left: Any, rows: Any, columns: Any) -> None:
-    """Check what is known of the place and the size of a box.
+    """Check the position and the size of a box, as far as they are known.
 
     Raises:
-        ValueError: if it begins before 0, or is not larger than 0.
+        ValueError: if the position is below 0, or the size is not above 0.
     """
     for number, what in ((left, "offset_width"), (top, "offset_height")):
         if _numbers(number):
@@ -152,14 +152,14 @@ def check_box(top: Any, left: Any, rows: Any, columns: Any) -> None:
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """Return an image with rows and columns of zeros around it.
+    """Pad an image with rows and columns of zeros.
 
     Args:
-        image: of rank 3 or 4.
-        offset_height: rows above it.
-        offset_width: columns left of it.
-        target_height: how many rows there are then.
-        target_width: how many columns.
+        image: an image of rank 3, or a batch of rank 4.
+        offset_height: number of rows above the image.
+        offset_width: number of columns left of the image.
+        target_height: number of rows of the result.
+        target_width: number of columns of the result.
 
     Raises:
         ValueError: if the image is known not to fit.
@@ -187,8 +187,8 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
     """Return the middle of an image.
 
     Args:
-        image: of rank 3 or 4.
-        central_fraction: which part of its height and width stays, in (0, 1].
+        image: an image of rank 3, or a batch of rank 4.
+        central_fraction: fraction of the height and width to keep, in (0, 1].
 
     Raises:
         ValueError: for another fraction.
@@ -218,10 +218,10 @@ def _first_row(extent: Any, fraction: Any) -> Any:
 
 
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
-    """An image of another size: what is too much is cut off on both sides, what lacks is zero.
+    """Crop an image evenly, or pad it evenly with zeros, to another size.
 
     Args:
-        image: of rank 3 or 4.
+        image: an image of rank 3, or a batch of rank 4.
         target_height: wanted height.
         target_width: wanted width.
 
@@ -244,7 +244,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         )
 
 
-# -- turned round ----------------------------------------------------------------------------------
+# -- flips and rotations ---------------------------------------------------------------------------
 
 
 def flip_left_right(image: Any) -> Tensor:
@@ -271,15 +271,15 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """Return an image turned to the left by ``k`` right angles.
+    """Rotate an image to the left by ``k`` right angles.
 
     Args:
-        image: of rank 3 or 4.
+        image: an image of rank 3, or a batch of rank 4.
         k: a number.
         name: wanted name.
 
     Raises:
-        TypeError: if ``k`` is a tensor whose value is not known.
+        TypeError: if ``k`` is a tensor of unknown value.
     """
     value, turns = convert_to_tensor(image), _known(k)
     if isinstance(turns, Tensor):

@@ -1,6 +1,7 @@
-"""Windows of images around given places: ``extract_glimpse``.
+"""``extract_glimpse``: windows of images around given positions.
 
-Owns ``ExtractGlimpse``. What a window shows beyond the edge of an image is noise, drawn anew in each step.
+Owns ``ExtractGlimpse``. The part of a window beyond the edge of an image is filled with noise, drawn anew in
+each step.
 """
 
 from __future__ import annotations
@@ -37,16 +38,17 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A window of each image, at a place of its own; noise where it reaches beyond the image.
+    """Return a window of each image at its own position, with noise beyond the image.
 
     Args:
         input: float32 of shape ``[batch, height, width, channels]``.
         size: int32, the height and width of the windows.
-        offsets: float32 of shape ``[batch, 2]``: ``y, x`` of the middle of each window.
-        centered: whether offsets are from the middle of the image, from -1 to 1, and not from its corner.
-        normalized: whether offsets are parts of the image, and not pixels.
-        uniform_noise: taken for compatibility: as in TensorFlow noise is uniform, between the least and
-            the greatest number of the image, either way.
+        offsets: float32 of shape ``[batch, 2]``: ``y, x`` of the centre of each window.
+        centered: whether offsets are relative to the centre of the image, from -1 to 1, instead of its
+            corner.
+        normalized: whether offsets are fractions of the image instead of pixels.
+        uniform_noise: accepted for compatibility with TensorFlow; as there, the noise is always uniform,
+            between the least and the greatest number of the image.
         name: wanted name.
 
     Raises:
@@ -132,7 +134,7 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _show(image: Any, window: Any, corner: Any, beyond: Any) -> None:
-    """Fill a window with what it shows of an image."""
+    """Fill a window with the part of an image that it shows."""
     low = np.maximum(corner, 0)
     high = np.minimum(corner + window.shape[:2], image.shape[:2])
     (top, left), (bottom, right) = low.tolist(), np.maximum(high, low).tolist()

@@ -1,6 +1,6 @@
-"""What images lose as JPEG files: ``adjust_jpeg_quality`` and ``random_jpeg_quality``; over Pillow.
+"""Losses of images by JPEG compression, with Pillow: ``adjust_jpeg_quality``, ``random_jpeg_quality``.
 
-Owns ``EncodeJpegVariableQuality``, whose quality is an operand; nothing flows back through it.
+Owns ``EncodeJpegVariableQuality``, whose quality is an operand; it has no gradient.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["adjust_jpeg_quality", "random_jpeg_quality"]
 def adjust_jpeg_quality(
     image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
 ) -> Tensor:
-    """An image as it looks when it was a JPEG file of some quality.
+    """Return an image after JPEG compression with the given quality.
 
     Args:
-        image: of any dtype, with 1 or 3 channels; floats lie between 0 and 1.
+        image: an image of any dtype, with 1 or 3 channels; floats lie between 0 and 1.
         jpeg_quality: 0 to 100, an int32 scalar.
-        dct_method: taken for compatibility.
+        dct_method: accepted for compatibility.
         name: wanted name.
 
     Returns:
@@ -62,16 +62,16 @@ def adjust_jpeg_quality(
 def random_jpeg_quality(
     image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Tensor:
-    """``adjust_jpeg_quality`` of a quality drawn anew in each step.
+    """Apply ``adjust_jpeg_quality`` with a quality drawn anew in each step.
 
     Args:
-        image: as there.
-        min_jpeg_quality: the least, at least 0.
-        max_jpeg_quality: above all that are drawn, at most 100.
-        seed: of the random numbers.
+        image: as for ``adjust_jpeg_quality``.
+        min_jpeg_quality: lower bound of the quality, at least 0.
+        max_jpeg_quality: exclusive upper bound of the quality, at most 100.
+        seed: seed of the random numbers.
 
     Raises:
-        ValueError: for bounds that cannot be.
+        ValueError: for invalid bounds.
     """
     if not (0 <= min_jpeg_quality <= 100 and 0 <= max_jpeg_quality <= 100):
         raise ValueError("jpeg encoding range must be between 0 and 100.")

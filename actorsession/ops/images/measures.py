@@ -1,4 +1,4 @@
-"""How rough an image is, and how far two are from each other; composed of other ops."""
+"""Total variation of an image, and signal-to-noise ratio of two; composed of other ops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
     """Return the sum of the absolute differences of neighbouring pixels, for each image.
 
     Args:
-        images: of rank 3, or 4 with a batch.
+        images: an image of rank 3, or a batch of rank 4.
         name: wanted name.
 
     Raises:
@@ -43,16 +43,16 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def psnr(a: Any, b: Any, max_val: float, name: str | None = None) -> Tensor:
-    """Return the peak signal-to-noise ratio of two images in decibel, for each of a batch.
+    """Return the peak signal-to-noise ratio of two images in decibels, for each of a batch.
 
     Args:
         a: images of shape ``[..., height, width, channels]``.
-        b: others of the same shape and dtype.
-        max_val: the range that pixels have: 255 for uint8, 1 for floats as a rule.
+        b: images of the same shape and dtype.
+        max_val: the range of pixels: 255 for uint8, usually 1 for floats.
         name: wanted name.
 
     Raises:
-        ValueError: for shapes that do not go together.
+        ValueError: for shapes that do not fit together.
     """
     first = convert_to_tensor(a)
     with first.graph.as_default(), first.graph.name_scope(name or "PSNR"):

@@ -1,7 +1,7 @@
-"""Patches of images laid in the depth of smaller ones.
+"""Extraction of image patches into the depth of smaller images.
 
-Owns ``ExtractImagePatches``. The kernel copies once out of a strided view; a patch that reaches over
-the edge sees zeros there. Layers of the image room and the convolutions' users call it.
+Owns ``ExtractImagePatches``. The kernel copies once out of a strided view; a patch that extends beyond the
+edge contains zeros there.
 """
 
 from __future__ import annotations
@@ -44,21 +44,22 @@ def extract_patches(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """Patches of images, each laid out in the depth of one pixel of the result.
+    """Extract patches of images, each into the depth of one pixel of the result.
 
     Args:
         images: ``[batch, height, width, depth]``.
-        sizes: of a patch, ``[1, rows, columns, 1]``.
-        strides: from one patch to the next, ``[1, rows, columns, 1]``.
-        rates: from one pixel of a patch to the next, ``[1, rows, columns, 1]``.
+        sizes: sizes of a patch, ``[1, rows, columns, 1]``.
+        strides: distances from one patch to the next, ``[1, rows, columns, 1]``.
+        rates: distances from one pixel of a patch to the next, ``[1, rows, columns, 1]``.
         padding: ``VALID`` for patches inside the image, ``SAME`` for as many as there are strides.
         name: wanted name.
 
     Returns:
-        ``[batch, rows of patches, columns of patches, rows * columns * depth]``.
+        A tensor of shape ``[batch, rows of patches, columns of patches, rows * columns * depth]``.
 
     Raises:
-        ValueError: for numbers that are no four, not 1 at both ends or below 1, or another padding.
+        ValueError: for arguments that are not four numbers, not 1 at both ends or below 1, or another
+            padding.
     """
     attrs = {
         "ksizes": list(sizes), "strides": list(strides), "rates": list(rates), "padding": padding,
@@ -75,10 +76,10 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Tensor:
-    """As ``extract_patches``, with arguments as in TensorFlow 1; ``sizes`` is the other name of ``ksizes``.
+    """Extract patches with TensorFlow 1's arguments; ``sizes`` is another name for ``ksizes``.
 
     Raises:
-        ValueError: as there, for both names or neither, or if an argument is missing.
+        ValueError: as for ``extract_patches``, for both names or neither, or if an argument is missing.
     """
     if (ksizes is None) == (sizes is None):
         raise ValueError(f"give one of ksizes and sizes, got {ksizes} and {sizes}")
@@ -109,7 +110,7 @@ def _infer_patches(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _places(extent: int, attrs: Any, axis: int) -> tuple[int, int, int]:
-    """Return how many patches there are along an axis, and the zeros before and after it."""
+    """Return the number of patches along an axis, and the zeros before and after it."""
     size, stride, rate = (attrs[key][axis] for key in ("ksizes", "strides", "rates"))
     covered = (size - 1) * rate + 1
     if attrs["padding"] == "VALID":
@@ -143,7 +144,7 @@ def _patches_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    """Each pixel gets what its copies got: patches of pixel numbers say where those are."""
+    """Sum the gradients of all copies of each pixel, located by extracting patches of pixel numbers."""
     if grad is None:
         return [None]
     image, attrs = op.inputs[0], op.attrs
@@ -151,7 +152,7 @@ def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
     dims = shape_tensor(image, int64)
     batch, height, width, depth = (dims[axis] for axis in range(4))
     one = convert_to_tensor(1, int64, graph=grad.graph)
-    # From 1 on: 0 is outside the image, and a segment below 0 is left out.
+    # Numbers start at 1: 0 is outside the image, and a segment id below 0 is ignored.
     numbers = reshape(range_(one, height * width + one, one), stack([one, height, width, one]))
     places = make_one("ExtractImagePatches", [numbers], dict(attrs)) - one
     shown = shape_tensor(grad, int64)

@@ -1,8 +1,8 @@
-"""How pixels are taken from a grid at another size: which ones, with which weights, along one axis.
+"""Resampling of a pixel grid along one axis: the source pixels and their weights.
 
-All of TensorFlow's ways to resize are the same along rows and columns, one after the other, so a ``Taps`` for
-each axis says everything, for the result and for its gradient. Coordinates are worked out in float32, as
-TensorFlow does it, or results would differ where a coordinate meets a pixel. Imports numpy alone.
+All of TensorFlow's resize methods treat rows and columns alike, one after the other, so one ``Taps`` per axis
+determines the result and its gradient. Coordinates are computed in float32, as in TensorFlow; otherwise
+results would differ where a coordinate coincides with a pixel. Imports only numpy.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = [
     "spread",
 ]
 
-# TensorFlow looks up the weights of cubic curves at so many places between two pixels.
+# TensorFlow tabulates the weights of cubic curves at this many positions between two pixels.
 _STEPS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Taps:
-    """What each new pixel along an axis is made of.
+    """The source pixels and weights of each new pixel along an axis.
 
     Attributes:
         places: old pixels, shape ``[new size, taps]``.
@@ -47,7 +47,7 @@ def _scale(old: int, new: int, align_corners: bool) -> np.float32:
 
 
 def _positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Any:
-    """Return where the new pixels lie among the old ones."""
+    """Return the positions of the new pixels among the old ones."""
     steps, scale = np.arange(new, dtype=np.float32), _scale(old, new, align_corners)
     if half_pixel_centers:
         return (steps + np.float32(0.5)) * scale - np.float32(0.5)
@@ -55,7 +55,7 @@ def _positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool
 
 
 def bilinear_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
-    """Return the two nearest pixels, each the more the nearer it is."""
+    """Return the two nearest pixels, weighted by their proximity."""
     where = _positions(old, new, align_corners, half_pixel_centers)
     below = np.floor(where)
     upper = np.minimum(np.ceil(where).astype(np.int64), old - 1)
@@ -74,7 +74,7 @@ def nearest_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bo
 
 
 def bicubic_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
-    """Four pixels on a cubic curve; with half pixel centres those beyond the edge do not count."""
+    """Return four pixels on a cubic curve; with half pixel centres those beyond the edge are ignored."""
     where = _positions(old, new, align_corners, half_pixel_centers)
     below = np.floor(where)
     part = np.rint((where - below) * np.float32(_STEPS)) / _STEPS
@@ -93,7 +93,7 @@ def bicubic_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bo
 
 
 def area_taps(old: int, new: int, align_corners: bool) -> Taps:
-    """All pixels that the new one covers, each by how much of it is covered."""
+    """Return all pixels that the new one covers, weighted by the covered fraction."""
     scale = _scale(old, new, align_corners)
     start = np.arange(new, dtype=np.float32) * scale
     end = np.arange(1, new + 1, dtype=np.float32) * scale
@@ -101,19 +101,19 @@ def area_taps(old: int, new: int, align_corners: bool) -> Taps:
     wanted = first[:, None] + np.arange(max(1, int((last - first).max(initial=1))))
     low, high = np.maximum(wanted, start[:, None]), np.minimum(wanted + 1, end[:, None])
     covered = np.where(wanted < last[:, None], np.maximum(high - low, 0), 0)
-    # A place with weight 0 is one that counts anyway, so that a NaN elsewhere does no harm.
+    # A place with weight 0 repeats one with positive weight, so that a NaN elsewhere has no effect.
     places = np.clip(np.minimum(wanted, np.maximum(last[:, None] - 1, first[:, None])), 0, old - 1)
     return Taps(places, (covered / scale).astype(np.float32))
 
 
 def _along(x: Any, taps: Taps, axis: int) -> Any:
-    """``x`` resampled along one axis."""
+    """Return ``x`` resampled along one axis."""
     shape = [1] * x.ndim
     shape[axis] = -1
     out = x.take(taps.places[:, 0], axis) * taps.weights[:, 0].reshape(shape)
     for tap in range(1, taps.places.shape[1]):
         weights = taps.weights[:, tap].reshape(shape)
-        # Without weight a pixel is not there, even if it is not finite.
+        # A pixel of weight 0 is ignored even if it is not finite.
         part = x.take(taps.places[:, tap], axis)
         np.multiply(part, weights, out=part)
         np.copyto(part, 0, where=weights == 0)
@@ -122,12 +122,12 @@ def _along(x: Any, taps: Taps, axis: int) -> Any:
 
 
 def resampled(x: Any, rows: Taps, columns: Taps) -> Any:
-    """Images of shape ``[n, height, width, channels]`` at another size, in their dtype."""
+    """Return images ``[n, height, width, channels]`` at another size, in their dtype."""
     return _along(_along(x, columns, 2), rows, 1)
 
 
 def _back(grad: Any, taps: Taps, axis: int, size: int) -> Any:
-    """Return what flows back through ``_along``."""
+    """Return the gradient of ``_along``."""
     moved = np.moveaxis(grad, axis, 0)
     out = np.zeros((size, *moved.shape[1:]), grad.dtype)
     shape = (-1, *[1] * (moved.ndim - 1))
@@ -138,5 +138,5 @@ def _back(grad: Any, taps: Taps, axis: int, size: int) -> Any:
 
 
 def spread(grad: Any, rows: Taps, columns: Taps, height: int, width: int) -> Any:
-    """Return the gradient of ``resampled``: each new pixel's goes to the old ones that it was made of."""
+    """Return the gradient of ``resampled``: that of each new pixel is distributed over its sources."""
     return np.ascontiguousarray(_back(_back(grad, rows, 1, height), columns, 2, width))

@@ -1,7 +1,7 @@
-"""Images at another size: the op types ``Resize...`` and the functions that choose among them.
+"""Resizing of images: the op types ``Resize...`` and the functions that build them.
 
 ``resampling`` has the arithmetic. Images have shape ``[batch, height, width, channels]``; a size is an int32
-vector of two. All but ``ResizeNearestNeighbor`` give float32, whatever they are given.
+vector of two. All ops but ``ResizeNearestNeighbor`` return float32 for every input dtype.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from actorsession.ops.shape_operands import Ints, constant_ints, ints
 __all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def resize_bilinear(
@@ -51,20 +51,20 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images at another size, each pixel a mean of the four nearest.
+    """Resize images; each pixel is a weighted mean of the four nearest.
 
     Args:
         images: real numbers of shape ``[batch, height, width, channels]``.
         size: the new height and width, int32.
-        align_corners: whether the centres of the corners stay where they are.
+        align_corners: whether the centres of the corner pixels keep their positions.
         name: wanted name.
         half_pixel_centers: whether pixels are areas around their centres; not with ``align_corners``.
 
     Returns:
-        float32.
+        The resized images, float32.
 
     Raises:
-        ValueError: for shapes or sizes that cannot be.
+        ValueError: for invalid shapes or sizes.
     """
     return _resize("ResizeBilinear", images, size, align_corners, half_pixel_centers, name)
 
@@ -76,7 +76,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images at another size, each pixel the nearest old one; as ``resize_bilinear``, but for the dtype.
+    """Resize images; each pixel is the nearest old one. Arguments as for ``resize_bilinear``.
 
     Returns:
         Pixels of the dtype of ``images``.
@@ -91,14 +91,14 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images at another size by cubic curves through 16 pixels; arguments as ``resize_bilinear``."""
+    """Resize images by cubic curves through 16 pixels; arguments as for ``resize_bilinear``."""
     return _resize("ResizeBicubic", images, size, align_corners, half_pixel_centers, name)
 
 
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Images at another size, each pixel the mean of the area that it covers; as ``resize_bilinear``."""
+    """Resize images; each pixel is the mean of its area. Arguments as for ``resize_bilinear``."""
     return _resize("ResizeArea", images, size, align_corners, None, name)
 
 
@@ -126,7 +126,7 @@ def _check_attrs(ctx: InferContext) -> None:
 
 
 def _sized(ctx: InferContext, images: TensorShape, index: int) -> TensorShape:
-    """Return the shape of images at the size that an operand says."""
+    """Return the shape of images at the size given by an operand."""
     spec, known = ctx.inputs[index], constant_ints(ctx, index)
     if spec.dtype is not int32:
         raise TypeError(f"{ctx.op}: size is int32, got {spec.dtype.name}")
@@ -152,7 +152,7 @@ def _infer_resize(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _checked_size(images: Any, size: Any, op: str) -> Ints:
-    """Return the new height and width."""
+    """Check the operands, and return the new height and width."""
     wanted = ints(size)
     if len(wanted) != 2 or min(wanted) <= 0:
         raise InvalidArgumentError(f"{op}: size is two positive numbers, got {list(wanted)}")

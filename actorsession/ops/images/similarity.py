@@ -1,7 +1,7 @@
-"""How alike two images look: ``ssim`` and ``ssim_multiscale``, composed of other ops.
+"""Structural similarity of two images: ``ssim`` and ``ssim_multiscale``, composed of other ops.
 
-Both compare means, variances and covariances within a Gaussian window around each pixel. ``comparable`` is
-what they and ``psnr`` ask of two images.
+Both compare means, variances and covariances within a Gaussian window around each pixel. ``comparable`` has
+the checks of two images that they share with ``psnr``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from actorsession.ops.reductions.reduction import reduce_all, reduce_mean, reduc
 
 __all__ = ["comparable", "ssim", "ssim_multiscale"]
 
-# What the scales weigh, the finest first; by the people who invented the measure.
+# The weights of the scales, the finest first, as published by the inventors of the measure.
 _WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 
@@ -45,23 +45,23 @@ def ssim(
     k2: float = 0.03,
     return_index_map: bool = False,
 ) -> Tensor:
-    """Return how alike two images are in structure, from -1 to 1 for images that are the same.
+    """Return the structural similarity of two images, from -1 to 1 for equal images.
 
     Args:
         img1: pixels of shape ``[..., height, width, channels]``, at least as large as the window.
-        img2: others of the same dtype; the axes before the last three broadcast.
-        max_val: the range that pixels have: 255 for uint8, 1 for floats as a rule.
+        img2: images of the same dtype; the axes before the last three broadcast.
+        max_val: the range of pixels: 255 for uint8, usually 1 for floats.
         filter_size: height and width of the window.
         filter_sigma: deviation of the Gaussian in it.
-        k1: keeps dark parts from counting too much.
-        k2: the same for parts without contrast.
-        return_index_map: whether there is a number for each place of the window, and not their mean.
+        k1: limits the influence of dark regions.
+        k2: limits the influence of regions without contrast.
+        return_index_map: whether to return a number for each position of the window instead of their mean.
 
     Returns:
         float32, a number for each pair of images.
 
     Raises:
-        ValueError: for shapes that do not go together.
+        ValueError: for shapes that do not fit together.
     """
     first = convert_to_tensor(img1, name="img1")
     with first.graph.as_default(), first.graph.name_scope("SSIM"):
@@ -82,26 +82,26 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """Return how alike two images are in structure, at several scales at once.
+    """Return the structural similarity of two images at several scales.
 
     Each scale has half as many pixels as the one before. The numbers of all scales are multiplied, each to
     the power of its weight.
 
     Args:
-        img1: as in ``ssim``, and so is what follows.
-        img2: others; at the coarsest scale they still are as large as the window.
-        max_val: the range that pixels have.
+        img1: as in ``ssim``, like the arguments that follow.
+        img2: images that are at least as large as the window even at the coarsest scale.
+        max_val: the range of pixels.
         power_factors: the weight of each scale, the finest first.
         filter_size: height and width of the window.
         filter_sigma: deviation of the Gaussian in it.
-        k1: keeps dark parts from counting too much.
-        k2: the same for parts without contrast.
+        k1: limits the influence of dark regions.
+        k2: limits the influence of regions without contrast.
 
     Returns:
         float32 in [0, 1], a number for each pair of images.
 
     Raises:
-        ValueError: for shapes that do not go together.
+        ValueError: for shapes that do not fit together.
     """
     first = convert_to_tensor(img1, name="img1")
     with first.graph.as_default(), first.graph.name_scope("MS-SSIM"):
@@ -121,10 +121,10 @@ def comparable(first: Tensor, second: Tensor) -> list[Operation]:
     """Check that two images have the same last three axes, and that the others broadcast.
 
     Returns:
-        Checks that fail the step, for what is known then.
+        Operations that check in the step what is unknown while the graph is built.
 
     Raises:
-        ValueError: if it is known now.
+        ValueError: if the shapes are known not to fit.
     """
     one, other = first.shape.with_rank_at_least(3), second.shape.with_rank_at_least(3)
     if one.rank is not None and other.rank is not None:
@@ -140,7 +140,7 @@ def comparable(first: Tensor, second: Tensor) -> list[Operation]:
 
 
 def _prepared(first: Tensor, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Both images and the greatest pixel in float32, once they are known to be comparable."""
+    """Check that two images are comparable; return both and the greatest pixel value in float32."""
     second = convert_to_tensor(img2, first.dtype, "img2")
     with first.graph.control_dependencies(comparable(first, second)):
         checked = identity(first)
@@ -149,7 +149,7 @@ def _prepared(first: Tensor, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, T
 
 
 def _window(size: int, sigma: float) -> Any:
-    """Return the weights of a Gaussian window, which add up to 1."""
+    """Return the weights of a Gaussian window, which sum to 1."""
     places = np.arange(size, dtype=np.float32) - np.float32(size - 1) / 2
     line = np.square(places) * np.float32(-0.5 / sigma**2)
     weights = np.exp(line[:, np.newaxis] + line)
@@ -159,8 +159,7 @@ def _window(size: int, sigma: float) -> Any:
 def _by_channel(
     one: Tensor, other: Tensor, most: Tensor, size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
-    """Return how alike each channel is at each place of the window, and how far contrast and structure alone
-    are."""
+    """Return the similarity of each channel at each position, and that of contrast and structure only."""
     checks = [
         Assert(reduce_all(greater_equal(shape(x)[-3:-1], size)), [shape(x), size], summarize=8)
         for x in (one, other)
@@ -183,12 +182,12 @@ def _by_channel(
 
 
 def _flat(images: Tensor) -> Tensor:
-    """Images with one axis before the last three."""
+    """Return images with one axis before the last three."""
     return reshape(images, concat([[-1], shape(images)[-3:]], 0))
 
 
 def _halved(images: Tensor) -> Tensor:
-    """Images of half the size, each pixel the mean of four; odd edges are doubled before."""
+    """Halve the size of images by means of four pixels; odd edges are duplicated first."""
     flat, size = _flat(images), shape(images)[-3:]
     margins = concat([[0], size[:2] % 2, [0]], 0)
     even = pad(flat, pad(expand_dims(margins, -1), [[0, 0], [1, 0]]), "SYMMETRIC")

@@ -1,6 +1,6 @@
-"""Images at another size by any method, with their proportions kept if wanted: ``resize_images``.
+"""``resize_images``: resizing of images by any method, optionally preserving their aspect ratio.
 
-Composed of ``image_resizing``, which has the op types, and of the margins of ``image_geometry``.
+Composed of ``resizing``, which has the op types, and of the margins of ``geometry``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ResizeMethod", "resize_image_with_pad", "resize_images"]
 
 
 class ResizeMethod:
-    """How ``resize_images`` makes new pixels."""
+    """The methods by which ``resize_images`` computes new pixels."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -54,14 +54,14 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Images at another size; one that has it already is returned as it is.
+    """Resize images; images of the right size are returned unchanged.
 
     Args:
-        images: of rank 3 or 4.
+        images: an image of rank 3, or a batch of rank 4.
         size: the new height and width.
         method: one of ``ResizeMethod``.
-        align_corners: whether the centres of the corners stay where they are.
-        preserve_aspect_ratio: whether the image is made to fit into ``size``, with its proportions kept.
+        align_corners: whether the centres of the corner pixels keep their positions.
+        preserve_aspect_ratio: whether to fit the image into ``size`` with its aspect ratio preserved.
         name: wanted name.
 
     Returns:
@@ -89,7 +89,7 @@ def resize_images(
 
 
 def _fitted(images: Tensor, size: Tensor) -> Tensor:
-    """Return the largest size with the proportions of the images that fits into another."""
+    """Return the largest size with the aspect ratio of the images that fits into another."""
     height, width = (cast(convert_to_tensor(d), float32) for d in image_sizes(images, 4))
     factor = minimum(cast(size[0], float32) / height, cast(size[1], float32) / width)
     made = stack([cast(rint(factor * height), int32), cast(rint(factor * width), int32)])
@@ -112,14 +112,14 @@ def resize_image_with_pad(
     method: Any = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Return an image resized with its proportions kept, and then padded evenly with zeros.
+    """Resize an image with its aspect ratio preserved, and pad it evenly with zeros.
 
     Args:
-        image: of rank 3 or 4, of known size.
+        image: an image of rank 3, or a batch of rank 4, of known size.
         target_height: wanted height.
         target_width: wanted width.
         method: one of ``ResizeMethod``.
-        align_corners: as ``resize_images``.
+        align_corners: as for ``resize_images``.
 
     Raises:
         ValueError: if the size of the image is not known, or a wanted one is not positive.

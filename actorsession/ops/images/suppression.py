@@ -1,7 +1,7 @@
-"""Of boxes that overlap much, those with the highest scores: the functions ``non_max_suppression...``.
+"""Selection of the best of overlapping boxes: the functions ``non_max_suppression...``.
 
-Owns ``NonMaxSuppressionV3``, ``V4`` and ``V5``, and ``NonMaxSuppressionWithOverlaps``. The choice itself is
-in ``choices``.
+Owns ``NonMaxSuppressionV3``, ``V4`` and ``V5``, and ``NonMaxSuppressionWithOverlaps``. The selection itself
+is in ``choices``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def non_max_suppression(
@@ -49,18 +49,18 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """Choose boxes with the highest scores that do not overlap much with one that was chosen before.
+    """Select boxes with the highest scores that do not overlap much with a better selected box.
 
     Args:
         boxes: shape ``[n, 4]``: two opposite corners, ``y1, x1, y2, x2``.
         scores: shape ``[n]``.
-        max_output_size: the most that are chosen, an int32 scalar.
-        iou_threshold: the largest part of their union that two boxes may have in common, in [0, 1].
-        score_threshold: boxes are chosen whose score is above it.
+        max_output_size: maximum number of selected boxes, an int32 scalar.
+        iou_threshold: maximum intersection over union of two selected boxes, in [0, 1].
+        score_threshold: lower bound that the score of a selected box must exceed.
         name: wanted name.
 
     Returns:
-        The places of the chosen boxes, int32, best first.
+        The int32 indices of the selected boxes, best first.
 
     Raises:
         ValueError: for other shapes.
@@ -80,21 +80,21 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As ``non_max_suppression``; on request boxes that overlap lose score and are not left out at once.
+    """Select boxes, optionally with decaying scores instead of removal for overlapping boxes.
 
     Args:
         boxes: shape ``[n, 4]``: two opposite corners, ``y1, x1, y2, x2``.
         scores: shape ``[n]``.
-        max_output_size: the most that are chosen, an int32 scalar.
-        iou_threshold: the largest part of their union that two boxes may have in common, in [0, 1].
-        score_threshold: boxes are chosen whose score is above it.
-        soft_nms_sigma: if above 0, a score is multiplied with ``exp(-part ** 2 / (2 * sigma))`` for each box
-            that was chosen before, where ``part`` is what they have in common, and ``iou_threshold`` does not
-            count.
+        max_output_size: maximum number of selected boxes, an int32 scalar.
+        iou_threshold: maximum intersection over union of two selected boxes, in [0, 1].
+        score_threshold: lower bound that the score of a selected box must exceed.
+        soft_nms_sigma: if above 0, a score is multiplied by ``exp(-part ** 2 / (2 * sigma))`` for each box
+            selected before, where ``part`` is their intersection over union, and ``iou_threshold`` is
+            ignored.
         name: wanted name.
 
     Returns:
-        The places of the chosen boxes, int32, best first, and the scores that they had then.
+        The int32 indices of the selected boxes, best first, and their scores at the time of selection.
     """
     given = convert_to_tensor(boxes)
     with given.graph.name_scope(name or "non_max_suppression_with_scores"):
@@ -117,23 +117,23 @@ def non_max_suppression_padded(
     canonicalized_coordinates: bool = False,
     tile_size: int = 512,
 ) -> tuple[Tensor, Tensor]:
-    """As ``non_max_suppression``, with as many places as are asked for, and for many images at once.
+    """Select boxes with optional padding of the result, also for many images at once.
 
     Args:
         boxes: shape ``[..., n, 4]``: two opposite corners, ``y1, x1, y2, x2``.
         scores: shape ``[..., n]``.
-        max_output_size: the most that are chosen, an int32 scalar.
-        iou_threshold: the largest part of their union that two boxes may have in common, in [0, 1].
-        score_threshold: boxes are chosen whose score is above it.
-        pad_to_max_output_size: whether zeros follow the places up to ``max_output_size``; needed with more
-            than two axes.
+        max_output_size: maximum number of selected boxes, an int32 scalar.
+        iou_threshold: maximum intersection over union of two selected boxes, in [0, 1].
+        score_threshold: lower bound that the score of a selected box must exceed.
+        pad_to_max_output_size: whether the indices are padded with zeros to ``max_output_size``; required
+            with more than two axes.
         name: wanted name.
-        sorted_input: taken for compatibility: what is sorted already is as fast.
-        canonicalized_coordinates: taken for compatibility: corners are put in order.
-        tile_size: taken for compatibility.
+        sorted_input: accepted for compatibility with TensorFlow; sorted input is equally fast.
+        canonicalized_coordinates: accepted for compatibility with TensorFlow; corners are always ordered.
+        tile_size: accepted for compatibility with TensorFlow.
 
     Returns:
-        The places of the chosen boxes, int32, best first, and how many they are.
+        The int32 indices of the selected boxes, best first, and their number.
 
     Raises:
         ValueError: for many images without padding, and for other shapes.
@@ -156,7 +156,7 @@ def non_max_suppression_padded(
 
 
 def _of_many(boxes: Tensor, scores: Tensor, rest: Any, attrs: Any) -> tuple[Tensor, Tensor]:
-    """Return the choices for images of any number of axes."""
+    """Return the selections for images with any number of leading axes."""
     batch = shape(boxes)[:-2]
     flat = (
         reshape(boxes, concat([[-1], shape(boxes)[-2:]], 0)),
@@ -181,18 +181,18 @@ def non_max_suppression_overlaps(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """As ``non_max_suppression``, where how much things overlap is given and not computed of boxes.
+    """Select as in ``non_max_suppression``, with overlaps given instead of computed from boxes.
 
     Args:
         overlaps: float32 of shape ``[n, n]``.
         scores: float32 of shape ``[n]``.
-        max_output_size: the most that are chosen, an int32 scalar.
-        overlap_threshold: the most that two may overlap.
-        score_threshold: things are chosen whose score is above it.
+        max_output_size: maximum number of selected items, an int32 scalar.
+        overlap_threshold: maximum overlap of two selected items.
+        score_threshold: lower bound that the score of a selected item must exceed.
         name: wanted name.
 
     Returns:
-        Their places, int32, best first.
+        The int32 indices of the selected items, best first.
     """
     given = convert_to_tensor(overlaps, float32)
     with given.graph.name_scope(name or "non_max_suppression_overlaps"):
@@ -224,7 +224,7 @@ def _check_scalars(ctx: InferContext) -> None:
 
 
 def _infer_chosen(ctx: InferContext) -> list[TensorSpec]:
-    """Return the types of all ops that take boxes and their scores, or what they have in common."""
+    """Return the types of all ops on boxes, or their overlaps, and scores."""
     check_dtype(ctx, "f", (0, 1))
     check_dtype(ctx, "i", (2,))
     check_dtype(ctx, "f", range(3, len(ctx.inputs)))
@@ -311,7 +311,7 @@ for _name, _attrs in (
             name=_name,
             infer=_infer_chosen,
             kernel=_chosen_kernel,
-            # TensorFlow marks the first and the last so, and has registered nothing for the others.
+            # TensorFlow registers the first and the last as not differentiable, and nothing for the others.
             gradient=None if _name[-2:] in ("V4", "V5") else NOT_DIFFERENTIABLE,
             attrs=_attrs,
             sized_by=(2,),

@@ -1,4 +1,4 @@
-"""Products and norms of tensors that other ops make up: traces, sums over chosen axes, lengths.
+"""Products and norms of tensors composed of other ops: traces, sums over chosen axes, norms.
 
 Registers no op; composed as in TensorFlow.
 """
@@ -44,7 +44,7 @@ def eye(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Matrices with ones on the diagonal and zeros beside it.
+    """Return matrices with ones on the diagonal and zeros elsewhere.
 
     Args:
         num_rows: an int or an integer scalar tensor.
@@ -75,7 +75,7 @@ def eye(
 
 
 def _with_batch(batch: Tensor, dims: list[Any]) -> Tensor:
-    """Return the shape of a batch of what has the given dimensions."""
+    """Return the shape of a batch of arrays with the given dimensions."""
     tail = shape_operand(dims, batch.graph)
     if batch.shape.sizes == (0,):
         return tail
@@ -83,7 +83,7 @@ def _with_batch(batch: Tensor, dims: list[Any]) -> Tensor:
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sum of the diagonal of matrices, in the last two axes."""
+    """Return the sum of the diagonal of matrices in the last two axes."""
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "Trace") as scope:
         return reduce_sum(matrix_diag_part(value), [-1], name=scope)
@@ -104,9 +104,9 @@ def matvec(
         a: matrices, in the last two axes.
         b: vectors, in the last axis; the batches broadcast.
         transpose_a: whether the matrices are transposed first.
-        adjoint_a: whether they are transposed and conjugated first.
-        a_is_sparse: accepted for TensorFlow's sake.
-        b_is_sparse: accepted for TensorFlow's sake.
+        adjoint_a: whether the matrices are transposed and conjugated first.
+        a_is_sparse: accepted for compatibility with TensorFlow.
+        b_is_sparse: accepted for compatibility with TensorFlow.
         name: wanted name.
     """
     matrix, vector = convert_all([a, b])
@@ -123,10 +123,10 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Return the sum of products over chosen axes of two tensors.
 
     Args:
-        a: any rank; its other axes come first in the result.
-        b: the same dtype; its other axes follow.
-        axes: how many of the last axes of ``a`` and the first of ``b`` are summed over, or the axes of
-            ``a`` and those of ``b``, which are taken in pairs; Python ints or a constant.
+        a: tensor of any rank; its remaining axes come first in the result.
+        b: tensor of the same dtype; its remaining axes follow.
+        axes: how many of the last axes of ``a`` and the first of ``b`` are summed over, or the axes of ``a``
+            and those of ``b``, which are taken in pairs; Python ints or a constant.
         name: wanted name.
 
     Raises:
@@ -145,7 +145,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[Any, Any]:
-    """Return the axes to sum over; those of a tensor of unknown rank may be tensors themselves."""
+    """Return the axes to sum over; they may be tensors for an operand of unknown rank."""
     if isinstance(axes, Tensor):
         known = constant_value(axes)
         if known is None:
@@ -168,9 +168,10 @@ def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[Any, Any]:
 
 
 def _as_matrix(x: Tensor, axes: list[int], *, first: bool) -> tuple[Tensor, Any]:
-    """A tensor as a matrix with the summed axes as rows or columns, and the dimensions of the others.
+    """Return a tensor as a matrix with the summed axes as rows or columns, and the dimensions of the others.
 
-    The dimensions are a list where the rank is known, with a tensor where one is not; else a tensor.
+    Where the rank is known the dimensions are a list, with tensors for unknown dimensions; else they are a
+    tensor.
     """
     rank = x.shape.rank
     if rank is None:
@@ -237,11 +238,11 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Lengths of vectors, or norms of matrices.
+    """Return the norms of vectors or matrices.
 
     Args:
         tensor: floating or complex numbers.
-        ord: ``'euclidean'`` or a number above 0, infinity as well, for vectors; ``'euclidean'``,
+        ord: ``'euclidean'`` or a positive number, including infinity, for vectors; ``'euclidean'``,
             ``'fro'``, 1, 2 or infinity for matrices.
         axis: the axis of the vectors, or two axes of the matrices; ``None`` for all numbers as one vector.
         keepdims: whether these axes stay with length 1.
@@ -310,9 +311,9 @@ def _greatest_singular(value: Tensor, axes: list[int]) -> Tensor:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """A tensor divided by its norm, and the norm, whose axes have length 1.
+    """Return a tensor divided by its norm, and the norm, whose axes have length 1.
 
-    Arguments as ``norm``.
+    Arguments as for ``norm``.
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "normalize"):

@@ -24,11 +24,11 @@ __all__ = ["LogMatrixDeterminant", "logdet", "matrix_determinant", "slogdet"]
 
 
 class LogMatrixDeterminant(NamedTuple):
-    """What ``slogdet`` gives.
+    """The result of ``slogdet``.
 
     Attributes:
-        sign: the determinants divided by their absolute values; 0 of a singular matrix.
-        log_abs_determinant: the logarithms of these; minus infinity of a singular matrix.
+        sign: the determinants divided by their absolute values; 0 for a singular matrix.
+        log_abs_determinant: the logarithms of the absolute values; minus infinity for a singular matrix.
     """
 
     sign: Tensor
@@ -36,12 +36,12 @@ class LogMatrixDeterminant(NamedTuple):
 
 
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
-    """Return the determinants of square matrices, in the last two axes."""
+    """Return the determinants of square matrices in the last two axes."""
     return make_of("MatrixDeterminant", {"input": input}, None, name)
 
 
 def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
-    """Return the signs of determinants, and the logarithms of their absolute values.
+    """Return the signs of determinants and the logarithms of their absolute values.
 
     Args:
         input: square matrices, in the last two axes.
@@ -90,7 +90,7 @@ def _determinant_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None
 def _logarithm_gradient(
     op: Operation, _: Tensor | None, grad: Tensor | None
 ) -> Sequence[Tensor | None]:
-    # A sign does not change where it can be differentiated.
+    # The sign is constant wherever it is differentiable.
     return [None if grad is None else _inverse_adjoint_times(op.inputs[0], grad)]
 
 

@@ -1,6 +1,7 @@
-"""Where the diagonals of a matrix stand, in the matrix and in a band: the arithmetic of ``matrix_diagonals``.
+"""The positions of diagonals in a matrix and in a band: the arithmetic of ``matrix_diagonals``.
 
-A band holds several diagonals as rows of one width, from the highest to the lowest. Plain arithmetic; no op.
+A band holds several diagonals as rows of equal width, from the highest to the lowest. Plain arithmetic; no
+op.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ class Band:
     """The diagonals ``low`` to ``high`` of a matrix.
 
     Attributes:
-        rows: of the matrix.
-        columns: of the matrix.
+        rows: number of rows of the matrix.
+        columns: number of columns of the matrix.
         low: the lowest diagonal.
         high: the highest diagonal.
-        align: which end shorter diagonals are laid at, above and below.
+        align: the end at which shorter diagonals are placed, above and below the main one.
     """
 
     rows: int
@@ -42,13 +43,13 @@ class Band:
 
     @property
     def shape(self) -> Ints:
-        """What the diagonals of one matrix take: one axis for one diagonal, else two."""
+        """The shape of one matrix's diagonals in the band: one axis for one diagonal, else two."""
         if self.low == self.high:
             return (self.width,)
         return (self.high - self.low + 1, self.width)
 
     def diagonals(self) -> Iterator[tuple[int, slice, slice]]:
-        """For each diagonal its row in the band, its place in that row, and its place in the matrix."""
+        """Yield each diagonal's row in the band, its slice of that row, and that of the flat matrix."""
         above, below = (side == "LEFT" for side in self.align.split("_"))
         for row, d in enumerate(range(self.high, self.low - 1, -1)):
             length = min(self.rows + min(d, 0), self.columns - max(d, 0))
@@ -61,14 +62,14 @@ class Band:
 
 
 def ends_of(op: str, k: Ints, error: ErrorClass) -> tuple[int, int]:
-    """Return the lowest and the highest diagonal that ``k`` names."""
+    """Return the lowest and the highest diagonal that ``k`` specifies."""
     if not 1 <= len(k) <= 2 or k[0] > k[-1]:
         raise error(f"{op}: k is one diagonal, or the lowest and the highest; got {list(k)}")
     return k[0], k[-1]
 
 
 def check_ends(op: str, ends: tuple[int, int], rows: Dim, columns: Dim, error: ErrorClass) -> None:
-    """Raise ``error`` if matrices of so many rows and columns lack one of the diagonals."""
+    """Raise ``error`` if matrices with the given numbers of rows and columns lack one of the diagonals."""
     for d in ends:
         # The main diagonal of an empty matrix exists and is empty.
         if d and ((rows is not None and d <= -rows) or (columns is not None and d >= columns)):

@@ -1,6 +1,6 @@
 """Diagonals of whole tensors, and bands of matrices: ``diag``, ``diag_part`` and ``matrix_band_part``.
 
-Each op stands here whole. ``matrix_diagonals`` owns what is done with the diagonals of many matrices.
+Each op is defined here completely. ``matrix_diagonals`` owns the ops on the diagonals of batches of matrices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["diag", "diag_part", "matrix_band_part"]
 
 
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
-    """A tensor with the given one on its diagonal and zeros elsewhere.
+    """Return a tensor with the given one on its diagonal and zeros elsewhere.
 
     Args:
         diagonal: numbers of shape ``s``, of rank at least 1.
@@ -42,14 +42,14 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
 
 
 def diag_part(input: Any, name: str | None = None) -> Tensor:
-    """Return the diagonal of a tensor: what undoes ``diag``.
+    """Return the diagonal of a tensor, the inverse of ``diag``.
 
     Args:
         input: numbers of shape ``s + s``.
         name: wanted name.
 
     Raises:
-        ValueError: if the second half of the shape is not the first.
+        ValueError: if the second half of the shape differs from the first.
     """
     return make_of("DiagPart", {"input": input}, None, name)
 
@@ -112,12 +112,12 @@ register(
 
 
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """Matrices with zeros outside a band around the diagonal.
+    """Set matrices to zero outside a band around the diagonal.
 
     Args:
         input: matrices of any dtype, in the last two axes.
-        num_lower: how many diagonals below the main one are kept, all if negative; an int32 or int64
-            scalar of at most the number of rows.
+        num_lower: number of diagonals to keep below the main one, all if negative; an int32 or int64 scalar
+            of at most the number of rows.
         num_upper: the same above, of the same dtype, at most the number of columns.
         name: wanted name.
 

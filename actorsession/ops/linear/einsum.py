@@ -1,8 +1,8 @@
-"""Sums of products by labels of axes, as Einstein wrote them: ``ij,jk->ik``.
+"""Sums of products in Einstein's notation of axis labels: ``ij,jk->ik``.
 
 Owns the op ``Einsum`` of one or two operands; the function ``einsum`` takes more, and multiplies them one
-after the other. Two operands become one product of matrices: labels of one operand alone are summed first,
-labels of both and of the result count the batch, and the rest are rows, columns, and what is summed over.
+after the other. Two operands become one matrix product: labels of one operand only are summed first, labels
+of both operands and of the result form the batch, and the rest are rows, columns, and the axes to sum over.
 """
 
 from __future__ import annotations
@@ -46,15 +46,16 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
     """Return the sum of products of entries that an equation of subscripts describes.
 
     Args:
-        equation: subscripts of the operands, split by commas, then ``->`` and those of the result. A
-            label twice in one operand takes its diagonal; ``...`` stands for any axes, which broadcast.
-            Without an arrow the result has the labels that occur once, in alphabetical order.
+        equation: subscripts of the operands, separated by commas, then ``->`` and the subscripts of the
+            result. A label that occurs twice in one operand selects its diagonal; ``...`` stands for any
+            axes, which broadcast. Without an arrow the result has the labels that occur once, in alphabetical
+            order.
         *inputs: the operands, of one dtype.
-        optimize: accepted for TensorFlow's sake.
+        optimize: accepted for compatibility with TensorFlow.
         name: wanted name.
 
     Raises:
-        ValueError: if it is no equation, or does not fit the operands.
+        ValueError: if the equation is invalid or does not fit the operands.
     """
     labels, output = parsed(equation)
     if len(labels) != len(inputs):
@@ -119,7 +120,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 def _static_sizes(
     part: str, shape: TensorShape, equation: str
 ) -> tuple[TensorShape, list[tuple[str, Dim]]]:
-    """Return the axes of an ellipsis, and the size of each label."""
+    """Return the shape of the axes of an ellipsis, and the size of each label."""
     named = len(part.replace(DOT, ""))
     if shape.sizes is None:
         unknown = unknown_shape if DOT in part else TensorShape([])
@@ -145,7 +146,7 @@ _Labels = tuple[str | int, ...]
 
 
 def _spread(part: str, x: Array, equation: str) -> _Labels:
-    """A label for each axis."""
+    """Return a label for each axis."""
     named = len(part.replace(DOT, ""))
     extra = x.ndim - named
     if extra < 0 or (extra and DOT not in part):
@@ -174,7 +175,7 @@ def _sizes(parts: Sequence[tuple[_Labels, Array]], equation: str) -> dict[str | 
 
 
 def _diagonal(labels: _Labels, x: Array) -> tuple[_Labels, Array]:
-    """A view with one axis for each label."""
+    """Return a view with one axis for each different label."""
     different = tuple(dict.fromkeys(labels))
     if len(different) == len(labels):
         return labels, x
@@ -187,7 +188,7 @@ def _diagonal(labels: _Labels, x: Array) -> tuple[_Labels, Array]:
 
 
 def _without(labels: _Labels, x: Array, kept: set[str | int]) -> tuple[_Labels, Array]:
-    """Sum over the labels that nothing else has."""
+    """Sum over the labels that are not in ``kept``."""
     gone = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not gone:
         return labels, x
@@ -195,7 +196,7 @@ def _without(labels: _Labels, x: Array, kept: set[str | int]) -> tuple[_Labels, 
 
 
 def _arranged(labels: _Labels, x: Array, wanted: Sequence[str | int]) -> Array:
-    """Ax in another order, with length 1 where a label is missing."""
+    """Return an operand with its axes in another order, with length 1 where a label is missing."""
     present = [labels.index(label) for label in wanted if label in labels]
     turned = x.transpose(present)
     index = tuple(slice(None) if label in labels else None for label in wanted)
@@ -210,7 +211,7 @@ def _product(
 ) -> tuple[_Labels, Array]:
     (mine, x), (theirs, y) = left, right
     out = set(output)
-    # Of an ellipsis, one operand may have length 1 where the other has more: those axes are batch.
+    # Within an ellipsis, one operand may have length 1 where the other has more: those axes are batch axes.
     batch = [c for c in output if isinstance(c, int) or (c in mine and c in theirs)]
     inner = [c for c in mine if c in theirs and c not in out]
     rows = [c for c in output if c in mine and c not in batch]
@@ -232,7 +233,7 @@ def _product(
 
 
 def _doubled(labels: _Labels, x: Array, output: Sequence[str | int]) -> Array:
-    """Return the result in its order; a label that it has twice makes a diagonal, zero beside it."""
+    """Return the result in its final order; a repeated label makes a diagonal, with zeros elsewhere."""
     different = tuple(dict.fromkeys(output))
     x = _arranged(labels, x, different)
     if len(different) == len(output):
@@ -308,7 +309,7 @@ def _by_operand(
     other_labels: list[str],
     others: list[Tensor],
 ) -> Tensor:
-    """Return the gradient by an operand, with the ellipsis of the result."""
+    """Return the gradient by an operand, still with the ellipsis of the result."""
     dots = DOT if DOT in output else ""
     known = set(output).union(*other_labels) - {DOT}
     named = part.replace(DOT, "")
@@ -318,7 +319,7 @@ def _by_operand(
     wanted = part if DOT in part else dots + part
     if not missing and wanted == dots + kept:
         return found
-    # What was summed away comes back by ones of its length; a repeated label makes a diagonal.
+    # Axes that were summed are restored by ones of their length; a repeated label makes a diagonal.
     free = "".join(dict.fromkeys(kept))
     if free != kept:
         found = _einsum(Equation((output, *other_labels), dots + free), [grad, *others])
@@ -329,7 +330,7 @@ def _by_operand(
 
 
 def _axis_of(part: str, label: str) -> int:
-    """Return where a label is: from the front before an ellipsis, from the end after it."""
+    """Return the axis of a label: counted from the front before an ellipsis, from the end after it."""
     place = part.index(label)
     return place if DOT not in part[:place] else place - len(part)
 
@@ -350,14 +351,14 @@ def _dots_shape(part: str, operand: Tensor) -> Tensor:
 
 
 def _summed_dots(value: Tensor, operand: Tensor, part: str, axes: Tensor) -> Tensor:
-    """Sum the axes of an ellipsis along which the operand was repeated."""
+    """Sum over the axes of an ellipsis along which the operand was broadcast."""
     start = max(part.find(DOT), 0)
     summed = make_one("Sum", [value, axes + start], {"keep_dims": False})
     return reshape(summed, shape_tensor(operand))
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    # As if what is summed over were as long as the square root of the smaller operand.
+    # Assumes that the summed axes are as long as the square root of the smaller operand.
     inner = math.sqrt(min(elements(spec) for spec in inputs))
     return 10.0 + 0.0005 * elements(outputs[0]) * inner
 

@@ -1,4 +1,4 @@
-"""What the factors that ``lu`` gives are used for: solutions, inverses, and the matrix itself."""
+"""Uses of the factors that ``lu`` returns: solutions, inverses, and the reconstructed matrix."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def lu_solve(
     """Return the solution ``x`` of ``matrix @ x = rhs``, from the factors of the matrix.
 
     Args:
-        lower_upper: the factors, as ``lu`` gives them.
-        perm: the permutation beside them, of a known rank.
+        lower_upper: the factors, as returned by ``lu``.
+        perm: the permutation that belongs to the factors, of known rank.
         rhs: right sides, as columns of matrices of the same batch.
-        validate_args: accepted for TensorFlow's sake; shapes are always checked.
+        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
         name: wanted name.
 
     Raises:
@@ -42,7 +42,7 @@ def lu_solve(
 def lu_matrix_inverse(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the inverse of a matrix, from its factors. Arguments as ``lu_solve``."""
+    """Return the inverse of a matrix from its factors; arguments as for ``lu_solve``."""
     both = convert_to_tensor(lower_upper)
     with both.graph.name_scope(name or "lu_matrix_inverse"):
         unit = matrix_diag(ones_like(matrix_diag_part(both)))
@@ -52,7 +52,7 @@ def lu_matrix_inverse(
 def lu_reconstruct(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the matrix that has these factors. Arguments as ``lu_solve``."""
+    """Return the matrix with the given factors; arguments as for ``lu_solve``."""
     both = convert_to_tensor(lower_upper)
     with both.graph.name_scope(name or "lu_reconstruct"):
         product = matmul(_lower(both), matrix_band_part(both, 0, -1))
@@ -65,7 +65,7 @@ def _lower(both: Tensor) -> Tensor:
 
 
 def _rows(x: Tensor, order: Tensor) -> Tensor:
-    """Rows of matrices in another order for each matrix of the batch."""
+    """Return the rows of matrices in another order, given for each matrix of the batch."""
     rank = order.shape.rank
     if rank is None:
         raise ValueError("the factors of lu are used with a permutation of known rank")

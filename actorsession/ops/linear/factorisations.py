@@ -1,6 +1,6 @@
-"""Factors of matrices: Cholesky's, those of elimination with pivots, and an orthogonal and a triangular one.
+"""Factorisations of matrices: Cholesky, LU with pivoting, and QR.
 
-All work on batches. ``numpy.linalg`` has no elimination that gives its factors, so ``Lu`` eliminates column
+All work on batches. ``numpy.linalg`` has no elimination that returns its factors, so ``Lu`` eliminates column
 by column, for the whole batch at once.
 """
 
@@ -42,7 +42,7 @@ __all__ = ["Lu", "Qr", "cholesky", "lu", "qr"]
 
 
 class Qr(NamedTuple):
-    """What ``qr`` gives.
+    """The result of ``qr``.
 
     Attributes:
         q: matrices with orthonormal columns.
@@ -54,11 +54,12 @@ class Qr(NamedTuple):
 
 
 class Lu(NamedTuple):
-    """What ``lu`` gives.
+    """The result of ``lu``.
 
     Attributes:
-        lu: the two factors in one: below the diagonal that whose diagonal is 1, the other above.
-        p: the row of the matrix that each row of their product is.
+        lu: both factors in one matrix: the lower one, whose diagonal is 1, below the diagonal, and the upper
+            one on and above it.
+        p: the row of the matrix that equals each row of the product.
     """
 
     lu: Tensor
@@ -76,7 +77,7 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
-    """Matrices as products of one with orthonormal columns and an upper triangular one.
+    """Factorise matrices into one with orthonormal columns and an upper triangular one.
 
     Args:
         input: matrices, in the last two axes.
@@ -88,7 +89,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
 
 
 def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
-    """Matrices, with their rows exchanged, as products of a lower and an upper triangular one.
+    """Factorise matrices with permuted rows into a lower and an upper triangular one.
 
     Args:
         input: square invertible matrices, in the last two axes.
@@ -119,7 +120,7 @@ def _halved(x: Tensor) -> Tensor:
 def _cholesky_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     factor = op.outputs[0]
     middle = _halved(matmul(factor, grad, adjoint_a=True))
-    # inverse(factor)^H @ middle @ inverse(factor), by two solutions.
+    # inverse(factor)^H @ middle @ inverse(factor), computed by two solutions.
     left = matrix_triangular_solve(factor, middle, adjoint=True)
     both = adjoint(matrix_triangular_solve(factor, adjoint(left), adjoint=True))
     return [(both + adjoint(both)) * 0.5]
@@ -177,7 +178,7 @@ def _qr_gradient(
         )
     if known and rows >= columns:  # type: ignore[operator]
         return [_deep_qr_gradient(q, r, by_q, by_r)]
-    # The first columns of a wide matrix decide on q; the others follow as q @ the rest of r.
+    # The first columns of a wide matrix determine q; the others follow as q @ the rest of r.
     count = shape_tensor(q)[-1]
     rest, by_rest = op.inputs[0][..., count:], by_r[..., count:]
     by_first = _deep_qr_gradient(
@@ -188,7 +189,7 @@ def _qr_gradient(
 
 def _deep_qr_gradient(q: Tensor, r: Tensor, by_q: Tensor, by_r: Tensor) -> Tensor:
     def over_r(x: Tensor) -> Tensor:
-        """``x`` times the adjoint of the inverse of ``r``."""
+        """Return ``x`` times the adjoint of the inverse of ``r``."""
         return adjoint(matrix_triangular_solve(r, adjoint(x), lower=False))
 
     turn = matmul(q, by_q, adjoint_a=True)
@@ -197,7 +198,7 @@ def _deep_qr_gradient(q: Tensor, r: Tensor, by_q: Tensor, by_r: Tensor) -> Tenso
     inside = matmul(q, by_r + over_r(both))
     outside = over_r(by_q - matmul(q, turn))
     if q.dtype.is_complex:
-        # The diagonal of r is real, which real matrices need not be told.
+        # The diagonal of r is real; for real matrices this needs no correction.
         odd = turn - adjoint(stretch)
         inside = inside + over_r(matmul(q, matrix_set_diag(zeros_like(odd), _odd_diagonal(odd))))
     return inside + outside
@@ -235,7 +236,7 @@ def _infer_lu(ctx: InferContext) -> list[TensorSpec]:
 
 
 def eliminated(x: Array) -> tuple[Array, Array]:
-    """Return the two factors of a batch in one array, and their permutations.
+    """Return the two factors of a batch in one array, and the permutations.
 
     Raises:
         LinAlgError: if a matrix is not invertible.
@@ -274,7 +275,7 @@ def _lu_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Sequen
     below = both - upper
     by_upper = matrix_band_part(grad, 0, -1)
     left = matmul(below, grad - by_upper, adjoint_a=True)
-    # The unit diagonal of the lower factor adds the gradient itself.
+    # The unit diagonal of the lower factor contributes the gradient itself.
     left = left + (grad - by_upper)
     right = matmul(by_upper, upper, adjoint_b=True)
     middle = (left - matrix_band_part(left, 0, -1)) + matrix_band_part(right, 0, -1)

@@ -1,7 +1,8 @@
-"""Least squares: what comes nearest to solving systems that have no solution, or many.
+"""Least squares: the best approximate solutions of systems that have no solution, or many.
 
-Owns ``MatrixSolveLs``. The quick way solves the normal equations by Cholesky's factors, and squares the
-condition of the matrix; the slow way goes by singular values and also takes matrices without full rank.
+Owns ``MatrixSolveLs``. The fast method solves the normal equations by a Cholesky factorisation, which squares
+the condition number of the matrix. The slow method uses singular values and also accepts matrices without
+full rank.
 """
 
 from __future__ import annotations
@@ -43,14 +44,13 @@ __all__ = ["matrix_solve_ls"]
 def matrix_solve_ls(
     matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
-    """Return the ``x`` for which ``matrix @ x`` comes nearest to ``rhs``; of several, the shortest.
+    """Return the shortest ``x`` that minimises the distance between ``matrix @ x`` and ``rhs``.
 
     Args:
         matrix: matrices, in the last two axes.
         rhs: right sides, as columns of matrices of the same batch.
-        l2_regularizer: how much the squared length of ``x`` counts; read only by the quick way.
-        fast: whether to solve the normal equations, which needs full rank; else singular values are
-            computed.
+        l2_regularizer: weight of the squared length of ``x``; used by the fast method only.
+        fast: whether to solve the normal equations, which needs full rank; else singular values are computed.
         name: wanted name.
     """
     left, right = convert_all([matrix, rhs])
@@ -77,11 +77,13 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _normal_solution(a: Array, b: Array, weight: float) -> Array:
-    """Of the normal equations, or for a wide matrix of those of its shortest solution."""
+    """Solve the normal equations, or for a wide matrix those of its shortest solution."""
     deep, turned = a.shape[-2] >= a.shape[-1], adjoint_array(a)
     gramian = turned @ a if deep else a @ turned
     gramian = gramian + (weight * np.eye(gramian.shape[-1])).astype(gramian.dtype)
-    np.linalg.cholesky(gramian)  # refuses what has no full rank, which elimination may not notice
+    np.linalg.cholesky(
+        gramian
+    )  # rejects matrices without full rank, which elimination may not detect
     if deep:
         return np.asarray(np.linalg.solve(gramian, turned @ b))
     return np.asarray(turned @ np.linalg.solve(gramian, b))

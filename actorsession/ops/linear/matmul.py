@@ -1,9 +1,8 @@
-"""Products of matrices, and of batches of them.
+"""Products of matrices and of batches of them.
 
-Owns ``MatMul`` for two matrices and ``BatchMatMulV2``, which broadcasts leading dimensions.
-Transposed operands are views that BLAS reads as they lie, so no gradient needs an explicit
-transpose. Types that BLAS does not know are multiplied in float32 (16-bit floats) or by numpy's own
-loops (integers).
+Owns ``MatMul`` for two matrices and ``BatchMatMulV2``, which broadcasts leading dimensions. Transposed
+operands are views that BLAS reads without copying, so no gradient needs an explicit transpose. Types that
+BLAS does not support are multiplied in float32 (16-bit floats) or by numpy's own loops (integers).
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the matrix product ``a @ b`` of the last two dimensions; those before broadcast.
+    """Return the matrix product ``a @ b`` over the last two dimensions; the leading ones broadcast.
 
     Args:
         a: rank 2 or more.
         b: the same dtype, rank 2 or more.
         transpose_a: whether ``a`` is transposed first.
-        transpose_b: whether ``b`` is.
+        transpose_b: likewise for ``b``.
         adjoint_a: whether ``a`` is transposed and conjugated first.
-        adjoint_b: whether ``b`` is.
-        a_is_sparse: accepted for TensorFlow's sake.
-        b_is_sparse: accepted for TensorFlow's sake.
+        adjoint_b: likewise for ``b``.
+        a_is_sparse: accepted for compatibility with TensorFlow.
+        b_is_sparse: accepted for compatibility with TensorFlow.
         output_type: element type of the result, in which the sums are formed; that of ``a`` if left out.
-        grad_a: accepted for TensorFlow's sake.
-        grad_b: accepted for TensorFlow's sake.
+        grad_a: accepted for compatibility with TensorFlow.
+        grad_b: accepted for compatibility with TensorFlow.
         name: wanted name.
 
     Raises:
@@ -86,7 +85,7 @@ def _product(
 def _batch_product(
     x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, name: str | None = None
 ) -> Tensor:
-    # TensorFlow's function gives the node of either type the same name.
+    # TensorFlow's function gives nodes of both types the same default name.
     attrs = {"adj_x": adj_x, "adj_y": adj_y}
     return make_one("BatchMatMulV2", [x, y], attrs, name or "MatMul")
 
@@ -121,7 +120,7 @@ def _infer_batch_matmul(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _product_dims(ctx: InferContext, turn_x: bool, turn_y: bool) -> list[Dim]:
-    """Rows and columns of the product of the last two dimensions."""
+    """Return the rows and columns of the product over the last two dimensions."""
     x, y = (s.shape for s in ctx.inputs)
     rows, left = _turned(x, turn_x)
     right, columns = _turned(y, turn_y)
@@ -145,7 +144,7 @@ def _turned(shape: TensorShape, turn: bool) -> tuple[Dim, Dim]:
 
 
 def _multiplier(dtype: DType, product: Kernel) -> Kernel:
-    """``product`` for arrays of ``dtype``, by way of float32 if they have 16 bits."""
+    """Return ``product`` for arrays of ``dtype``, computed in float32 if they have 16 bits."""
     if dtype not in (float16, bfloat16):
         return product
     narrow = dtype.np_dtype
@@ -166,7 +165,7 @@ def _matmul_kernel(ctx: KernelContext) -> Kernel:
         return multiply(a.T if turn_a else a, b.T if turn_b else b)
 
     def checked(a: Array, b: Array) -> Any:
-        # np.dot would take vectors and batches too.
+        # np.dot would accept vectors and batches too.
         if a.ndim != 2 or b.ndim != 2 or a.shape[not turn_a] != b.shape[turn_b]:
             raise InvalidArgumentError(
                 f"MatMul cannot multiply shapes {a.shape} and {b.shape} "
@@ -209,8 +208,8 @@ def _adjoint(x: Array) -> Array:
 
 # -- cost ----------------------------------------------------------------------------------------
 
-# Operations per microsecond: of OpenBLAS with the kernels that it chooses for an unknown processor,
-# and of numpy's integer loops. The order of magnitude decides where the product runs.
+# Operations per microsecond: of OpenBLAS with the kernels that it selects for an unknown processor, and of
+# numpy's integer loops. The order of magnitude decides where the product runs.
 _BLAS_SPEED = 50_000.0
 _INTEGER_SPEED = 500.0
 _CALL = 2.0
@@ -219,7 +218,8 @@ _CALL = 2.0
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     batch = max(1, outputs[0].shape[:-2].num_elements() or 1)
     x, y, z = (max(1, (s.shape.num_elements() or 1) / batch) for s in (*inputs, *outputs))
-    # Of m*k, k*n and m*n elements: sqrt(x * y * z) is m * k * n, whatever was transposed.
+    # The operands and the result have m*k, k*n and m*n elements: sqrt(x * y * z) is m * k * n, whatever was
+    # transposed.
     speed = _INTEGER_SPEED if inputs[0].dtype.is_integer else _BLAS_SPEED
     return _CALL + 2 * batch * math.sqrt(x * y * z) / speed
 
@@ -235,7 +235,7 @@ def _back(
     turn_y: bool,
     grad: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradients of a product, with the operands turned where the product had them or not."""
+    """Return the gradients of a product, with transposed operands where the product had them."""
     by_x = multiply(y, grad, turn_y, True) if turn_x else multiply(grad, y, False, not turn_y)
     by_y = multiply(grad, x, True, turn_x) if turn_y else multiply(x, grad, not turn_x, False)
     return by_x, by_y

@@ -1,7 +1,7 @@
-"""What ops on batches of matrices share: static shapes, checks at run time, and kernels of numpy.linalg.
+"""Helpers of ops on batches of matrices: static shapes, run-time checks, and kernels based on numpy.linalg.
 
-Called by the files of linear algebra. A matrix is the last two axes of a tensor; those before are the batch.
-A kernel made here computes 16-bit floats in float32, and turns numpy's refusal of a matrix into an
+Used by the modules of ``linear``. A matrix is the last two axes of a tensor; the axes before are the batch.
+The kernels made here compute 16-bit floats in float32 and convert numpy's LinAlgError into an
 InvalidArgumentError.
 """
 
@@ -29,7 +29,7 @@ __all__ = [
     "widened",
 ]  # fmt: skip
 
-# Microseconds for each n * n * n of a decomposition.
+# Microseconds per n * n * n of a decomposition.
 _COST = 0.002
 
 
@@ -37,7 +37,7 @@ _COST = 0.002
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Matrices transposed, and conjugated where they are complex.
+    """Return matrices transposed, and conjugated where they are complex.
 
     Args:
         matrix: matrices, in the last two axes.
@@ -50,7 +50,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 
 
 def lower_part(matrix: Tensor) -> Tensor:
-    """Return the lower triangle, with the diagonal."""
+    """Return the lower triangle, including the diagonal."""
     return matrix_band_part(matrix, -1, 0)
 
 
@@ -61,7 +61,7 @@ def matrix_dtype(ctx: InferContext, indices: Sequence[int] | None = None) -> DTy
     """Return the floating or complex dtype that the inputs share.
 
     Raises:
-        TypeError: for another kind, or two dtypes.
+        TypeError: for another kind of dtype, or different dtypes.
     """
     return check_dtype(ctx, "fc", indices)
 
@@ -100,11 +100,11 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
     """Return the batch of the right sides (the second operand), and their number of columns.
 
     Args:
-        ctx: what the shape function got.
-        rows: the number of rows that they must have.
+        ctx: the context of the shape function.
+        rows: the number of rows that the right sides must have.
 
     Raises:
-        ValueError: if they have another.
+        ValueError: if they have another number of rows.
     """
     batch, found, columns = split_shape(ctx, 1)
     if rows is not None and found is not None and rows != found:
@@ -116,7 +116,7 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
 
 
 def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """Return an estimate for what takes time in proportion to elements times rows."""
+    """Return a cost estimate proportional to elements times rows."""
     dims = inputs[0].shape.sizes
     return 10.0 + _COST * elements(inputs[0]) * ((dims[-2] if dims and len(dims) > 1 else 1) or 1)
 
@@ -138,10 +138,10 @@ def check_rows(op: str, matrix: Array, rhs: Array, *, broadcast: bool = False) -
     """Check that right sides fit their matrices.
 
     Args:
-        op: who asks, for the message.
+        op: operation type, for the error message.
         matrix: a batch of matrices.
         rhs: a batch of right sides.
-        broadcast: whether the batches may differ as numpy broadcasts.
+        broadcast: whether the batches may be broadcast as in numpy.
 
     Raises:
         InvalidArgumentError: if they do not.
@@ -165,18 +165,18 @@ def _broadcasts(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
 
 
 def adjoint_array(x: Array) -> Array:
-    """Matrices transposed and conjugated; a view where they are real."""
+    """Return matrices transposed and conjugated; a view where they are real."""
     turned = np.swapaxes(x, -1, -2)
     return np.conjugate(turned) if x.dtype.kind == "c" else turned
 
 
 def widened(x: Any, dtype: DType) -> Any:
-    """Return an array in a dtype that LAPACK knows."""
+    """Return an array in a dtype that LAPACK supports."""
     return x.astype(np.float32) if dtype in (float16, bfloat16) else x
 
 
 def narrowed(x: Any, dtype: DType) -> Any:
-    """A result in the dtype of the node."""
+    """Return a result in the dtype of the node."""
     return x.astype(dtype.np_dtype, copy=False)
 
 
@@ -186,10 +186,10 @@ def matrix_kernel(
     """Return the kernel of an op of one batch of matrices.
 
     Args:
-        ctx: what the kernel factory got.
-        function: from the array to the result, or a tuple of them.
-        refusal: what a matrix is not for which numpy finds no result.
-        square: whether only square matrices are taken.
+        ctx: the context of the kernel factory.
+        function: function from the array to the result, or to a tuple of results.
+        refusal: the property that a matrix lacks if numpy fails, for the error message.
+        square: whether only square matrices are accepted.
     """
     op, dtype = ctx.op, ctx.inputs[0].dtype
 

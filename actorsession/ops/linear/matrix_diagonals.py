@@ -1,9 +1,9 @@
-"""Diagonals of many matrices at once: put into zeros, taken out, or set.
+"""Diagonals of batches of matrices: made into matrices, extracted, or replaced.
 
 Owns ``MatrixDiagV3``, ``MatrixDiagPartV3`` and ``MatrixSetDiagV3``. One diagonal is a vector in the last
-axis. Several, from ``k[1]`` above down to ``k[0]`` below, are rows of one width, the longest first to last;
-``align`` says at which end shorter ones are padded. A diagonal is a slice of the flattened matrix, so
-each is copied by one assignment.
+axis. Several, from ``k[1]`` above down to ``k[0]`` below, are rows of equal width in this order; ``align``
+specifies the ends at which shorter ones are aligned. A diagonal is a slice of the flattened matrix, so each
+is copied by one assignment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
 _ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def matrix_diag(
@@ -40,16 +40,17 @@ def matrix_diag(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Matrices with the given diagonals.
+    """Return matrices with the given diagonals.
 
     Args:
         diagonal: ``[..., length]`` for one diagonal, ``[..., number, length]`` for several.
         name: wanted name.
-        k: which diagonal, 0 for the main one, positive above it; or the lowest and the highest of several.
-        num_rows: rows of a matrix; as few as the diagonals need if -1.
-        num_cols: columns of a matrix; likewise. With neither given the matrices are square.
-        padding_value: what stands outside the diagonals.
-        align: at which end diagonals above and below the main one stand in ``diagonal``, such as
+        k: index of the diagonal, 0 for the main one, positive above it; or the lowest and the highest of
+            several.
+        num_rows: number of rows; as few as the diagonals need if -1.
+        num_cols: number of columns; likewise. With neither given the matrices are square.
+        padding_value: value of the entries outside the diagonals.
+        align: the ends at which diagonals above and below the main one are aligned in ``diagonal``, such as
             ``RIGHT_LEFT``.
 
     Raises:
@@ -72,11 +73,11 @@ def matrix_diag_part(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Return the diagonals of matrices: what undoes ``matrix_diag``; arguments as there.
+    """Return the diagonals of matrices, the inverse of ``matrix_diag``; arguments as there.
 
     Returns:
-        ``[..., length]`` for one diagonal, ``[..., number, length of the longest]`` for several, the
-        shorter ones padded with ``padding_value``.
+        ``[..., length]`` for one diagonal, ``[..., number, length of the longest]`` for several, the shorter
+        ones padded with ``padding_value``.
 
     Raises:
         ValueError: for a diagonal that the matrices do not have, or an unknown ``align``.
@@ -91,11 +92,11 @@ def matrix_diag_part(
 def matrix_set_diag(
     input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """Matrices with some diagonals replaced; arguments as ``matrix_diag``.
+    """Return matrices with some diagonals replaced; arguments as for ``matrix_diag``.
 
     Raises:
-        ValueError: for a diagonal that the matrices do not have, shapes that can never fit, or an
-            unknown ``align``.
+        ValueError: for a diagonal that the matrices do not have, shapes that can never fit, or an unknown
+            ``align``.
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name) as scope:
@@ -105,8 +106,7 @@ def matrix_set_diag(
 
 
 def _padding(value: Any, beside: Tensor) -> Tensor:
-    """Return the padding in the dtype of the tensor beside it; TensorFlow's 0 stands for ``False`` as
-    well."""
+    """Return the padding in the dtype of ``beside``; for bool, TensorFlow's 0 means ``False``."""
     if not hasattr(value, "_as_graph_element"):
         if beside.dtype.is_bool:
             value = bool(value)
@@ -115,7 +115,7 @@ def _padding(value: Any, beside: Tensor) -> Tensor:
     return convert_to_tensor(value, beside.dtype, "padding_value", graph=beside.graph)
 
 
-# -- what shape functions and kernels share ----------------------------------------------------------
+# -- functions shared by shape functions and kernels -------------------------------------------------
 
 
 def _check_align(ctx: InferContext) -> None:
@@ -150,7 +150,7 @@ def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
 def _extents(
     op: str, ends: tuple[int, int], width: int, rows: int, columns: int, error: ErrorClass
 ) -> tuple[int, int]:
-    """Rows and columns of matrices with diagonals of a width, where -1 leaves them open."""
+    """Return the rows and columns of matrices with diagonals of the given width; -1 leaves them open."""
     least_rows, least_columns = width - min(ends[1], 0), width + max(ends[0], 0)
     if rows == columns == -1:
         side = max(least_rows, least_columns)

@@ -1,9 +1,9 @@
 """Functions of square matrices: exponential, logarithm, square root.
 
 The exponential is composed of products, one solution and squarings, as in TensorFlow: N. Higham, The scaling
-and squaring method for the matrix exponential revisited. The other two need Schur's form of a matrix, which
-numpy does not have and scipy does: a root of a triangular matrix follows entry by entry, and its logarithm
-by roots until it is near 1 (N. Higham, Functions of Matrices, chapters 6 and 11).
+and squaring method for the matrix exponential revisited. The other two need the Schur form of a matrix, which
+scipy provides and numpy does not. The root of a triangular matrix is computed entry by entry, and its
+logarithm by taking roots until it is near 1 (N. Higham, Functions of Matrices, chapters 6 and 11).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from actorsession.ops.scipy_kernels import require_scipy
 
 __all__ = ["expm", "logm", "matrix_square_root"]
 
-# Degree of the approximation, and the norm up to which it is exact to rounding (Higham, table 2.3).
+# Degree of the approximation, and the norm up to which it is exact up to rounding (Higham, table 2.3).
 _WIDE = 13, 5.371920351148152
 _NARROW = 7, 3.925724783138660
 
@@ -89,7 +89,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
 
 
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
-    """Return the principal square root of square matrices; NaN for real ones whose root is complex.
+    """Return the principal square root of square matrices, NaN for real ones with a complex root.
 
     Args:
         input: matrices, in the last two axes.
@@ -109,10 +109,10 @@ def _over_matrices(x: Tensor) -> Tensor:
 
 
 def _halvings(value: Tensor, bound: float) -> Tensor:
-    """Return how often each matrix is halved to come below a norm, as floating-point numbers."""
+    """Return how often each matrix must be halved to fall below a norm, as floating-point numbers."""
     size = reduce_max(reduce_sum(abs_(value), -2), -1)
     most = scalar_like(bound, size)
-    # What is infinite or NaN stays so without any halving.
+    # Infinite or NaN matrices stay so without any halving.
     finite = where_v2(
         less(size, scalar_like(float(np.finfo(np.float32).max) / 2, size)), size, most
     )
@@ -120,7 +120,7 @@ def _halvings(value: Tensor, bound: float) -> Tensor:
 
 
 def _approximated(x: Tensor, degree: int) -> Tensor:
-    """Pade's quotient of two polynomials of a degree."""
+    """Return Padé's quotient of two polynomials of the given degree."""
     weights = [
         math.factorial(2 * degree - k)
         * math.factorial(degree)
@@ -138,7 +138,7 @@ def _approximated(x: Tensor, degree: int) -> Tensor:
 
 
 def _squared(x: Tensor, times: Tensor) -> Tensor:
-    """Each matrix squared as often as it was halved."""
+    """Square each matrix as often as it was halved."""
     most = reduce_max(times)
 
     def body(number: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
@@ -166,10 +166,10 @@ def _root_of_triangle(t: Array) -> Array:
 
 def _logarithm_of_triangle(t: Array) -> Array:
     unit, near, halvings = np.eye(t.shape[0]), t, 0
-    # A hundred roots of any number of double precision are 1.
+    # A hundred successive roots of any double are 1.
     while np.abs(near - unit).sum(0).max(initial=0) > 0.25 and halvings < 100:
         near, halvings = _root_of_triangle(near), halvings + 1
-    # log(1 + x) is the integral of x / (1 + s x) over s from 0 to 1; ten points give all digits.
+    # log(1 + x) is the integral of x / (1 + s x) over s from 0 to 1; ten points give full precision.
     rest, found = near - unit, np.zeros_like(t)
     for point, weight in zip(*np.polynomial.legendre.leggauss(10), strict=True):
         s = (point + 1) / 2
@@ -180,7 +180,7 @@ def _logarithm_of_triangle(t: Array) -> Array:
 
 
 def _through_schur(x: Array, function: Callable[[Array], Array]) -> Array:
-    """A function of triangular matrices, for a batch of any; what is not finite becomes NaN."""
+    """Apply a function of triangular matrices to a batch of any matrices; non-finite ones become NaN."""
     from scipy.linalg import schur
 
     out = np.full(x.shape, np.nan, np.complex128)
@@ -215,7 +215,7 @@ def _root_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _kronecker(x: Tensor, y: Tensor) -> Tensor:
-    """Return the products of all entries of two square matrices of one shape, as matrices."""
+    """Return the Kronecker products of square matrices of one shape."""
     x4 = expand_dims(expand_dims(x, -2), -1)
     y4 = expand_dims(expand_dims(y, -3), -2)
     dims = shape_tensor(x)

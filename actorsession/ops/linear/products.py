@@ -1,4 +1,4 @@
-"""Products and sums composed of simpler ones, and the cross product of vectors in space."""
+"""Products and sums composed of simpler ones, and the cross product of vectors in three dimensions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ __all__ = ["accumulate_n", "cross", "polyval", "scalar_mul"]
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the sum of tensors of one shape; as ``add_n``, with a shape and dtype to check.
+    """Return the sum of tensors of one shape, like ``add_n`` but with a shape and dtype to check.
 
     Args:
         inputs: one or more tensors of the same dtype and shape.
-        shape: what their shape must be.
-        tensor_dtype: what their dtype must be.
+        shape: required shape.
+        tensor_dtype: required dtype.
         name: wanted name.
 
     Raises:
-        ValueError: if there are none, or two shapes or dtypes contradict each other.
-        TypeError: if they have another dtype than ``tensor_dtype``.
+        ValueError: if there are no tensors, or their shapes or dtypes contradict each other.
+        TypeError: if the tensors have another dtype than ``tensor_dtype``.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError(f"accumulate_n takes a list of one or more tensors; got {inputs!r:.100}")
@@ -54,7 +54,7 @@ def accumulate_n(
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """A tensor or slices times a scalar.
+    """Multiply a tensor or slices by a scalar.
 
     Args:
         scalar: a scalar, converted to the dtype of ``x``.
@@ -79,7 +79,7 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
 
     Args:
         coeffs: coefficients, that of the highest power first; they broadcast with ``x``.
-        x: where.
+        x: the points at which to evaluate the polynomial.
         name: wanted name.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What small singular values are to be left out of: pseudo-inverses, and the rank of matrices."""
+"""Pseudo-inverses and ranks of matrices, which disregard small singular values."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from actorsession.ops.reductions.reduction import reduce_max, reduce_sum
 
 __all__ = ["matrix_rank", "pinv"]
 
-# How much of the greatest value rounding may leave where a value should be 0, in units of the longer side.
+# Part of the greatest value that rounding may leave where a value should be 0, in units of the longer side.
 _PINV_ROUNDING = 10.0
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """Return the pseudo-inverse of Moore and Penrose.
+    """Return the Moore-Penrose pseudo-inverse.
 
     Args:
         a: matrices, in the last two axes.
-        rcond: singular values below this part of the greatest count as 0; ten roundings of the longer
-            side if left out.
-        validate_args: accepted for TensorFlow's sake; shapes are always checked.
+        rcond: singular values below this fraction of the greatest count as 0; ten times the longer side times
+            the machine epsilon if left out.
+        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
         name: wanted name.
     """
     value = convert_to_tensor(a)
@@ -52,8 +52,8 @@ def matrix_rank(
 
     Args:
         a: matrices, in the last two axes.
-        tol: values up to this one count as 0; what rounding leaves if left out.
-        validate_args: accepted for TensorFlow's sake; shapes are always checked.
+        tol: values up to this one count as 0; an estimate of the rounding error if left out.
+        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
         name: wanted name.
     """
     value = convert_to_tensor(a)
@@ -67,7 +67,7 @@ def matrix_rank(
 
 
 def _rounding(value: Tensor, s: Tensor) -> Tensor:
-    """Return the relative error of a number, times the longer side of the matrices."""
+    """Return the relative rounding error of a number, times the longer side of the matrices."""
     narrow = s.dtype if s.dtype.itemsize > 2 else float32
     longer = cast(reduce_max(shape_tensor(value)[-2:]), s.dtype)
     return longer * scalar_like(float(np.finfo(narrow.np_dtype).eps), s)

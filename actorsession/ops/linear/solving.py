@@ -1,7 +1,7 @@
-"""Systems of linear equations: inverses, triangular and general solutions, and least squares.
+"""Systems of linear equations: inverses, and triangular and general solutions.
 
-All work on batches of matrices by ``numpy.linalg``. Triangular systems are solved by substitution in blocks,
-so that nearly all of the work is products of matrices. The gradients are the usual ones of matrix calculus
+All ops work on batches of matrices with ``numpy.linalg``. Triangular systems are solved by substitution in
+blocks, so that nearly all of the work is matrix products. The gradients are the usual ones of matrix calculus
 (M. Giles, Collected matrix derivative results), as in TensorFlow.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
     "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve", "solve_triangular",
 ]  # fmt: skip
 
-# Rows that are substituted one by one; below that, calls of numpy cost more than their work.
+# Number of rows that are substituted one by one; below it, calls of numpy cost more than their work.
 _BLOCK = 16
 
 
@@ -48,7 +48,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
 
     Args:
         input: matrices, in the last two axes.
-        adjoint: whether that of their adjoints is wanted.
+        adjoint: whether to invert the adjoints of the matrices.
         name: wanted name.
     """
     return make_of("MatrixInverse", {"input": input}, {"adjoint": adjoint}, name)
@@ -60,7 +60,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
     Args:
         matrix: square matrices, in the last two axes.
         rhs: right sides, as columns of matrices of the same batch.
-        adjoint: whether the adjoints of the matrices are meant.
+        adjoint: whether to use the adjoints of the matrices.
         name: wanted name.
     """
     return make_one("MatrixSolve", convert_all([matrix, rhs]), {"adjoint": adjoint}, name)
@@ -74,8 +74,8 @@ def matrix_triangular_solve(
     Args:
         matrix: square matrices, of which one triangle is read.
         rhs: right sides, as columns of matrices; the batches broadcast.
-        lower: whether it is the lower triangle, else the upper one.
-        adjoint: whether the adjoints of the matrices are meant.
+        lower: whether to read the lower triangle rather than the upper one.
+        adjoint: whether to use the adjoints of the matrices.
         name: wanted name.
     """
     attrs = {"lower": lower, "adjoint": adjoint}
@@ -86,7 +86,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """Return the solution ``x`` of ``chol @ adjoint(chol) @ x = rhs``.
 
     Args:
-        chol: what ``cholesky`` gave.
+        chol: the result of ``cholesky``.
         rhs: right sides, as columns of matrices.
         name: wanted name.
     """
@@ -223,12 +223,12 @@ def _substituted(matrix: Array, x: Array) -> None:
 
 
 def solve_triangular(matrix: Array, rhs: Array, lower: bool) -> Array:
-    """Solve triangular systems; an infinity or NaN stands where a diagonal has a 0."""
+    """Solve triangular systems; where a diagonal contains 0, the result is infinite or NaN."""
     batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
     x = np.array(np.broadcast_to(rhs, batch + rhs.shape[-2:]))
     if lower:
         _substituted(matrix, x)
-    else:  # read backwards, an upper triangle is a lower one
+    else:  # in reverse order, an upper triangle is a lower one
         _substituted(matrix[..., ::-1, ::-1], x[..., ::-1, :])
     return x
 

@@ -1,7 +1,7 @@
-"""Singular values and vectors, and eigenvalues and vectors of self-adjoint matrices.
+"""Singular values and vectors, and eigenvalues and eigenvectors of self-adjoint matrices.
 
-Both by ``numpy.linalg``, for batches. Their vectors have gradients where the values are all different; see
-J. Townsend, Differentiating the singular value decomposition.
+Both use ``numpy.linalg`` and work on batches. The vectors have gradients where the values are all different;
+see J. Townsend, Differentiating the singular value decomposition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["self_adjoint_eig", "self_adjoint_eigvals", "svd"]
 
 
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return the eigenvalues of self-adjoint matrices, in rising order, and their vectors as columns.
+    """Return the eigenvalues of self-adjoint matrices, in rising order, and the eigenvectors as columns.
 
     Args:
         tensor: matrices, of which the lower triangle is read.
@@ -65,17 +65,17 @@ def _eigen(tensor: Any, vectors: bool, name: str | None = None) -> Sequence[Tens
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Singular values in falling order, and the left and right singular vectors as columns.
+    """Return singular values in falling order, and the left and right singular vectors as columns.
 
     Args:
         tensor: matrices, in the last two axes.
-        full_matrices: whether there are as many vectors as rows and columns, rather than as values.
-        compute_uv: whether vectors are wanted.
+        full_matrices: whether to return as many vectors as rows and columns, rather than as values.
+        compute_uv: whether to compute the vectors.
         name: wanted name.
 
     Returns:
-        The real values ``s`` and the vectors ``u`` and ``v``, with ``tensor = u @ diag(s) @ adjoint(v)``;
-        the values alone without ``compute_uv``.
+        The real values ``s`` and the vectors ``u`` and ``v``, with ``tensor = u @ diag(s) @ adjoint(v)``; the
+        values alone without ``compute_uv``.
     """
     attrs = {"compute_uv": compute_uv, "full_matrices": full_matrices}
     s, u, v = make("Svd", [convert_to_tensor(tensor)], attrs, name).outputs
@@ -160,7 +160,7 @@ def _svd_kernel(ctx: KernelContext) -> Kernel:
         broken: Array = np.asarray(~np.isfinite(x).all(axis=(-1, -2)))
         if not broken.any():
             return wanted(x)
-        # LAPACK would refuse the whole batch.
+        # LAPACK would reject the whole batch.
         found = wanted(np.where(broken[..., None, None], x.dtype.type(0), x))
         for part in found if ctx.attrs["compute_uv"] else found[:1]:
             part[broken] = np.nan
@@ -212,7 +212,7 @@ def _thin_svd_gradient(
         return apart * (turn - adjoint(turn))
 
     def outside(vectors: Tensor, grad: Tensor) -> Tensor:
-        """Return what of the gradient lies at right angles to the vectors, over the values."""
+        """Return the part of the gradient that is orthogonal to the vectors, divided by the values."""
         rest = grad - matmul(vectors, matmul(vectors, grad, transpose_a=True))
         return rest * reciprocal(row)
 

@@ -1,4 +1,4 @@
-"""Equations of subscripts, as ``einsum`` takes them, taken apart."""
+"""Parser of subscript equations, as accepted by ``einsum``."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import NamedTuple
 __all__ = ["DOT", "DOTS", "Equation", "parsed"]
 
 DOTS = "..."
-# In parsed subscripts one character stands for the dots.
+# In parsed subscripts one character stands for the dots of an ellipsis.
 DOT = "."
 
 
 class Equation(NamedTuple):
-    """Subscripts with a dot for an ellipsis: those of the operands, and those of the result."""
+    """The subscripts of the operands and of the result, with one dot for an ellipsis."""
 
     inputs: tuple[str, ...]
     output: str
 
 
 def parsed(equation: str) -> Equation:
-    """Return the subscripts of an equation; without an arrow, labels that occur once make the result.
+    """Return the subscripts of an equation; without an arrow, labels that occur once form the result.
 
     Raises:
-        ValueError: if it is no equation.
+        ValueError: if the equation is invalid.
     """
     text = equation.replace(" ", "").replace(DOTS, DOT)
     left, arrow, right = text.partition("->")

@@ -1,4 +1,4 @@
-"""Matrices turned: ``matrix_transpose``, and the op that conjugates as well.
+"""Transposed matrices: ``matrix_transpose``, and the op that conjugates as well.
 
 Owns ``ConjugateTranspose``, which ``transpose`` builds for complex tensors.
 """
@@ -27,7 +27,7 @@ __all__ = ["matrix_transpose"]
 
 
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """Matrices with rows and columns exchanged.
+    """Return matrices with rows and columns exchanged.
 
     Args:
         a: matrices, in the last two axes.

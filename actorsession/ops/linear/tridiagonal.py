@@ -1,7 +1,7 @@
-"""Matrices of three diagonals: products with them and systems of equations, without the zeros around.
+"""Tridiagonal matrices: products and systems of equations, without storing the zeros.
 
-Owns ``TridiagonalMatMul`` and ``TridiagonalSolve``. The kernels go along the diagonals once, for all matrices
-of a batch together; ends of diagonals that are outside of the matrix are not looked at.
+Owns ``TridiagonalMatMul`` and ``TridiagonalSolve``. The kernels traverse the diagonals once, for all matrices
+of a batch together; entries of diagonals that lie outside the matrix are ignored.
 """
 
 from __future__ import annotations
@@ -32,29 +32,28 @@ __all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
 _KINDS = (float64, float32, complex64, complex128)
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def tridiagonal_matmul(
     diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
-    """Products with matrices of three diagonals.
+    """Return products of tridiagonal matrices with other matrices.
 
     Args:
-        diagonals: the one above the main diagonal, that one, and that below: as a tensor of shape
-            ``[..., 3, n]`` (``compact``, where the last number of the first and the first of the last
-            do not count), as three tensors of shape ``[..., n]`` (``sequence``), or as square matrices
-            (``matrix``).
+        diagonals: the upper, the main and the lower diagonal: as a tensor of shape ``[..., 3, n]``
+            (``compact``, where the last number of the upper and the first of the lower diagonal are ignored),
+            as three tensors of shape ``[..., n]`` (``sequence``), or as square matrices (``matrix``).
         rhs: shape ``[..., n, k]``.
-        diagonals_format: which of these it is.
+        diagonals_format: which of these forms is used.
         name: wanted name.
 
     Returns:
-        Shape ``[..., n, k]``.
+        A tensor of shape ``[..., n, k]``.
 
     Raises:
         TypeError: for numbers that are not float32, float64 or complex.
-        ValueError: for another format, or shapes that do not go together.
+        ValueError: for another format, or shapes that do not fit together.
     """
     right = convert_to_tensor(rhs)
     with right.graph.as_default():
@@ -73,24 +72,24 @@ def tridiagonal_solve(
     partial_pivoting: bool = True,
     perturb_singular: bool = False,
 ) -> Tensor:
-    """Solutions of systems of equations whose matrices have three diagonals.
+    """Solve systems of equations with tridiagonal matrices.
 
     Args:
         diagonals: as in ``tridiagonal_matmul``.
-        rhs: right sides, shape ``[..., n, k]``, or ``[..., n]`` for one.
-        diagonals_format: as there.
+        rhs: right sides of shape ``[..., n, k]``, or ``[..., n]`` for a single one.
+        diagonals_format: as in ``tridiagonal_matmul``.
         transpose_rhs: whether ``rhs`` is given with its last two axes exchanged.
-        conjugate_rhs: whether it is conjugated before.
+        conjugate_rhs: whether ``rhs`` is conjugated first.
         name: wanted name.
-        partial_pivoting: whether rows are exchanged, so that rounding does not grow.
-        perturb_singular: ``False``.
+        partial_pivoting: whether rows are exchanged, so that rounding errors do not grow.
+        perturb_singular: must be ``False``.
 
     Returns:
-        Shape ``[..., n, k]`` or ``[..., n]``; no numbers (NaN) for a matrix without an inverse.
+        A tensor of shape ``[..., n, k]`` or ``[..., n]``; NaN for a singular matrix.
 
     Raises:
         TypeError: for numbers that are not float32, float64 or complex.
-        ValueError: for another format, or shapes that do not go together.
+        ValueError: for another format, or shapes that do not fit together.
         UnimplementedError: for ``perturb_singular``.
     """
     if perturb_singular and not partial_pivoting:
@@ -127,7 +126,7 @@ def _is_one(compact: Tensor, right: Tensor) -> bool:
 
 
 def _three(diagonals: Any, form: str, right: Tensor) -> list[Tensor]:
-    """Return the three diagonals, all as long as the main one."""
+    """Return the three diagonals, all padded to the length of the main one."""
     if form == "compact":
         compact = convert_to_tensor(diagonals, right.dtype, "diagonals")
         if compact.shape.rank is not None and compact.shape[-2] not in (None, 3):
@@ -146,7 +145,7 @@ def _three(diagonals: Any, form: str, right: Tensor) -> list[Tensor]:
 
 
 def _as_long(part: Tensor, main: Tensor, before: int) -> Tensor:
-    """A diagonal beside the main one, with a number that does not count at one end if it is shorter."""
+    """Return a diagonal padded to the length of the main one with an ignored number at one end."""
     sizes = part.shape.rank and part.shape[-1], main.shape.rank and main.shape[-1]
     if part.shape.rank is None or None in sizes:
         raise ValueError("diagonals of other lengths than the main one need known shapes")
@@ -234,7 +233,7 @@ def _solve_kernel(ctx: KernelContext) -> Kernel:
             )
         if not right.size:
             return np.empty_like(right)
-        # Rows first, then the batch, so that each step is about whole arrays.
+        # Rows first, then the batch, so that each step operates on whole arrays.
         parts = np.moveaxis(diagonals, (-2, -1), (0, 1)).copy()[..., np.newaxis]
         rows = np.moveaxis(right, -2, 0).copy()
         with np.errstate(all="ignore"):
@@ -246,7 +245,7 @@ def _solve_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _eliminated(above: Any, main: Any, below: Any, rows: Any, pivots: bool) -> Any:
-    """Make the diagonal below zero; give the second one above, which exchanged rows fill."""
+    """Eliminate the lower diagonal, and return the second upper diagonal, which row exchanges fill."""
     far = np.zeros_like(above)
     for i in range(len(rows) - 1):
         turn = (np.abs(main[i]) < np.abs(below[i + 1])) & pivots
@@ -265,7 +264,7 @@ def _eliminated(above: Any, main: Any, below: Any, rows: Any, pivots: bool) -> A
 
 
 def _substituted(above: Any, main: Any, far: Any, rows: Any) -> None:
-    """Turn rows into solutions, the last one first."""
+    """Turn the rows into solutions in place, the last one first."""
     last = len(rows) - 1
     for i in range(last, -1, -1):
         if i + 1 <= last:
@@ -279,19 +278,19 @@ def _substituted(above: Any, main: Any, far: Any, rows: Any) -> None:
 
 
 def _moved(value: Tensor, by: int) -> Tensor:
-    """A diagonal moved on by one, with what does not count at the end that is left free."""
+    """Return a diagonal shifted by one, with an ignored number at the end that becomes free."""
     if by > 0:
         return concat([value[..., :1] * 0, value[..., :-1]], -1)
     return concat([value[..., 1:], value[..., :1] * 0], -1)
 
 
 def _turned(above: Tensor, main: Tensor, below: Tensor) -> list[Tensor]:
-    """Return the diagonals of the transposed matrix, conjugated."""
+    """Return the conjugated diagonals of the transposed matrix."""
     return [conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))]
 
 
 def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
-    """Return what each number of the diagonals changes of a product."""
+    """Return the gradient of a product by the numbers of the diagonals."""
     other = conj(right)
     main = reduce_sum(grad * other, -1)
     above = reduce_sum(grad[..., :-1, :] * other[..., 1:, :], -1)

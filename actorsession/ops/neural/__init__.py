@@ -1,1 +1,1 @@
-"""What neural networks are made of beyond convolutions: activations, normalisation, embeddings, losses."""
+"""Neural network operations beyond convolutions: activations, normalisation, embeddings and losses."""

@@ -1,4 +1,4 @@
-"""Classes of a sample that are true ones by accident, found for the losses that must not count them.
+"""Search for sampled classes that are also true classes, for the losses that must ignore them.
 
 Owns ``ComputeAccidentalHits``; ``sampled_losses`` calls it.
 """
@@ -36,10 +36,10 @@ __all__ = ["AccidentalHits", "compute_accidental_hits"]
 
 
 class AccidentalHits(NamedTuple):
-    """Where a sample has true classes.
+    """The positions at which a sample contains true classes.
 
     Attributes:
-        indices: the rows of the true classes, int32, shape ``[hits]``.
+        indices: the examples (rows of the true classes), int32, shape ``[hits]``.
         ids: their positions in the sample, int64, shape ``[hits]``.
         weights: the lowest float32 for each, to be added to logits, shape ``[hits]``.
     """
@@ -62,7 +62,7 @@ def compute_accidental_hits(
         true_classes: int64, shape ``[batch, num_true]``.
         sampled_candidates: int64, shape ``[num_sampled]``.
         num_true: true classes of each example.
-        seed: accepted for TensorFlow's sake; nothing is drawn.
+        seed: accepted for compatibility with TensorFlow; nothing is drawn.
         name: wanted name.
 
     Raises:
@@ -93,7 +93,7 @@ def _hits_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"sampled candidates are a vector, got shape {list(sampled.shape)}"
             )
-        # Of several places of one class the last counts, as in TensorFlow.
+        # If a class occurs several times in the sample, its last position counts, as in TensorFlow.
         known, places = np.unique(sampled[::-1], return_index=True)
         flat = true_classes.reshape(-1)
         near = np.minimum(np.searchsorted(known, flat), max(known.size - 1, 0))

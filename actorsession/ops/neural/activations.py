@@ -1,8 +1,7 @@
-"""Activation functions, and the ops that compute their gradients from what the forward pass left.
+"""Activation functions, and the ops that compute their gradients from values of the forward pass.
 
-Sigmoid and softplus are evaluated without overflow anywhere on the real line. Each ``...Grad`` op
-makes one new array and works in place on it. Imports nothing of ``ops/`` but ``build``,
-``operands`` and ``elementwise``.
+Sigmoid and softplus do not overflow for any real argument. Each ``...Grad`` op allocates one new array and
+works in place on it. This module imports nothing of ``ops/`` but ``build``, ``operands`` and ``elementwise``.
 """
 
 from __future__ import annotations
@@ -28,35 +27,35 @@ def tanh(x: Any, name: str | None = None) -> Tensor:
 
 
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """``1 / (1 + exp(-x))``, element by element."""
+    """Return ``1 / (1 + exp(-x))``, element by element."""
     return unary("Sigmoid", x, name)
 
 
 def relu(features: Any, name: str | None = None) -> Tensor:
-    """``max(features, 0)``, element by element."""
+    """Return ``max(features, 0)``, element by element."""
     return unary("Relu", features, name)
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
-    """``min(max(features, 0), 6)``, element by element."""
+    """Return ``min(max(features, 0), 6)``, element by element."""
     return unary("Relu6", features, name)
 
 
 def elu(features: Any, name: str | None = None) -> Tensor:
-    """``features`` where positive, ``exp(features) - 1`` elsewhere."""
+    """Return ``features`` where positive, ``exp(features) - 1`` elsewhere."""
     return unary("Elu", features, name)
 
 
 def softplus(features: Any, name: str | None = None) -> Tensor:
-    """``log(1 + exp(features))``, element by element."""
+    """Return ``log(1 + exp(features))``, element by element."""
     return unary("Softplus", features, name)
 
 
 # -- kernels -------------------------------------------------------------------------------------
-# Constants in them have the dtype of the tensor: a Python float would widen bfloat16.
+# Constants in kernels have the dtype of the tensor: a Python float would widen bfloat16.
 
 
-# What takes ``out`` writes there, or to a new array: see ``OpDef.into``.
+# A function with a parameter ``out`` writes to that array, or to a new one: see ``OpDef.into``.
 
 
 def _sigmoid_array(x: Array, out: Array | None = None) -> Any:
@@ -87,7 +86,7 @@ def _relu_kernel(ctx: KernelContext) -> Kernel:
     def array(x: Array) -> Any:
         return x.clip(zero, top) if x.size > _MANY else np.maximum(x, zero)
 
-    # [()] of a numpy scalar is itself, of an array of rank 0 a copy.
+    # For a numpy scalar, [()] returns the scalar itself; for an array of rank 0 it returns a copy.
     return by_rank(ctx, lambda x: (x if x > zero or x != x else zero)[()], array)
 
 
@@ -203,7 +202,7 @@ def _elu_grad_kernel(ctx: KernelContext) -> Kernel:
     zero, one = make(0), make(1)
 
     def elu_grad(gradients: Any, outputs: Any) -> Any:
-        # fmin and not minimum: as in TensorFlow, NaN lets all through.
+        # fmin rather than minimum: as in TensorFlow, the gradient passes unchanged where the output is NaN.
         out = np.fmin(outputs, zero)
         out += one
         out *= gradients
@@ -228,7 +227,7 @@ def _softplus_grad_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _masked(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Of an op that lets some of its first input through: so does its gradient."""
+    """Return the gradient of an op that masks its first input: the incoming gradient, masked alike."""
     features = op.inputs[1]
     return [make_one(op.type, [grad, features]), make_one("ZerosLike", [features])]
 
@@ -245,7 +244,7 @@ def _sigmoid_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | Non
 
 def _elu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     gradients, outputs = op.inputs
-    # Where the result is negative, and so its negative positive, it is part of the slope.
+    # Where the output is negative (its negation is positive), the output is part of the slope.
     below = make_one("ReluGrad", [grad * gradients, -outputs])
     return [make_one("EluGrad", [grad, outputs]), below]
 
@@ -257,12 +256,12 @@ def _softplus_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | No
 
 
 def _from_result(grad_op: str) -> Gradient:
-    """A gradient that the op ``grad_op`` computes from the result and the incoming gradient."""
+    """Return a gradient function: ``grad_op`` is applied to the result and the incoming gradient."""
     return lambda op, grad: [make_one(grad_op, [conj(op.outputs[0]), grad])]
 
 
 def _from_gradient(grad_op: str) -> Gradient:
-    """Return the same where the op takes the incoming gradient first."""
+    """Return a gradient function: ``grad_op`` is applied to the incoming gradient and the result."""
     return lambda op, grad: [make_one(grad_op, [grad, op.outputs[0]])]
 
 

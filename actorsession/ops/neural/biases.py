@@ -1,4 +1,4 @@
-"""A number for each channel, added: ``BiasAdd`` and its gradient."""
+"""``BiasAdd``, which adds a number to each channel, and its gradient."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = ["bias_add", "bias_add_grad"]
 def bias_add(
     value: Any, bias: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
-    """``value`` plus a number for each channel.
+    """Add a number to each channel of ``value``.
 
     Args:
         value: numbers of rank at least 2.
         bias: vector with an entry for each channel, of the same dtype.
-        data_format: ``NHWC`` (or ``N...C``, the default) for channels last, ``NCHW`` (or
-            ``NC...``) for channels as axis 1.
+        data_format: ``NHWC`` (or ``N...C``, the default) for channels last, ``NCHW`` (or ``NC...``) for
+            channels as axis 1.
         name: wanted name.
 
     Raises:
-        ValueError: for another format, or a bias that can never fit.
+        ValueError: for another format, or a bias whose shape can never fit.
     """
     features = convert_to_tensor(value)
     attrs = {"data_format": _data_format(data_format)}
@@ -46,7 +46,7 @@ def bias_add(
 
 
 def bias_add_grad(grad: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """Return the sum over all axes but that of the channels: the gradient of a bias."""
+    """Return the sum over all axes except the channel axis: the gradient of a bias."""
     attrs = {"data_format": _data_format(data_format)}
     return make_of("BiasAddGrad", {"grad": grad}, attrs, name)
 
@@ -109,7 +109,7 @@ def _emit_bias_add(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 def _bias_add_into(ctx: KernelContext) -> Kernel | None:
-    # What is written inline cannot fail: so it is with a sum in place.
+    # An addition that may be written inline cannot fail, and so neither can the addition in place.
     return writes(np.add)(ctx) if _emit_bias_add(ctx, ("", "")) is not None else None
 
 

@@ -1,6 +1,7 @@
-"""Distributions over classes, and how samples of them are drawn and counted: arrays only, no graph.
+"""Distributions over classes, and the drawing and counting of samples from them.
 
-Called by ``candidate_sampling``, whose op types have the attributes that are read here.
+Works on arrays only, not on graphs. Called by ``candidate_sampling``, whose op types have the attributes that
+are read here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = [
     "Classes", "by_weight", "different_classes", "expected_counts", "fixed_unigram", "log_uniform", "uniform",
 ]  # fmt: skip
 
-# Draws in one go while looking for different classes: enough to be worth a call, and 8 MiB at most.
+# Number of draws at a time when classes must differ: enough to be worth a call, and at most 8 MiB.
 _LEAST_DRAWS, _MOST_DRAWS = 64, 1 << 20
 
 
@@ -26,10 +27,10 @@ class Classes(NamedTuple):
     """A distribution over classes.
 
     Attributes:
-        size: how many there are.
-        drawable: how many of them have a probability above 0.
-        draw: from a generator and a count to that many classes.
-        chance: from classes to their probabilities, in float64.
+        size: number of classes.
+        drawable: number of classes with a probability above 0.
+        draw: function from a generator and a count to that many classes.
+        chance: function from classes to their probabilities, in float64.
     """
 
     size: int
@@ -39,7 +40,7 @@ class Classes(NamedTuple):
 
 
 def uniform(attrs: Mapping[str, Any]) -> Classes:
-    """Classes that are all equally likely."""
+    """Return the uniform distribution."""
     size = int(attrs["range_max"])
     return Classes(
         size,
@@ -50,23 +51,23 @@ def uniform(attrs: Mapping[str, Any]) -> Classes:
 
 
 def log_uniform(attrs: Mapping[str, Any]) -> Classes:
-    """Classes that are the less likely the greater their number."""
+    """Return the log-uniform distribution, in which classes with greater numbers are less likely."""
     size = int(attrs["range_max"])
     scale = math.log1p(size)
 
     def draw(generator: np.random.Generator, count: int) -> Array:
         drawn: Array = np.expm1(generator.random(count) * scale).astype(np.int64)
-        return drawn % size  # rounding may give size itself
+        return drawn % size  # rounding may yield size itself
 
     return Classes(size, size, draw, lambda classes: np.log1p(1.0 / (classes + 1.0)) / scale)
 
 
 def fixed_unigram(attrs: Mapping[str, Any]) -> Classes:
-    """Classes of one shard by their weights, numbered from 0 in the shard.
+    """Return the distribution of one shard's classes by weight, numbered from 0 within the shard.
 
     Raises:
-        InvalidArgumentError: for a shard that does not exist, weights that are negative or all 0, or
-            another number of classes than ``range_max``.
+        InvalidArgumentError: for a shard that does not exist, weights that are negative or all 0, or another
+            number of classes than ``range_max``.
     """
     step, first, size = attrs["num_shards"], attrs["shard"], int(attrs["range_max"])
     if step < 1 or not 0 <= first < step:
@@ -83,12 +84,12 @@ def fixed_unigram(attrs: Mapping[str, Any]) -> Classes:
 
 
 def by_weight(weights: Array) -> Classes:
-    """Classes by weights of at least 0, one of them above."""
+    """Return the distribution that belongs to non-negative weights, at least one of them positive."""
     share = weights / weights.sum()
     ends = np.cumsum(share)
 
     def draw(generator: np.random.Generator, count: int) -> Array:
-        # Rounding may leave the last end below 1; the last class that can be drawn takes the rest.
+        # Rounding may leave the last end below 1; the last drawable class covers the rest.
         last = int(np.flatnonzero(share)[-1])
         found = np.searchsorted(ends, generator.random(count), side="right")
         return np.minimum(found, last).astype(np.int64)
@@ -100,7 +101,7 @@ def by_weight(weights: Array) -> Classes:
 def different_classes(
     classes: Classes, generator: np.random.Generator, count: int
 ) -> tuple[Array, int]:
-    """So many different classes in the order drawn, and how many draws that took."""
+    """Return ``count`` different classes in the order drawn, and the number of draws that this took."""
     found, tries = np.zeros(0, np.int64), 0
     while True:
         missing = count - found.size
@@ -114,7 +115,7 @@ def different_classes(
 
 
 def expected_counts(chance: Array, count: int, tries: int) -> Array:
-    """Return how often classes of such chances are expected in a sample."""
+    """Return the expected number of occurrences in a sample, for classes with the given probabilities."""
     if tries == count:
         return (chance * count).astype(np.float32)
     # 1 - (1 - chance)**tries, without losing the digits of small chances.

@@ -1,12 +1,12 @@
-"""Candidate samplers: a few classes of many, drawn for the losses that train with a sample of them.
+"""Candidate samplers: they draw a few of many classes, for the losses that train with a sample of classes.
 
-Owns TensorFlow's sampler op types; ``accidental_hits`` and ``sampled_losses`` stand on them.
-Each sampler also says how often it expects to draw the true classes and those that it drew, which the
-losses take out again.
+Owns TensorFlow's sampler op types; used by ``accidental_hits`` and ``sampled_losses``. Each sampler also
+returns how often the true and the drawn classes are expected in a sample; the losses correct for these
+counts.
 
-A generator belongs to a session and node, seeded as those of ``random``; the sequence is not
-TensorFlow's. A unique sample is drawn until it has enough different classes, and the number of tries
-decides what is expected.
+A generator belongs to a session and node and is seeded like those of ``random``; the sequence is not
+TensorFlow's. A unique sample is drawn until it has enough different classes, and the expected counts depend
+on the number of draws.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ __all__ = [
     "log_uniform_candidate_sampler", "sampler", "seeds", "uniform_candidate_sampler",
 ]  # fmt: skip
 
-# Attributes of every op that may draw.
+# Attributes of every op that may draw random numbers.
 SEEDS = {"seed": 0, "seed2": 0}
 
 _WORD = 2**64 - 1
 
 
 class Candidates(NamedTuple):
-    """What a sampler gives.
+    """The result of a sampler.
 
     Attributes:
         sampled_candidates: the classes drawn, int64, shape ``[num_sampled]``.
@@ -70,7 +70,7 @@ class Candidates(NamedTuple):
     sampled_expected_count: Tensor
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def uniform_candidate_sampler(
@@ -82,19 +82,19 @@ def uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Draws classes that are all equally likely.
+    """Draw classes that are all equally likely.
 
     Args:
         true_classes: int64, shape ``[batch, num_true]``.
         num_true: true classes of each example.
-        num_sampled: how many classes are drawn, for the whole batch.
-        unique: whether they must differ.
-        range_max: classes are below it.
+        num_sampled: number of classes to draw for the whole batch.
+        unique: whether the drawn classes must differ.
+        range_max: number of classes; classes are numbered from 0.
         seed: the op's own seed.
         name: wanted name.
 
     Returns:
-        The classes, and how often true and drawn classes are expected in such a sample.
+        The drawn classes, and the expected counts of the true and of the drawn classes in such a sample.
 
     Raises:
         ValueError: for numbers below 1, or true classes of another shape.
@@ -114,10 +114,10 @@ def log_uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Draws class ``c`` with probability ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
+    """Draw class ``c`` with probability ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
 
-    That is about how often words occur, numbered from the most frequent one. Arguments as
-    ``uniform_candidate_sampler``.
+    This approximates word frequencies when words are numbered from the most frequent one. The arguments are
+    those of ``uniform_candidate_sampler``.
     """
     return sampler(
         "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
@@ -140,28 +140,28 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Draws classes by given weights; the other arguments as ``uniform_candidate_sampler``.
+    """Draw classes by given weights; see ``uniform_candidate_sampler``.
 
     Args:
         true_classes: int64, shape ``[batch, num_true]``.
         num_true: true classes of each example.
-        num_sampled: how many classes are drawn, for the whole batch.
-        unique: whether they must differ.
-        range_max: classes are below it.
-        vocab_file: a file with a line for each class, whose last column (between commas) is its
-            weight; read while the node is built.
+        num_sampled: number of classes to draw for the whole batch.
+        unique: whether the drawn classes must differ.
+        range_max: number of classes; classes are numbered from 0.
+        vocab_file: a file with a line for each class, whose last column (between commas) is its weight; read
+            while the node is built.
         distortion: power that weights are raised to; 0 makes all equally likely.
-        num_reserved_ids: how many classes stand before those with a weight, and are never drawn.
-        num_shards: one of how many samplers this is, which together draw from all classes.
-        shard: which of them: it has the classes ``c`` of all with ``c % num_shards == shard``, which it
-            calls 0, 1, 2, ...
+        num_reserved_ids: number of classes before those with a weight; they are never drawn.
+        num_shards: number of samplers that together draw from all classes.
+        shard: index of this sampler among them. It draws from the classes ``c`` with
+            ``c % num_shards == shard``, renumbered 0, 1, 2, ...
         unigrams: the weights, in place of a file.
         seed: the op's own seed.
         name: wanted name.
 
     Raises:
-        ValueError: for both or neither of ``vocab_file`` and ``unigrams``, a file with a line that
-            ends in no number, or as for ``uniform_candidate_sampler``.
+        ValueError: for both or neither of ``vocab_file`` and ``unigrams``, a file with a line that does not
+            end in a number, or as for ``uniform_candidate_sampler``.
     """
     if bool(vocab_file) == bool(len(unigrams)):
         raise ValueError("a fixed unigram sampler takes a vocab_file or unigrams, one of the two")
@@ -189,9 +189,9 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Give all classes below ``num_sampled``, each expected once: for tests of sampled losses.
+    """Return all classes below ``num_sampled``, each expected once. Meant for tests of sampled losses.
 
-    Arguments as ``uniform_candidate_sampler``.
+    The arguments are those of ``uniform_candidate_sampler``.
     """
     return sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
@@ -206,7 +206,7 @@ def sampler(
     name: str | None,
     **attrs: Any,
 ) -> Candidates:
-    """Add a node that draws; arguments as ``uniform_candidate_sampler``, and further attributes."""
+    """Add a sampler node; arguments as for ``uniform_candidate_sampler``, and further attributes."""
     classes = convert_to_tensor(true_classes, int64)
     given = {
         "num_true": int(num_true), "num_sampled": int(num_sampled), "unique": bool(unique), **attrs,
@@ -216,7 +216,7 @@ def sampler(
 
 
 def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
-    """Return the attributes that say how a node beside ``classes`` is seeded."""
+    """Return the seed attributes of a node in the graph of ``classes``."""
     first, second = get_seed(seed, classes.graph)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -225,7 +225,7 @@ def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
 
 
 def infer_true_classes(ctx: InferContext) -> TensorShape:
-    """Return the shape of the true classes, once it is known to fit.
+    """Check the true classes and return their shape.
 
     Raises:
         TypeError: if they are not int64.
@@ -245,7 +245,7 @@ def infer_true_classes(ctx: InferContext) -> TensorShape:
 
 
 def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
-    """Return the types of what a sampler gives, once its operand and attributes are known to be right."""
+    """Check a sampler's operand and attributes, and return the types of its outputs."""
     shape, count = infer_true_classes(ctx), ctx.attrs["num_sampled"]
     for name in ("num_sampled", "range_max"):
         if ctx.attrs.get(name, 1) < 1:
@@ -258,10 +258,10 @@ def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
 
 
 def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = None) -> None:
-    """Refuse true classes of another shape, or not in [0, below).
+    """Check that true classes have the right shape and lie in [0, below).
 
     Raises:
-        InvalidArgumentError: saying what was found.
+        InvalidArgumentError: if they do not.
     """
     count = ctx.attrs["num_true"]
     if classes.ndim != 2 or classes.shape[1] != count:
@@ -279,10 +279,10 @@ def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = Non
 def drawn_classes(
     classes: Classes, generator: np.random.Generator, count: int, unique: bool, true_classes: Any
 ) -> tuple[Array, Array, Array]:
-    """So many classes, and how often those and the true ones are expected.
+    """Return ``count`` classes, and the expected counts of these and of the true classes.
 
     Raises:
-        InvalidArgumentError: if they must differ and there are not as many.
+        InvalidArgumentError: if they must differ and there are too few classes.
     """
     if not unique:
         drawn, tries = classes.draw(generator, count), count

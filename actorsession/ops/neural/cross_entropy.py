@@ -1,8 +1,8 @@
 """Cross entropies between labels and logits.
 
-Owns the two fused softmax cross entropies, whose kernels give the loss and, with the same passes, its
-gradient: the ops have it as a second output, and their gradient multiplies it. The half types are
-computed in float32. The sigmoid form is made of other ops.
+Owns the two fused softmax cross entropies. Their kernels compute the loss and its gradient in the same
+passes; the gradient is the op's second output, and the gradient function multiplies it by the incoming
+gradient. The half types are computed in float32. The sigmoid form is composed of other ops.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = [
     "softmax_cross_entropy_with_logits_v2", "sparse_softmax_cross_entropy_with_logits",
 ]  # fmt: skip
 
-# Up to this many classes the one-hot rows of a batch are cheap to copy from a table (128 x 10: the
-# whole kernel takes 9 us instead of 11).
+# Up to this many classes it is cheap to copy the one-hot rows of a batch from a table (128 x 10: the whole
+# kernel takes 9 us instead of 11).
 _FEW_CLASSES = 128
 
 
@@ -54,7 +54,7 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Return the cross entropy between two distributions over classes; nothing flows back into ``labels``.
+    """Return the cross entropy between two distributions over classes, without a gradient for ``labels``.
 
     Args:
         labels: probabilities of the classes, of the shape of ``logits``.
@@ -80,7 +80,7 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """Return the same as ``softmax_cross_entropy_with_logits``, but with a gradient for ``labels``."""
+    """Return ``softmax_cross_entropy_with_logits`` with a gradient for ``labels``."""
     if axis is not None and dim is not None:
         raise ValueError("dim is the older name of axis; give one of them")
     axis = dim if axis is None else axis
@@ -107,7 +107,7 @@ def _check_both(labels: Any, logits: Any) -> None:
 
 
 def _last_behind(value: Tensor, axis: int) -> list[int]:
-    """Return the order that puts an axis last and leaves the others as they are."""
+    """Return the permutation that moves an axis to the end and keeps the order of the others."""
     known = value.shape.rank
     if known is None:
         raise ValueError("an axis other than the last needs logits of known rank")
@@ -151,7 +151,7 @@ def _infer_cross_entropy(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _cross_entropy_rows(x: Array, y: Array) -> tuple[Array, Array]:
-    """Loss and gradient; ``log(total) * sum(y) - sum(y * shifted)`` needs no other matrix."""
+    """Return loss and gradient; ``log(total) * sum(y) - sum(y * shifted)`` needs no further matrix."""
     back = centred(x)
     picked = np.vecdot(y, back)
     np.exp(back, back)
@@ -196,12 +196,12 @@ def _check_classes(logits: Any) -> None:
 
 
 def _backprop(op: Operation, loss: Tensor | None, back: Tensor | None) -> Tensor | None:
-    """Return the gradient by the logits: that of the loss was computed with it."""
+    """Return the gradient by the logits, from the gradient that the forward op computed with the loss."""
     parts = []
     if loss is not None:
         parts.append(expand_dims(loss, -1) * op.outputs[1])
     if back is not None:
-        # Second order: the second output is softmax(logits) - labels.
+        # Second order: the op's second output is softmax(logits) - labels.
         parts.append(softmax_back(softmax(op.inputs[0]), back))
     return parts[0] if len(parts) == 1 else parts[0] + parts[1] if parts else None
 
@@ -237,7 +237,7 @@ register(
 def sparse_softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the cross entropy where each label is one class.
+    """Return the softmax cross entropy where each label is a single class.
 
     Args:
         labels: int32 or int64, the classes; of the shape of ``logits`` without the last axis.
@@ -293,12 +293,12 @@ def _unit_rows(classes: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _few_classes_rows(x: Array, labels: Array) -> tuple[Array, Array]:
-    """By one-hot rows from a table: for short rows cheaper than reaching for single elements."""
+    """Use one-hot rows from a table: for short rows this is cheaper than gathering single elements."""
     y = _unit_rows(x.shape[1], x.dtype).take(labels, 0)
     back = centred(x)
     picked = np.vecdot(y, back)
     if np.isnan(picked).any():
-        # 0 times a logit of minus infinity, which stands for a class that cannot be.
+        # The sum contains 0 times a logit of minus infinity, which marks an impossible class.
         picked = back[np.arange(len(labels)), labels]
     np.exp(back, back)
     total = row_sum(back)
@@ -338,7 +338,7 @@ def _sparse_kernel(ctx: KernelContext) -> Kernel:
                 "a matrix of logits needs one label for each row, "
                 f"got {list(logits.shape)} and {list(labels.shape)}"
             )
-        # Seen as unsigned, negative labels are too large as well.
+        # Interpreted as unsigned, negative labels are too large as well.
         if labels.size and labels.view(unsigned).max() >= logits.shape[1]:
             bad = labels[labels.view(unsigned).argmax()]
             raise InvalidArgumentError(
@@ -394,6 +394,6 @@ def sigmoid_cross_entropy_with_logits(
     if not x.shape.is_compatible_with(z.shape):
         raise ValueError(f"logits and labels have one shape, got {x.shape} and {z.shape}")
     with x.graph.name_scope(name or "logistic_loss") as scope:
-        # The same as max(x, 0) - x * z + log(1 + exp(-abs(x))), but with the right gradient at 0,
-        # where max and abs have none, and where every network with zero weights starts.
+        # The same as max(x, 0) - x * z + log(1 + exp(-abs(x))), but with the right gradient at 0, where max
+        # and abs have none, and where every network with zero weights starts.
         return make_one("Sub", [softplus(x), x * z], None, scope)

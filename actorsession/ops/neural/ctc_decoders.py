@@ -1,8 +1,9 @@
-"""Labels read out of what a network says at each time: ``ctc_greedy_decoder``, ``ctc_beam_search_decoder``.
+"""CTC decoders of class scores per time step: ``ctc_greedy_decoder``, ``ctc_beam_search_decoder``.
 
-Owns ``CTCGreedyDecoder`` and ``CTCBeamSearchDecoder``. The first takes the best class of each time, for a
-whole batch at once. The second keeps the best beginnings, one sequence after the other; each step looks at
-all beginnings and classes together. The last class is the blank, unless the first is told another.
+Owns ``CTCGreedyDecoder`` and ``CTCBeamSearchDecoder``. The greedy decoder takes the best class at each time
+step, for a whole batch at once. The beam search decoder keeps the best prefixes, one sequence after the
+other; each step evaluates all prefixes and classes together. The last class is the blank, unless the greedy
+decoder is given another one.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ from actorsession.ops.sparse_tensors.basics import SparseTensor
 __all__ = ["ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder"]
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Return the labels that are best at each time, without blanks.
+    """Return the best label at each time step, without blanks.
 
     Args:
         inputs: float32 or float64 of shape ``[time, batch, classes]``.
-        sequence_length: int32 of shape ``[batch]``: how much of the time each sequence has.
-        merge_repeated: whether the same class at times that follow each other is one label.
-        blank_index: the blank, from the end if below 0; the last class if left out.
+        sequence_length: int32 of shape ``[batch]``: number of time steps of each sequence.
+        merge_repeated: whether equal classes at consecutive time steps are merged into one label.
+        blank_index: the blank class, counted from the end if negative; the last class if left out.
 
     Returns:
-        A list with a sparse int64 tensor of shape ``[batch, most labels]``, and for each sequence the
-        negative sum of its best numbers, shape ``[batch, 1]``.
+        A list with a sparse int64 tensor of shape ``[batch, most labels]``, and for each sequence the negated
+        sum of its best scores, shape ``[batch, 1]``.
 
     Raises:
         ValueError: for other shapes.
@@ -73,17 +74,17 @@ def ctc_beam_search_decoder(
 
     Args:
         inputs: float32 or float64 of shape ``[time, batch, classes]``, before the softmax.
-        sequence_length: int32 of shape ``[batch]``: how much of the time each sequence has.
-        beam_width: how many beginnings are kept at each time.
-        top_paths: how many sequences are wanted.
-        merge_repeated: whether labels that follow each other and are the same are made one.
+        sequence_length: int32 of shape ``[batch]``: number of time steps of each sequence.
+        beam_width: number of prefixes that are kept at each time step.
+        top_paths: number of sequences to return.
+        merge_repeated: whether equal consecutive labels are merged into one.
 
     Returns:
         A sparse int64 tensor of shape ``[batch, most labels]`` for each path, and the logarithms of their
         likelihoods, shape ``[batch, top_paths]``.
 
     Raises:
-        ValueError: for other shapes, or numbers that cannot be.
+        ValueError: for other shapes or invalid numbers.
     """
     attrs = {
         "beam_width": int(beam_width), "top_paths": int(top_paths),
@@ -97,7 +98,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """As ``ctc_beam_search_decoder``, with labels that repeat as they are."""
+    """Decode like ``ctc_beam_search_decoder`` without merging repeated labels."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
@@ -110,7 +111,7 @@ def _operands(inputs: Any, lengths: Any) -> list[Tensor]:
 
 
 def _checked(ctx: InferContext) -> Dim:
-    """Return the size of the batch, once the operands are known to be right."""
+    """Check the operands and return the batch size."""
     inputs, lengths = ctx.inputs
     if inputs.dtype not in (float32, float64) or lengths.dtype is not int32:
         raise TypeError(
@@ -166,7 +167,7 @@ def _check_values(op: str, inputs: Any, lengths: Any) -> None:
 
 
 def _sparse(rows: list[Any]) -> tuple[Array, Array, Array]:
-    """Sequences of labels as the parts of a sparse tensor."""
+    """Return sequences of labels as the three components of a sparse tensor."""
     sizes = [len(row) for row in rows]
     total = sum(sizes)
     places = np.empty((total, 2), np.int64)
@@ -200,14 +201,14 @@ def _greedy_kernel(ctx: KernelContext) -> Kernel:
 
 
 class _Beams(NamedTuple):
-    """The beginnings that are kept, the best first.
+    """The prefixes that are kept, the best first.
 
     Attributes:
-        nodes: which node of the tree of beginnings each is.
-        parents: the nodes without their last labels.
-        last: their last labels; -1 for the empty one.
-        blank: logarithms of the likelihoods of those that end with a blank.
-        label: the same of those that end with a label.
+        nodes: node of each prefix in the prefix tree.
+        parents: nodes of the prefixes without their last label.
+        last: last label of each prefix; -1 for the empty prefix.
+        blank: log-likelihoods of the alignments that end with a blank.
+        label: log-likelihoods of the alignments that end with a label.
     """
 
     nodes: Array
@@ -223,26 +224,26 @@ def _start() -> _Beams:
 
 
 def _stepped(beams: _Beams, scores: Array, width: int, tree: list[tuple[int, int]]) -> _Beams:
-    """Return the best beginnings a time later.
+    """Return the best prefixes one time step later.
 
     Args:
-        beams: those before.
-        scores: logarithms of the chances of classes, the last of them the blank.
-        width: how many are kept.
-        tree: for each node the one without its last label, and that label; what is new is added.
+        beams: prefixes before the step.
+        scores: log-probabilities of the classes, the last of them the blank.
+        width: number of prefixes to keep.
+        tree: for each node its parent and last label; new nodes are appended.
     """
     total = np.logaddexp(beams.blank, beams.label)
     places = {node: place for place, node in enumerate(beams.nodes.tolist())}
     above = np.array([places.get(node, -1) for node in beams.parents.tolist()])
     kept = above >= 0
-    # A beginning goes on as it is: with a blank, with its last label once more, or grown from its parent.
+    # A prefix is reached unchanged by a blank, by its last label once more, or by growth from its parent.
     blank = total + scores[-1]
     label = beams.label.copy()
     repeats = kept & (beams.last == np.where(kept, beams.last[above], -2))
     grown = np.where(repeats, beams.blank[above], total[above])
     label[kept] = np.logaddexp(label, grown)[kept]
     label = np.where(beams.last >= 0, label + scores[beams.last], -np.inf)
-    # All others are longer by a label, which is after a blank if it is the last one again.
+    # All other prefixes grow by a label; if it repeats the last label, it must follow a blank.
     longer = total[:, np.newaxis] + scores[:-1]
     here = np.flatnonzero(beams.last >= 0)
     again = beams.last[here]
@@ -267,7 +268,7 @@ def _stepped(beams: _Beams, scores: Array, width: int, tree: list[tuple[int, int
 
 
 def _path(tree: list[tuple[int, int]], node: int, merges: bool) -> list[int]:
-    """Return the labels on the way to a node."""
+    """Return the labels on the path from the root to a node."""
     labels: list[int] = []
     before = -1
     while node > 0:

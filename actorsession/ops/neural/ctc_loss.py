@@ -1,7 +1,7 @@
-"""The loss of sequences of labels that nobody has aligned with the input: ``ctc_loss``.
+"""``ctc_loss``: the loss of label sequences that are not aligned with the input.
 
-Owns ``CTCLoss``, which gives the loss and its gradient at once. The kernel goes through time once forwards
-and once backwards, for all sequences of a batch together; it computes in float64.
+Owns ``CTCLoss``, which computes the loss and its gradient together. The kernel runs once forwards and once
+backwards through time, for all sequences of a batch together; it computes in float64.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ def ctc_loss(
     time_major: bool = True,
     logits: Any = None,
 ) -> Tensor:
-    """Return how unlikely sequences of labels are, over all ways to align them with the input.
+    """Return the negative log-likelihood of label sequences, summed over all alignments with the input.
 
-    The last class is the blank that stands between labels.
+    The last class is the blank that separates labels.
 
     Args:
         labels: int32 sparse tensor of shape ``[batch, most labels]``.
         inputs: float32 or float64 of shape ``[time, batch, classes]``, before the softmax.
-        sequence_length: int32 of shape ``[batch]``: how much of the time each sequence has.
-        preprocess_collapse_repeated: whether equal labels that follow each other are taken for one.
-        ctc_merge_repeated: whether an input that goes on with a label repeats it; if not, each time is
-            another label.
-        ignore_longer_outputs_than_inputs: whether sequences with more labels than time have no loss; that is
-            an error otherwise.
-        time_major: whether ``inputs`` have time first, and not the batch.
+        sequence_length: int32 of shape ``[batch]``: number of time steps of each sequence.
+        preprocess_collapse_repeated: whether equal consecutive labels are merged into one.
+        ctc_merge_repeated: whether consecutive time steps with one class count as one label; if not, each is
+            a label of its own.
+        ignore_longer_outputs_than_inputs: whether sequences with more labels than time steps get no loss;
+            they are an error otherwise.
+        time_major: whether the first axis of ``inputs`` is time rather than the batch.
         logits: the other name of ``inputs``.
 
     Returns:
-        The negative logarithm of the likelihood of each sequence, shape ``[batch]``; infinite where there is
-        no way to align it.
+        The negative logarithm of the likelihood of each sequence, shape ``[batch]``; infinite where no
+        alignment exists.
 
     Raises:
         TypeError: for labels that are no sparse tensor.
@@ -113,12 +113,12 @@ def _infer_loss(ctx: InferContext) -> list[TensorSpec]:
 
 
 class _Targets(NamedTuple):
-    """Sequences of labels with blanks between them, a row each, filled up with blanks.
+    """Label sequences with blanks between the labels, one per row, padded with blanks.
 
     Attributes:
-        states: which class each state of an alignment is.
-        counts: how many states each sequence has.
-        ignored: which sequences have no loss.
+        states: class of each state of an alignment.
+        counts: number of states of each sequence.
+        ignored: mask of the sequences without a loss.
     """
 
     states: Array
@@ -154,7 +154,7 @@ def _check_values(inputs: Any, indices: Any, values: Any, lengths: Any) -> None:
 
 
 def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]:
-    """Return the labels of each sequence; classes from the blank on end it."""
+    """Return the labels of each sequence; it ends before the first class that is not below ``blank``."""
     found = []
     for row in range(batch):
         labels = values[indices[:, 0] == row]
@@ -176,7 +176,7 @@ def _sequences(indices: Any, values: Any, batch: int, blank: int) -> list[Array]
 
 
 def _late(sequences: list[Array], lengths: Any, ignores: bool) -> Array:
-    """Return which sequences have more labels than time."""
+    """Return a mask of the sequences that have more labels than time steps."""
     sizes = np.array([len(labels) for labels in sequences], np.int64)
     late = np.asarray(sizes > lengths)
     if late.any() and not ignores:
@@ -189,7 +189,7 @@ def _late(sequences: list[Array], lengths: Any, ignores: bool) -> Array:
 
 
 def _targets(sequences: list[Array], blank: int, late: Array, collapse: bool) -> _Targets:
-    """Return the states of sequences, in which equal labels in a row may be made one."""
+    """Return the states of the sequences, optionally with equal consecutive labels merged."""
     rows = sequences
     if collapse:
         rows = [labels[np.append(True, labels[1:] != labels[:-1])] for labels in sequences]
@@ -209,7 +209,7 @@ def _log_softmax(x: Any) -> Any:
 
 
 def _moved(states: Array, by: int) -> Array:
-    """Logarithm as seen from so many states further; nothing is there."""
+    """Return log-likelihoods shifted by ``by`` states, filled with minus infinity."""
     out = np.full_like(states, -np.inf)
     if by < states.shape[1]:
         out[:, by:] = states[:, : states.shape[1] - by]
@@ -217,15 +217,17 @@ def _moved(states: Array, by: int) -> Array:
 
 
 def _stepped(before: Array, stays: Array, skips: Array) -> Array:
-    """Return the likelihoods of states from those a step before, by which states stay and which skip a
-    blank."""
+    """Return the log-likelihoods of states after one transition.
+
+    ``stays`` masks the states that may follow themselves, ``skips`` those that may be reached past a blank.
+    """
     found = np.where(stays, before, -np.inf)
     found = np.logaddexp(found, _moved(before, 1))
     return np.asarray(np.logaddexp(found, np.where(skips, _moved(before, 2), -np.inf)))
 
 
 def _forward(scores: Array, stays: Array, skips: Array) -> Array:
-    """Return the likelihood of having come to each state at each time, what is seen then included."""
+    """Return the log-likelihood of reaching each state at each time, including the score at that time."""
     out = np.full_like(scores, -np.inf)
     out[0, :, :2] = scores[0, :, :2]
     for t in range(1, len(scores)):
@@ -234,12 +236,12 @@ def _forward(scores: Array, stays: Array, skips: Array) -> Array:
 
 
 def _backward(scores: Array, counts: Array, lengths: Array, stays: Array, skips: Array) -> Array:
-    """Return the likelihood of coming to an end from each state at each time, what is seen then left out."""
+    """Return the log-likelihood of finishing from each state at each time, without the score at that time."""
     out = np.full_like(scores, -np.inf)
     states = np.arange(scores.shape[2])
     last = (states < counts[:, np.newaxis]) & (states >= counts[:, np.newaxis] - 2)
     ends = np.where(last, 0.0, -np.inf)
-    # The way back is the way of reversed states, whose flags are those of the state that is left behind.
+    # Going backwards reverses the states; the flags are those of the state that is left.
     flipped = stays[:, ::-1], _moved_flags(skips)[:, ::-1]
     for t in range(len(scores) - 1, -1, -1):
         ended = lengths - 1 == t
@@ -252,7 +254,7 @@ def _backward(scores: Array, counts: Array, lengths: Array, stays: Array, skips:
 
 
 def _moved_flags(skips: Array) -> Array:
-    """For each state whether the one after the next can be skipped to."""
+    """Return for each state whether a transition may skip the next state."""
     out = np.zeros_like(skips)
     out[:, :-2] = skips[:, 2:]
     return out
@@ -280,7 +282,7 @@ def _losses(inputs: Any, targets: _Targets, lengths: Any, merges: bool) -> tuple
 
 
 def _gradient(chances: Array, both: Array, states: Array, total: Array, lengths: Any) -> Array:
-    """Return the chances of classes, less how often each is met on the ways that lead to the labels."""
+    """Return the class probabilities minus the expected occupancy of each class over all alignments."""
     possible = np.isfinite(total)
     met = np.zeros_like(chances)
     share = np.exp(both - np.where(possible, total, 0)[:, np.newaxis])

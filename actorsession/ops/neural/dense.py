@@ -1,4 +1,4 @@
-"""A matrix product and a bias as one function, with and without a rectifier."""
+"""A matrix product plus bias as one function, with and without a rectifier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["relu_layer", "xw_plus_b"]
 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """``x @ weights + biases``.
+    """Return ``x @ weights + biases``.
 
     Args:
         x: a matrix of shape ``[batch, in]``.
@@ -29,7 +29,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
 
 
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """``max(x @ weights + biases, 0)``; arguments as ``xw_plus_b``."""
+    """Return ``max(x @ weights + biases, 0)``; arguments as for ``xw_plus_b``."""
     graph = graph_of(x, weights, biases)
     with graph.as_default(), graph.name_scope(name or "relu_layer") as scope:
         product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))

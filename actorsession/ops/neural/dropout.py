@@ -1,4 +1,4 @@
-"""Random entries set to 0, and the others scaled up."""
+"""Dropout: random entries are set to 0, and the others are scaled up."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def dropout(
     name: str | None = None,
     rate: Any = None,
 ) -> Tensor:
-    """``x`` with random entries set to 0 and the others scaled up, so that the sum stays in mean.
+    """Set random entries of ``x`` to 0 and scale the others up, so that the expected sum is unchanged.
 
     Args:
         x: a floating tensor.
         keep_prob: ``1 - rate``, TensorFlow's older argument.
-        noise_shape: shape of the random choice, that of ``x`` if left out or where it says
-            ``None``; axes of extent 1 are kept or dropped together.
+        noise_shape: shape of the random choice, that of ``x`` if left out or where an entry is ``None``; axes
+            of extent 1 are kept or dropped together.
         seed: the op's own seed.
         name: wanted name.
         rate: probability of each entry to be dropped, in [0, 1): a number or a scalar tensor.
@@ -56,7 +56,7 @@ def dropout(
 
 
 def _noise_shape(value: Tensor, wanted: Any) -> Any:
-    """``wanted`` with the extents of ``value`` where it says ``None``."""
+    """Return ``wanted`` with each ``None`` replaced by the extent of ``value``."""
     if not isinstance(wanted, (list, tuple, TensorShape)):
         return wanted
     listed = list(wanted)
@@ -74,8 +74,8 @@ def _dropped(value: Tensor, rate: Any, noise_shape: Any, seed: int | None, scope
     where = shape_tensor(value) if noise_shape is None else _noise_shape(value, noise_shape)
     drawn = random_uniform(where, dtype=value.dtype, seed=seed)
     kept = make_one("Cast", [make_one("GreaterEqual", [drawn, share])], {"DstT": value.dtype})
-    # The factor goes onto the choice, so that forward and backward are one product each.
+    # The factor is applied to the mask, so that forward and backward pass need one product each.
     out = make_one("Mul", [value, kept * (1.0 / (1.0 - share))], None, scope)
-    # A rate or noise of unknown shape would hide it.
+    # With a rate or noise of unknown shape, inference would lose the shape of the value.
     out.set_shape(value.shape)
     return out

@@ -1,8 +1,9 @@
-"""Embeddings: rows of large tables, looked up by id, and the rows of several ids made one.
+"""Embeddings: rows of large tables, looked up by id, and combinations of several rows into one.
 
-Owns ``nn.embedding_lookup`` and ``nn.embedding_lookup_sparse``. Only composes ops. A table may be cut
-into several variables, on several devices: each looks up its own rows, and only these travel. The
-gradient of a lookup is made of the rows that were looked up, so a step costs what it touches.
+Owns ``nn.embedding_lookup`` and ``nn.embedding_lookup_sparse``. Only composes ops. A table may be split into
+several variables on several devices: each device looks up its own rows, and only these are transferred. The
+gradient of a lookup consists of the rows that were looked up, so the cost of a step depends on these rows
+only.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def embedding_lookup(
     """Return the rows of a table with the given ids.
 
     Args:
-        params: a tensor, a variable, or a list of them that are the table together.
+        params: a tensor, a variable, or a list of them that form the table together.
         ids: int32 or int64 of any shape.
-        partition_strategy: how ids are dealt out to several parts: ``mod`` gives id ``i`` to part
-            ``i % parts``; ``div`` gives each part as many ids in a row as the others, and the first
-            ones one more if that does not come out even.
+        partition_strategy: how ids are distributed over several parts. ``mod`` assigns id ``i`` to part
+            ``i % parts``; ``div`` assigns equally long ranges of consecutive ids, one longer for the first
+            parts if the division leaves a remainder.
         name: wanted name.
-        validate_indices: accepted for TensorFlow's sake; ids are always checked.
+        validate_indices: accepted for compatibility with TensorFlow; ids are always checked.
         max_norm: rows of a larger norm are scaled down to this one.
 
     Returns:
@@ -75,7 +76,7 @@ def embedding_lookup(
         if len(parts) == 1:
             with graph.colocate_with(_place(parts[0])):
                 rows = _clipped(gather(parts[0], numbers, name=scope), numbers, max_norm)
-            # What follows need not be where the table is.
+            # The ops that follow need not be on the device of the table.
             return identity(rows)
         return _clipped(_looked_up(parts, numbers, partition_strategy), numbers, max_norm)
 
@@ -91,12 +92,12 @@ def _parts(params: Any) -> list[Any]:
 
 
 def _place(part: Any) -> Any:
-    """Return the operation that a lookup stands beside."""
+    """Return the operation that a lookup is colocated with."""
     return part.op
 
 
 def _looked_up(parts: Sequence[Any], ids: Tensor, strategy: str) -> Tensor:
-    """Return the rows of several parts, each looked up where the part is, in the order of the ids."""
+    """Return rows of several parts in the order of the ids, each looked up on the device of its part."""
     flat = reshape(ids, [-1])
     assigned, inside = _dealt(parts, flat, strategy)
     count = len(parts)
@@ -122,7 +123,7 @@ def _row_shape(parts: Sequence[Any]) -> TensorShape:
 
 
 def _dealt(parts: Sequence[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
-    """Return which part each id belongs to, and its number there."""
+    """Return the part that each id belongs to, and its row number there."""
     count = len(parts)
     if strategy == "mod":
         return cast(flat % count, int32), flat // count
@@ -130,7 +131,8 @@ def _dealt(parts: Sequence[Any], flat: Tensor, strategy: str) -> tuple[Tensor, T
         raise ValueError(f"a partition strategy is 'mod' or 'div', got {strategy!r}")
     total = _total_rows(parts, flat)
     each, extra = total // count, total % count
-    # The first parts hold one more. With no more ids than parts, each is 0 and never divides there.
+    # The first parts hold one row more. With at most as many ids as parts, ``each`` is 0 and is never used as
+    # a divisor.
     some = arithmetic.maximum(each, 1)
     assigned = arithmetic.maximum(flat // (each + 1), (flat - extra) // some)
     inside = comparison.where_v2(
@@ -151,7 +153,7 @@ def _total_rows(parts: Sequence[Any], flat: Tensor) -> Tensor:
 
 
 def _clipped(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
-    """Rows scaled down to a norm, each over the axes behind those of the ids."""
+    """Scale rows down to a maximal norm, taken over the axes behind those of the ids."""
     if max_norm is None:
         return rows
     if ids.shape.rank is not None and rows.shape.rank is not None:
@@ -175,18 +177,18 @@ def embedding_lookup_sparse(
     max_norm: Any = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """For each row of a sparse matrix of ids, the rows of a table made one.
+    """Combine, for each row of a sparse matrix of ids, the rows of a table with these ids.
 
     Args:
         params: as for ``embedding_lookup``.
-        sp_ids: int32 or int64, rows in order and none without an entry (an empty row becomes 0).
+        sp_ids: int32 or int64, with sorted rows, each with at least one entry (an empty row yields 0).
         sp_weights: weights at the same places; all 1 if ``None``.
         partition_strategy: as for ``embedding_lookup``.
         name: wanted name.
-        combiner: ``sum``; ``mean``, over the sum of weights, the default; or ``sqrtn``, over the root
-            of the sum of their squares.
+        combiner: ``sum``; ``mean``, over the sum of weights, the default; or ``sqrtn``, over the root of the
+            sum of their squares.
         max_norm: as for ``embedding_lookup``.
-        allow_fast_lookup: accepted for TensorFlow's sake.
+        allow_fast_lookup: accepted for compatibility with TensorFlow.
 
     Returns:
         A tensor of shape ``[rows] + params.shape[1:]``, up to the last row with an entry.
@@ -224,7 +226,7 @@ def embedding_lookup_sparse(
 
 
 def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, how: str, scope: str) -> Tensor:
-    """Rows times their weights, added up by segment and divided as ``how`` says."""
+    """Return the weighted rows, summed by segment and divided as ``how`` specifies."""
     dtype = rows.dtype
     wide = cast(rows, float32) if dtype in (float16, bfloat16) else rows
     column = _column(cast(weights, wide.dtype), wide)
@@ -237,7 +239,7 @@ def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, how: str, scope: 
 
 
 def _column(weights: Tensor, rows: Tensor) -> Tensor:
-    """A weight for each row, with axes of extent 1 behind."""
+    """Return the weights with further axes of extent 1, to broadcast with the rows."""
     if rows.shape.rank is not None:
         return reshape(weights, [-1, *[1] * (rows.shape.rank - 1)])
     behind = fills.ones(reshape(rank(rows) - 1, [1]), int32)

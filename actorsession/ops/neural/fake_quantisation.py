@@ -1,8 +1,9 @@
-"""Numbers rounded as few bits would, while they stay floats: the functions ``fake_quant_with_min_max_...``.
+"""Simulated quantisation of floats to few bits: the functions ``fake_quant_with_min_max_...``.
 
-Owns ``FakeQuantWithMinMaxArgs``, ``FakeQuantWithMinMaxVars``, ``FakeQuantWithMinMaxVarsPerChannel``, and the
-gradient of each, as TensorFlow has them. A range is moved a little first, so that 0 is one of its steps;
-within it the gradient flows as if nothing were rounded, and outside it goes to the end that is passed.
+Owns ``FakeQuantWithMinMaxArgs``, ``FakeQuantWithMinMaxVars``, ``FakeQuantWithMinMaxVarsPerChannel`` and the
+gradient of each, as TensorFlow defines them. A range is first shifted a little, so that 0 is one of its
+steps. Within the range the gradient is that of the identity; outside it the gradient goes to the end of the
+range that was exceeded.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def fake_quant_with_min_max_args(
@@ -45,19 +46,19 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers cut off at the ends of a range and rounded to one of its steps.
+    """Clip numbers to a range and round them to one of its steps.
 
     Args:
         inputs: float32.
         min: the lower end.
         max: the upper end, above ``min``.
         num_bits: 2 to 16: the range has ``2 ** num_bits - 1`` steps.
-        narrow_range: whether it has one less.
+        narrow_range: whether the range has one step less.
         name: wanted name.
 
     Raises:
         TypeError: for another dtype.
-        ValueError: for a range or bits that cannot be.
+        ValueError: for an invalid range or number of bits.
     """
     attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
     return _one("FakeQuantWithMinMaxArgs", {"inputs": inputs}, attrs, name)
@@ -72,7 +73,7 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return what flows back through ``fake_quant_with_min_max_args``; arguments as there."""
+    """Return the gradient through ``fake_quant_with_min_max_args``; arguments as there."""
     attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
     given = {"gradients": gradients, "inputs": inputs}
     return _one("FakeQuantWithMinMaxArgsGradient", given, attrs, name)
@@ -86,14 +87,14 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As ``fake_quant_with_min_max_args``, with a range that may be learned.
+    """Quantise like ``fake_quant_with_min_max_args``, with tensors for the range: it can be learned.
 
     Args:
         inputs: float32.
         min: the lower end, a float32 scalar.
         max: the upper end, a float32 scalar.
-        num_bits: as there.
-        narrow_range: as there.
+        num_bits: as for ``fake_quant_with_min_max_args``.
+        narrow_range: as for ``fake_quant_with_min_max_args``.
         name: wanted name.
     """
     given = {"inputs": inputs, "min": min, "max": max}
@@ -109,7 +110,7 @@ def fake_quant_with_min_max_vars_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what flows back through ``fake_quant_with_min_max_vars`` to numbers and both ends."""
+    """Return the gradients of ``fake_quant_with_min_max_vars`` by the inputs and both ends of the range."""
     given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
     return _three("FakeQuantWithMinMaxVarsGradient", given, num_bits, narrow_range, name)
 
@@ -122,7 +123,7 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As ``fake_quant_with_min_max_vars``, with a range for each place along the last axis."""
+    """Quantise like ``fake_quant_with_min_max_vars``, with a range for each index of the last axis."""
     given = {"inputs": inputs, "min": min, "max": max}
     attrs = _attrs(num_bits, narrow_range)
     return _one("FakeQuantWithMinMaxVarsPerChannel", given, attrs, name)
@@ -137,7 +138,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what flows back through ``fake_quant_with_min_max_vars_per_channel``."""
+    """Return the gradients of ``fake_quant_with_min_max_vars_per_channel``."""
     given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
     op_type = "FakeQuantWithMinMaxVarsPerChannelGradient"
     return _three(op_type, given, num_bits, narrow_range, name)
@@ -170,8 +171,7 @@ def _three(
 
 
 def _checked(ctx: InferContext, numbers: int) -> TensorSpec:
-    """Return the type of the numbers, the first operands of one shape, once all operands are known to be
-    right."""
+    """Check the operands and return the type of the inputs, which are the first ``numbers`` operands."""
     names = [spec.dtype.name for spec in ctx.inputs]
     if any(spec.dtype is not float32 for spec in ctx.inputs):
         raise TypeError(f"{ctx.op} takes float32, got {', '.join(names)}")
@@ -220,14 +220,14 @@ def _infer_numbers(count: int, ends: bool) -> Any:
 
 
 def _moved(ctx: KernelContext, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """Return the ends of ranges, moved so that 0 is a step, and how long a step is."""
+    """Return the ends of the ranges, shifted so that 0 is a step, and the step size."""
     one = np.float32(1)
     least = one if ctx.attrs["narrow_range"] else np.float32(0)
     most = np.float32((1 << ctx.attrs["num_bits"]) - 1)
     step = (high - low) / (most - least)
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = least - low / step
-    # Halves are rounded away from 0, and there are none below it.
+    # Halves are rounded away from 0; the values rounded here are not negative.
     zero = np.where(zero < least, least, np.where(zero > most, most, np.floor(zero + 0.5)))
     zero = zero.astype(np.float32)
     return (least - zero) * step, (most - zero) * step, step
@@ -248,12 +248,12 @@ def _quantised(ctx: KernelContext, x: Any, low: Any, high: Any) -> Any:
 
 
 def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """Return what flows to numbers, and what would go to the lower and to the upper end."""
+    """Return the gradient by the inputs, and the contributions to the lower and to the upper end."""
     empty = (low == 0) & (high == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         first, last, _ = _moved(ctx, low, high)
     inside = empty | ((x >= first) & (x <= last))
-    # Times 0 and not 0: what is infinite or no number stays so, as in TensorFlow.
+    # A product with 0 instead of the constant 0: infinities and NaN become NaN, as in TensorFlow.
     with np.errstate(invalid="ignore"):
         return (
             grad * inside.astype(np.float32), np.where(~empty & (x < first), grad, 0),

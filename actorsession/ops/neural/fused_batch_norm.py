@@ -1,8 +1,8 @@
 """Batch normalisation as one node: ``FusedBatchNorm`` and its gradient, in their three versions.
 
-Owns ``fused_batch_norm`` and the operation types. The versions differ in what they let the images be,
-and in a last output that is of use on other devices: here it is empty. Statistics are those of float32
-whatever the images are, float64 images have theirs in float64.
+Owns ``fused_batch_norm`` and the operation types. The versions differ in the types and layouts of images that
+they accept, and in a last output that only other devices use: here it is empty. Statistics are float32
+whatever the images are, except that float64 images have float64 statistics.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Images with each channel moved to mean ``offset`` and deviation ``scale``.
+    """Normalise images so that each channel has mean ``offset`` and deviation ``scale``.
 
     Args:
         x: images of rank 4, or of rank 5 with the layouts ``NDHWC`` and ``NCDHW``.
         scale: vector with a number for each channel.
         offset: the same.
-        mean: the same: the mean to take if not training, or the running mean.
-        variance: the same of the variance.
+        mean: the same: the mean to use if not training, or the running mean.
+        variance: likewise for the variance.
         epsilon: added to the variance.
         data_format: layout of the images.
         is_training: whether mean and variance are those of the batch.
@@ -57,11 +57,11 @@ def fused_batch_norm(
         exponential_avg_factor: share of the batch in the running statistics.
 
     Returns:
-        The images, and the running mean and variance (unbiased); those of the batch if the factor
-        is 1, those given if not training.
+        The images, and the running mean and variance (unbiased); those of the batch if the factor is 1, those
+        given if not training.
 
     Raises:
-        ValueError: for shapes that can never fit, or if ``mean`` and ``variance`` are needed.
+        ValueError: for shapes that can never fit, or if ``mean`` and ``variance`` are needed but missing.
     """
     images = convert_to_tensor(x)
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
@@ -83,7 +83,7 @@ def fused_batch_norm(
 
 
 def _vectors(images: Tensor, **values: Any) -> list[Tensor]:
-    """Return the numbers of each channel as tensors, empty for ``None``."""
+    """Return the per-channel vectors as tensors; ``None`` becomes an empty one."""
     wide = float32 if images.dtype in (float16, bfloat16) else images.dtype
     return [
         constant(np.zeros(0, wide.np_dtype), graph=images.graph)
@@ -101,7 +101,7 @@ def _formats(op: str) -> tuple[str, ...]:
 
 
 def _check(ctx: InferContext, images: Sequence[int], vectors: Sequence[int]) -> TensorShape:
-    """Return the shape of the images, once everything fits to their channels as far as is known."""
+    """Check that everything fits the channels as far as is known, and return the shape of the images."""
     data_format = ctx.attrs["data_format"]
     if data_format not in _formats(ctx.op):
         raise ValueError(
@@ -163,13 +163,13 @@ def _check_values(rank: int, images: Array, channels: int, *vectors: Array) -> N
 
 
 def _sums(flat: Array) -> Array:
-    """Return the sum of each column: as a product, which numpy's sum is several times slower than."""
+    """Return the sum of each column, as a product: numpy's sum is several times slower."""
     sums: Array = np.ones(len(flat), flat.dtype) @ flat
     return sums
 
 
 def _moments(flat: Array) -> tuple[Array, Array, Array]:
-    """Mean and variance of each column, and the columns less their mean."""
+    """Return mean and variance of each column, and the columns minus their mean."""
     mean = _sums(flat) / flat.dtype.type(len(flat))
     centred = flat - mean
     return mean, _sums(centred * centred) / flat.dtype.type(len(flat)), centred

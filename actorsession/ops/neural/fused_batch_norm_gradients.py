@@ -25,11 +25,11 @@ __all__ = ["second_gradient"]
 
 @dataclass(frozen=True, slots=True)
 class _Channels:
-    """How the numbers of each channel lie beside the images.
+    """The layout of per-channel vectors relative to the images.
 
     Attributes:
         front: whether the channels are axis 1.
-        rank: of the images.
+        rank: rank of the images.
     """
 
     front: bool
@@ -37,19 +37,19 @@ class _Channels:
 
     @property
     def rest(self) -> list[int]:
-        """All axes but that of the channels."""
+        """All axes except the channel axis."""
         return [i for i in range(self.rank) if i != (1 if self.front else self.rank - 1)]
 
     def mean(self, x: Tensor) -> Tensor:
-        """Of each channel, ready to be broadcast."""
+        """Return the mean of each channel, ready to broadcast."""
         return reduce_mean(x, self.rest, keepdims=True)
 
     def total(self, x: Tensor) -> Tensor:
-        """Of each channel, a vector."""
+        """Return the sum of each channel as a vector."""
         return reduce_sum(x, self.rest)
 
     def spread(self, vector: Tensor) -> Tensor:
-        """A vector, ready to be broadcast."""
+        """Return a per-channel vector reshaped for broadcasting."""
         if not self.front:
             return vector
         return reshape(vector, [1, -1, *[1] * (self.rank - 2)])
@@ -97,7 +97,7 @@ def _by_training(
     n: Tensor,
     grads: Sequence[Tensor | None],
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """Terms of the gradients by g, x and s."""
+    """Return the terms of the gradients by g, x and s."""
 
     def kept(v: Tensor) -> tuple[Tensor, Tensor]:
         along = axes.mean(v * n)
@@ -131,7 +131,7 @@ def _by_inference(
     n: Tensor,
     grads: Sequence[Tensor | None],
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
-    """Terms of the gradients by g, x and s."""
+    """Return the terms of the gradients by g, x and s."""
     by_g: list[Tensor] = []
     by_x: list[Tensor] = []
     by_s: list[Tensor] = []

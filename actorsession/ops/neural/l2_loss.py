@@ -17,7 +17,7 @@ __all__ = ["l2_loss"]
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of squares, a scalar.
+    """Return half the sum of squares, a scalar.
 
     Args:
         t: a floating tensor.

@@ -1,7 +1,7 @@
-"""Classes drawn the more often the more often they were true: ``learned_unigram_candidate_sampler``.
+"""``learned_unigram_candidate_sampler``: classes are drawn in proportion to how often they were true.
 
-Owns ``LearnedUnigramCandidateSampler``. What it has learned is state of the node in its session: each class
-weighs 1 to begin with, and 1 more each time that it is a true one.
+Owns ``LearnedUnigramCandidateSampler``. The weights are state of the node in its session: each class starts
+with weight 1 and gains 1 each time that it is a true class.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def learned_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Draws classes by how often they were true ones in the steps before, in this session.
+    """Draw classes in proportion to how often they were true in earlier steps of this session.
 
     Args:
         true_classes: int64, shape ``[batch, num_true]``.
         num_true: true classes of each example.
-        num_sampled: how many classes are drawn, for the whole batch.
-        unique: whether they must differ.
-        range_max: classes are below it.
+        num_sampled: number of classes to draw for the whole batch.
+        unique: whether the drawn classes must differ.
+        range_max: number of classes; classes are numbered from 0.
         seed: the op's own seed.
         name: wanted name.
 
@@ -67,7 +67,7 @@ def learned_unigram_candidate_sampler(
 
 
 class _Learned:
-    """How much each class weighs by now, and what draws; steps may run side by side."""
+    """The current weights of the classes and the generator; the lock guards against concurrent steps."""
 
     def __init__(self, size: int, seeds: list[int]) -> None:
         self.lock = threading.Lock()

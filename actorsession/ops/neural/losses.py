@@ -1,11 +1,11 @@
-"""Losses of whole batches: weighted, reduced to one number and remembered in a collection.
+"""Losses of whole batches: weighted, reduced to one number and added to a collection.
 
-Owns the names of ``losses``, as ``losses.mean_squared_error``. Each builds the loss of every element,
-and ``compute_weighted_loss``, from ``weighted_loss``, makes one number of them. Only composes ops; the
-losses of elements alone are under ``nn``.
+Owns the names of ``losses``, as ``losses.mean_squared_error``. Each function builds the loss of every
+element, and ``compute_weighted_loss`` from ``weighted_loss`` reduces these to one number. Only composes ops;
+the element-wise losses are under ``nn``.
 
-As in TensorFlow, labels and predictions are taken as float32, whatever they are; cross entropies keep
-the dtype of their logits.
+As in TensorFlow, labels and predictions are converted to float32; cross entropies keep the dtype of their
+logits.
 """
 
 from __future__ import annotations
@@ -92,15 +92,15 @@ def absolute_difference(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """``abs(predictions - labels)``.
+    """Return the loss ``abs(predictions - labels)``.
 
     Args:
         labels: the truth.
         predictions: of the shape of ``labels``.
-        weights: as those of ``compute_weighted_loss``, likewise the rest.
+        weights: as for ``compute_weighted_loss``, like the remaining arguments.
         scope: name scope of the ops.
-        loss_collection: where the result is added.
-        reduction: how elements become one number.
+        loss_collection: collection to which the result is added.
+        reduction: how the elements are reduced to one number.
 
     Raises:
         ValueError: if the shapes differ, or labels or predictions are ``None``.
@@ -118,7 +118,7 @@ def mean_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """``(predictions - labels) ** 2``; arguments as ``absolute_difference``."""
+    """Return the loss ``(predictions - labels) ** 2``; arguments as for ``absolute_difference``."""
     with _pair("mean_squared_error", labels, predictions, scope) as (wanted, found, entered):
         each = arithmetic.squared_difference(found, wanted)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
@@ -133,14 +133,14 @@ def huber_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Half the squared difference up to ``delta``, and a straight line from there.
+    """Return half the squared difference up to ``delta``, and a linear loss beyond.
 
-    Arguments as ``absolute_difference``; ``delta`` is a number or scalar.
+    The arguments are those of ``absolute_difference``; ``delta`` is a number or scalar.
     """
     with _pair("huber_loss", labels, predictions, scope) as (wanted, found, entered):
         error = elementwise.abs(found - wanted)
         near = arithmetic.minimum(error, delta)
-        # Not max(error - delta, 0), whose gradient where the two are equal is added to that of near.
+        # Not max(error - delta, 0): where the two are equal, its gradient would be added to that of near.
         each = 0.5 * (near * near) + delta * (error - near)
         return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
 
@@ -156,7 +156,7 @@ def log_loss(
 ) -> Tensor:
     """Return the cross entropy of labels and predicted probabilities.
 
-    Arguments as ``absolute_difference``; ``epsilon`` is added inside of the logarithms.
+    The arguments are those of ``absolute_difference``; ``epsilon`` is added inside the logarithms.
     """
     with _pair("log_loss", labels, predictions, scope) as (wanted, found, entered):
         each = -(wanted * elementwise.log(found + epsilon)) - (1.0 - wanted) * elementwise.log(
@@ -175,9 +175,10 @@ def cosine_distance(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """``1 - sum(predictions * labels)`` along an axis of vectors of length 1, which stays with extent 1.
+    """Return ``1 - sum(predictions * labels)`` along an axis, which is kept with extent 1.
 
-    Arguments as ``absolute_difference``; ``dim`` is TensorFlow's older spelling of ``axis``.
+    The vectors along the axis must have length 1. The other arguments are those of ``absolute_difference``;
+    ``dim`` is TensorFlow's older spelling of ``axis``.
 
     Raises:
         ValueError: without an axis or with both, if the shapes differ, or without labels or predictions.
@@ -198,9 +199,9 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """``max(0, 1 - sign * logits)``, the sign 1 for a label of 1 and -1 for one of 0.
+    """Return ``max(0, 1 - sign * logits)``, where the sign is 1 for a label of 1 and -1 for a label of 0.
 
-    Arguments as ``absolute_difference``.
+    The arguments are those of ``absolute_difference``.
     """
     with _pair("hinge_loss", labels, logits, scope, "logits") as (wanted, found, entered):
         ones = fills.ones_like(wanted)
@@ -215,18 +216,18 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """Return how far differences between elements of one example are from those of the labels.
+    """Return the squared error of the differences between elements of one example.
 
-    Within each example of a batch, the mean over all pairs of elements of ``((p_i - p_j) - (l_i -
-    l_j)) ** 2``; the sum of that over the batch.
+    Within each example of a batch this is the mean over all pairs of elements of
+    ``((p_i - p_j) - (l_i - l_j)) ** 2``; the result is the sum over the batch.
 
     Args:
         labels: the truth, batch first.
         predictions: of the shape of ``labels``.
-        weights: a scalar or a weight for each example, of shape ``[batch, 1, ...]``; elements with
-            weight 0 form no pairs.
+        weights: a scalar or a weight for each example, of shape ``[batch, 1, ...]``; elements with weight 0
+            form no pairs.
         scope: name scope of the ops.
-        loss_collection: where the result is added.
+        loss_collection: collection to which the result is added.
 
     Raises:
         ValueError: as ``absolute_difference``.
@@ -265,11 +266,11 @@ def sigmoid_cross_entropy(
     Args:
         multi_class_labels: 0 or 1, of the shape of ``logits``.
         logits: unscaled logarithms of odds.
-        weights: as those of ``compute_weighted_loss``, likewise the rest.
+        weights: as for ``compute_weighted_loss``, like the remaining arguments.
         label_smoothing: above 0, the share of each label that is replaced by one half.
         scope: name scope of the ops.
-        loss_collection: where the result is added.
-        reduction: how elements become one number.
+        loss_collection: collection to which the result is added.
+        reduction: how the elements are reduced to one number.
 
     Raises:
         ValueError: if the shapes differ, or labels or logits are ``None``.
@@ -298,8 +299,8 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """Return the cross entropy between distributions over classes, the last axis.
 
-    Arguments as ``sigmoid_cross_entropy``; smoothing spreads its share evenly over all classes. Nothing
-    flows back into the labels.
+    The arguments are those of ``sigmoid_cross_entropy``; smoothing spreads its share evenly over all classes.
+    The labels have no gradient.
     """
     _check_given(onehot_labels=onehot_labels, logits=logits)
     graph = graph_of(logits, onehot_labels)
@@ -324,10 +325,10 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Return the cross entropy where each label is one class.
+    """Return the softmax cross entropy where each label is a single class.
 
-    Arguments as ``sigmoid_cross_entropy``. A last axis of extent 1 that labels or weights have beyond
-    that shape is dropped, where the ranks are known while the graph is built.
+    The arguments are those of ``sigmoid_cross_entropy``. A superfluous last axis of extent 1 of labels or
+    weights is dropped, where the ranks are known while the graph is built.
     """
     _check_given(labels=labels, logits=logits)
     graph = graph_of(logits, labels)
@@ -343,7 +344,7 @@ def sparse_softmax_cross_entropy(
 
 
 def _squeezed(value: Tensor, wanted: int | None) -> Tensor:
-    """Without its last axis, if that has extent 1 and makes the rank one larger than wanted."""
+    """Drop the last axis if it has extent 1 and the rank exceeds ``wanted`` by one."""
     if wanted is None or value.shape.rank != wanted + 1 or value.spec.shape[-1] not in (1, None):
         return value
     return squeeze(value, [-1])

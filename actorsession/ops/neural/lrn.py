@@ -1,7 +1,7 @@
-"""Local response normalisation: each number by the squares of its neighbours among the channels.
+"""Local response normalisation: each number is divided by a power of the squares of neighbouring channels.
 
-Owns ``LRN`` and ``LRNGrad``. The sum over neighbours is a product with a band of ones: BLAS is
-faster at it than additions of shifted images, up to a few hundred channels.
+Owns ``LRN`` and ``LRNGrad``. The sum over neighbours is a product with a band matrix of ones: BLAS is faster
+at it than additions of shifted images, up to a few hundred channels.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def local_response_normalization(
     beta: float = 0.5,
     name: str | None = None,
 ) -> Tensor:
-    """``input / (bias + alpha * sum of squares of near channels) ** beta``.
+    """Return ``input / (bias + alpha * sum of squares of near channels) ** beta``.
 
     Args:
         input: images ``[batch, height, width, channels]`` of a floating type.
-        depth_radius: how many channels to either side count as near.
+        depth_radius: number of channels on either side that count as near.
         bias: as in the formula.
         alpha: as in the formula.
         beta: as in the formula.
@@ -70,7 +70,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 
 @lru_cache(maxsize=32)
 def _band(channels: int, radius: int, dtype: np.dtype[Any]) -> Array:
-    """A symmetric matrix with ones where two channels are near."""
+    """Return a symmetric matrix with ones where two channels are near each other."""
     numbers = np.arange(channels)
     band = (abs(numbers[:, None] - numbers) <= radius).astype(dtype)
     band.flags.writeable = False

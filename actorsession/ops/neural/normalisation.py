@@ -1,6 +1,6 @@
-"""Means and variances, and what normalises with them; composed of small ops.
+"""Means, variances and normalisation, composed of small ops.
 
-Owns no operation type: ``fused_batch_norm`` and ``lrn`` have files of their own.
+Owns no operation type: ``fused_batch_norm`` and ``lrn`` are modules of their own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _cast(value: Tensor, dtype: DType) -> Tensor:
 
 
 def _precise(value: Tensor) -> Tensor:
-    """16 bits have too small a range for sums of squares."""
+    """Widen half types to float32: their range is too small for sums of squares."""
     return _cast(value, float32) if value.dtype in (float16, bfloat16) else value
 
 
@@ -62,12 +62,12 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance (the biased one) over axes.
+    """Return the mean and the (biased) variance over axes.
 
     Args:
         x: numbers.
         axes: ints; all when ``None``.
-        shift: accepted for TensorFlow's sake.
+        shift: accepted for compatibility with TensorFlow.
         name: scope of the nodes.
         keep_dims: whether the axes stay, with extent 1.
         keepdims: another name for ``keep_dims``.
@@ -80,7 +80,7 @@ def moments(
     with value.graph.name_scope(name or "moments"):
         y = _precise(value)
         mean = reduce_mean(y, listed, keepdims=True, name="mean")
-        # The gradient through this mean is 0 in sum.
+        # The gradients through this mean sum to 0.
         apart = squared_difference(y, stop_gradient(mean))
         variance = reduce_mean(apart, listed, keepdims=True, name="variance")
         return _finished([mean, variance], listed, keep, value.dtype)
@@ -94,9 +94,9 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over axes, each number counted as often as its weight says.
+    """Return mean and variance over axes, each number counted as often as its weight specifies.
 
-    Arguments as ``moments``, with weights that broadcast with ``x``.
+    The arguments are those of ``moments``, with weights that broadcast with ``x``.
     """
     keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
     listed = _listed(axes)
@@ -107,7 +107,7 @@ def weighted_moments(
             y.dtype,
         )
         total = reduce_sum(weights * y, listed, keepdims=True, name="weighted_input_sum")
-        # The weights may be smaller than the numbers, whose count is wanted here.
+        # The weights may be smaller than the values they broadcast to, and the count of the latter is needed.
         each = add(weights, zeros_like(y))
         count = reduce_sum(each, listed, keepdims=True, name="sum_of_weights")
         mean = make_one("DivNoNan", [total, count])
@@ -125,12 +125,12 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Return what mean and variance over axes can be made of.
+    """Return the sums from which mean and variance over axes can be computed.
 
     Args:
         x: numbers.
         axes: ints.
-        shift: what is taken off each number first.
+        shift: number to subtract from each element first, or ``None``.
         keep_dims: whether the axes stay, with extent 1.
         name: scope of the nodes.
         keepdims: another name for ``keep_dims``.
@@ -165,13 +165,13 @@ def _count(value: Tensor, axes: list[int]) -> Tensor:
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance from what ``sufficient_statistics`` gives.
+    """Return mean and variance from the result of ``sufficient_statistics``.
 
     Args:
-        counts: how many numbers.
-        mean_ss: their sum, less ``shift`` each.
-        variance_ss: the sum of their squares, less ``shift`` each.
-        shift: what was taken off, or ``None``.
+        counts: number of elements.
+        mean_ss: sum of the elements, each minus ``shift``.
+        variance_ss: sum of the squares of the elements, each minus ``shift``.
+        shift: the number that was subtracted, or ``None``.
         name: scope of the nodes.
     """
     total = convert_to_tensor(mean_ss)
@@ -196,11 +196,11 @@ def batch_normalization(
     variance_epsilon: Any,
     name: str | None = None,
 ) -> Tensor:
-    """``scale * (x - mean) / sqrt(variance + variance_epsilon) + offset``.
+    """Return ``scale * (x - mean) / sqrt(variance + variance_epsilon) + offset``.
 
     Args:
         x: numbers of a floating type.
-        mean: broadcasts with ``x``; so do those that follow.
+        mean: broadcasts with ``x``, like the arguments that follow.
         variance: as in the formula.
         offset: as in the formula, or ``None`` for 0.
         scale: as in the formula, or ``None`` for 1.
@@ -231,7 +231,7 @@ def batch_norm_with_global_normalization(
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:
-    """``batch_normalization`` under TensorFlow's oldest name.
+    """Call ``batch_normalization`` under TensorFlow's oldest name.
 
     Args:
         t: the images; ``input`` is another name for them.
@@ -240,7 +240,7 @@ def batch_norm_with_global_normalization(
         beta: the offset.
         gamma: the scale.
         variance_epsilon: as for ``batch_normalization``.
-        scale_after_normalization: whether ``gamma`` is of effect.
+        scale_after_normalization: whether ``gamma`` is applied.
         name: scope of the nodes.
         input: another name for ``t``.
         mean: another name for ``m``.

@@ -1,4 +1,4 @@
-"""Losses of single elements that are made of other ops: weighted cross entropy and Poisson."""
+"""Element-wise losses composed of other ops: weighted cross entropy and Poisson."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def weighted_cross_entropy_with_logits(
     Args:
         labels: probabilities, of the dtype and shape of ``logits``.
         logits: unscaled logarithms of odds.
-        pos_weight: what the share of positive labels is multiplied by.
+        pos_weight: factor for the terms of positive labels.
         name: wanted name.
         targets: TensorFlow's older spelling of ``labels``.
 
@@ -53,13 +53,13 @@ def weighted_cross_entropy_with_logits(
 def log_poisson_loss(
     targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
 ) -> Tensor:
-    """Minus the logarithm of the probability of counts of which the logarithm of the mean is given.
+    """Return the negative log-probability of Poisson counts, given the logarithm of their mean.
 
     Args:
         targets: the counts.
-        log_input: of the dtype and shape of ``targets``.
-        compute_full_loss: whether the logarithm of the factorial is there too, by Stirling's formula
-            for counts above 1; it changes no gradient.
+        log_input: logarithm of the mean, of the dtype and shape of ``targets``.
+        compute_full_loss: whether to include the logarithm of the factorial, by Stirling's formula for counts
+            above 1. It changes no gradient.
         name: wanted name.
 
     Raises:

@@ -1,6 +1,6 @@
 """Further activation functions: selu, leaky and concatenated relu, softsign, swish, log_sigmoid.
 
-Each op stands here whole, with the op that computes its gradient; the plain ones are in
+Each op is defined here together with the op that computes its gradient; the basic ones are in
 ``activations``.
 """
 
@@ -25,24 +25,24 @@ from actorsession.ops.operands import infer_like, scalar_like, unary
 
 __all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign", "swish"]
 
-# With these two, activations of mean 0 and variance 1 keep both from layer to layer (Klambauer et al.,
+# With these constants, activations of mean 0 and variance 1 keep both from layer to layer (Klambauer et al.,
 # Self-Normalizing Neural Networks).
 _SCALE = 1.0507009873554804934193349852946
 _SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
 def selu(features: Any, name: str | None = None) -> Tensor:
-    """``scale * features`` where positive, ``scale * alpha * (exp(features) - 1)`` elsewhere."""
+    """Return ``scale * features`` where positive, ``scale * alpha * (exp(features) - 1)`` elsewhere."""
     return unary("Selu", features, name)
 
 
 def softsign(features: Any, name: str | None = None) -> Tensor:
-    """``features / (1 + |features|)``, element by element."""
+    """Return ``features / (1 + |features|)``, element by element."""
     return unary("Softsign", features, name)
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """``features`` where positive, ``alpha * features`` elsewhere.
+    """Return ``features`` where positive, ``alpha * features`` elsewhere.
 
     Args:
         features: floating numbers; integers become float32.
@@ -57,11 +57,11 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
 
 
 def swish(features: Any, beta: Any = 1.0) -> Tensor:
-    """``features * sigmoid(beta * features)``, element by element.
+    """Return ``features * sigmoid(beta * features)``, element by element.
 
     Args:
         features: floating numbers.
-        beta: how steep the sigmoid is.
+        beta: steepness of the sigmoid.
     """
     value = convert_to_tensor(features)
     with value.graph.name_scope("swish"):
@@ -75,7 +75,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     Args:
         features: numbers of rank at least 1.
         name: wanted name.
-        axis: which axis becomes twice as long.
+        axis: the axis to join along, which becomes twice as long.
     """
     value = convert_to_tensor(features)
     with value.graph.name_scope(name or "CRelu") as scope:
@@ -83,7 +83,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """``log(sigmoid(x))``, element by element, without underflow."""
+    """Return ``log(sigmoid(x))``, element by element, without underflow."""
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "LogSigmoid") as scope:
         return negative(softplus(-value), name=scope)
@@ -181,4 +181,4 @@ _register("SeluGrad", _selu_grad_kernel, _selu_grad_gradient)
 _register("LeakyRelu", _leaky_relu_kernel, _leaky_relu_gradient, _ALPHA)
 _register("LeakyReluGrad", _leaky_relu_grad_kernel, _leaky_relu_grad_gradient, _ALPHA)
 _register("Softsign", _softsign_kernel, _softsign_gradient)
-_register("SoftsignGrad", _softsign_grad_kernel, None)  # nor has TensorFlow a gradient of it
+_register("SoftsignGrad", _softsign_grad_kernel, None)  # TensorFlow has no gradient of it either

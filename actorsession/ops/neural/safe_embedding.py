@@ -1,4 +1,4 @@
-"""Rows of a table for ids that may be missing or invalid: ``safe_embedding_lookup_sparse``."""
+"""``safe_embedding_lookup_sparse``: rows of a table for ids that may be missing or invalid."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def safe_embedding_lookup_sparse(
     max_norm: Any = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """As ``embedding_lookup_sparse``, where ids below 0 do not count and rows may be without one.
+    """Look up and combine rows, ignoring ids below 0 and allowing rows without any id.
 
     Args:
         embedding_weights: a table, or a list of its parts.
         sparse_ids: ids of shape ``[..., most ids]``.
-        sparse_weights: weights at the same places; those that are not above 0 do not count, unless ids are
-            summed.
+        sparse_weights: weights at the same places; those that are not positive are ignored, unless the
+            combiner is ``sum``.
         combiner: ``mean``, ``sqrtn`` or ``sum``.
-        default_id: the id that a row without any has; such a row is 0 if left out.
+        default_id: the id used for a row without valid ids; such a row is 0 if left out.
         name: wanted name.
-        partition_strategy: ``div`` or ``mod``: how ids are spread over the parts.
+        partition_strategy: ``div`` or ``mod``: how ids are distributed over the parts.
         max_norm: rows of the table with a larger norm are scaled down to it.
-        allow_fast_lookup: taken for compatibility.
+        allow_fast_lookup: accepted for compatibility with TensorFlow.
 
     Returns:
-        Shape ``[..., size of a row]``.
+        A tensor of shape ``[..., size of a row]``.
 
     Raises:
         ValueError: without a table, or for another combiner.
@@ -96,7 +96,7 @@ def safe_embedding_lookup_sparse(
 
 
 def _checked_table(table: Any, weights: SparseTensor | None) -> Any:
-    """Return the parts of a table, of the dtype of weights if there are any."""
+    """Return the parts of a table, converted to the dtype of the weights if there are any."""
     parts: Sequence[Any] = table if isinstance(table, (list, tuple)) else [table]
     dtype = None if weights is None else weights.dtype
     return [convert_to_tensor(part, dtype) if dtype is not None else part for part in parts]
@@ -105,7 +105,7 @@ def _checked_table(table: Any, weights: SparseTensor | None) -> Any:
 def _pruned(
     ids: SparseTensor, weights: SparseTensor | None, by_weight: bool
 ) -> tuple[SparseTensor, SparseTensor | None]:
-    """Return what counts: ids of at least 0, and among them those with a weight above 0."""
+    """Return the entries with an id of at least 0 and, if ``by_weight``, a positive weight."""
     valid = greater_equal(ids.values, cast(convert_to_tensor(0, int64), ids.dtype))
     if weights is None:
         return sparse_retain(ids, valid), None

@@ -1,7 +1,7 @@
-"""Losses that train a classifier of many classes with a sample of them.
+"""Losses that train a classifier of many classes with a sample of the classes.
 
-Owns ``nn.nce_loss`` and ``nn.sampled_softmax_loss``. Only composes ops: rows of weights are looked up for
-the true classes and those of a sample, so that a step costs what the sample costs.
+Owns ``nn.nce_loss`` and ``nn.sampled_softmax_loss``. Only composes ops: weights are looked up only for the
+true classes and those of the sample, so the cost of a step depends on the size of the sample.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """Noise-contrastive estimation: tells the true classes from those of a sample.
+    """Return the noise-contrastive estimation loss, which separates true classes from sampled ones.
 
     Args:
         weights: shape ``[num_classes, dim]``: a tensor, a variable, or a list of its parts.
         biases: shape ``[num_classes]``, likewise.
         labels: the true classes, int64, shape ``[batch, num_true]``.
         inputs: floating, shape ``[batch, dim]``.
-        num_sampled: how many classes are drawn for the batch.
-        num_classes: how many there are.
+        num_sampled: number of classes to draw for the batch.
+        num_classes: number of classes.
         num_true: true classes of each example.
-        sampled_values: what a candidate sampler gave; ``log_uniform_candidate_sampler``, with classes
-            that differ, if left out.
-        remove_accidental_hits: whether drawn classes that are true for an example are not counted.
+        sampled_values: result of a candidate sampler; that of ``log_uniform_candidate_sampler`` with unique
+            classes if left out.
+        remove_accidental_hits: whether to ignore drawn classes that are true for an example.
         partition_strategy: as for ``embedding_lookup``.
         name: wanted name.
 
@@ -88,7 +88,7 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Return the softmax cross entropy over the true classes and a sample; for training only.
 
-    Arguments as ``nce_loss``; ``seed`` is that of the sampler.
+    The arguments are those of ``nce_loss``; ``seed`` is the seed of the sampler.
     """
     logits, wanted = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -112,7 +112,7 @@ def _sampled_logits(
     name: str | None,
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """Logits of the true classes and behind them those of the sample, and the labels for both."""
+    """Return the logits of the true classes followed by those of the sample, and the labels for both."""
     graph = graph_of(inputs, labels)
     with graph.as_default(), graph.name_scope(name or "compute_sampled_logits"):
         features = convert_to_tensor(inputs)
@@ -146,7 +146,7 @@ def _sampled_logits(
 
 
 def _lowered(true: Tensor, sampled: Tensor, num_true: int, logits: Tensor) -> Tensor:
-    """Return the lowest number where a class of the sample is true for an example, and 0 elsewhere."""
+    """Return the lowest number where a sampled class is true for an example, and 0 elsewhere."""
     hits = compute_accidental_hits(true, sampled, num_true)
     places = concat([reshape(cast(hits.indices, int64), [-1, 1]), reshape(hits.ids, [-1, 1])], 1)
     return scatter_nd(places, cast(hits.weights, logits.dtype), cast(shape(logits), int64))

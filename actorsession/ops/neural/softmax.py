@@ -1,7 +1,7 @@
 """Softmax and its logarithm.
 
-Kernels see a matrix of [rows, classes], make one buffer and work in place on it; sums over classes go
-through BLAS. The half types are computed in float32. ``cross_entropy`` builds on the same rows.
+Kernels operate on a matrix of [rows, classes], allocate one buffer and work in place on it; sums over classes
+use BLAS. The half types are computed in float32. ``cross_entropy`` uses the same row functions.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from actorsession.ops.shape_operands import elements, normal_axis, require_float
 
 __all__ = ["centred", "log_softmax", "row_sum", "softmax", "softmax_back", "softmax_cost"]
 
-# numpy takes about 45 ns a row for the maximum of a short row; over columns it is vectorised, and a
-# transposed copy is cheap. 128 x 10: 6.1 us against 1.7; the two meet near 64 classes.
+# numpy takes about 45 ns per row for the maximum of a short row; over columns it is vectorised, and a
+# transposed copy is cheap. 128 x 10: 6.1 us against 1.7; the two are equal near 64 classes.
 _SHORT_ROW, _MANY_ROWS = 64, 32
 
-# Microseconds an element: exp and about six passes.
+# Microseconds per element: exp and about six passes.
 _COST = 0.004
 
 
@@ -48,7 +48,7 @@ def _row_max(x: Array) -> Array:
 
 
 def centred(x: Array) -> Array:
-    """A new matrix, in C order: each row of ``x`` minus its maximum."""
+    """Return a new matrix in C order: each row of ``x`` minus its maximum."""
     return np.subtract(x, _row_max(x), order="C")
 
 
@@ -60,13 +60,13 @@ def _ones(length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def row_sum(x: Array) -> Array:
-    """Return the sum of each row; BLAS is three to six times faster at it than numpy's own."""
+    """Return the sum of each row; BLAS is three to six times faster at it than numpy's own sum."""
     total: Array = x @ _ones(x.shape[1], x.dtype)
     return total
 
 
 def _by_rows(function: Callable[[Array], Array], spec: TensorSpec) -> Kernel:
-    """A kernel for any rank from a function that takes a fresh or borrowed matrix."""
+    """Return a kernel for any rank from a function that takes a fresh or borrowed matrix."""
     dtype = spec.dtype.np_dtype
     half = spec.dtype in (float16, bfloat16)
 
@@ -89,7 +89,7 @@ def _by_rows(function: Callable[[Array], Array], spec: TensorSpec) -> Kernel:
 def softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """``exp(logits) / sum(exp(logits))`` along an axis.
+    """Return ``exp(logits) / sum(exp(logits))`` along an axis.
 
     Args:
         logits: floating tensor of rank at least 1.
@@ -103,7 +103,7 @@ def softmax(
 def log_softmax(
     logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """Return the logarithm of ``softmax``, exact where that would underflow; see ``softmax``."""
+    """Return the logarithm of ``softmax``, exact even where the softmax would underflow; see ``softmax``."""
     return _along("LogSoftmax", logits, dim if axis is None else axis, name)
 
 
@@ -122,7 +122,7 @@ def _along(op_type: str, logits: Any, axis: int | None, name: str | None) -> Ten
 
 
 def _to_last(value: Tensor, axis: int) -> Any:
-    """Return the order that exchanges an axis with the last one; it is its own inverse."""
+    """Return the permutation that exchanges an axis with the last one; it is its own inverse."""
     known = value.shape.rank
     if known is not None:
         order = list(range(known))
@@ -158,13 +158,13 @@ def _log_softmax_rows(x: Array) -> Array:
 
 
 def _sum_last(x: Tensor) -> Tensor:
-    """Return the sum over the last axis, which stays as 1."""
+    """Return the sum over the last axis, which is kept with extent 1."""
     last = constant([-1], graph=x.graph)
     return make_one("Sum", [x, last], {"keep_dims": True})
 
 
 def softmax_back(out: Tensor, grad: Tensor) -> Tensor:
-    """Return the gradient by the logits, given the softmax and its gradient."""
+    """Return the gradient by the logits, given the softmax and the gradient by it."""
     return (grad - _sum_last(grad * out)) * out
 
 
@@ -179,7 +179,7 @@ def _log_softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
 
 
 def softmax_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """Return the estimate in microseconds for an op that takes logits first."""
+    """Return the estimated cost in microseconds of an op whose first input is the logits."""
     return 5.0 + _COST * elements(inputs[0])
 
 

@@ -1,7 +1,7 @@
-"""Weights and reductions of losses, and the collection that remembers them.
+"""Weights and reductions of losses, and the collection that holds them.
 
-The lower half of ``losses``, which re-exports all of it: ``compute_weighted_loss`` makes one number of
-the losses of elements and adds it to ``GraphKeys.LOSSES``, from where ``get_total_loss`` takes it.
+``losses`` re-exports all of this module. ``compute_weighted_loss`` reduces the losses of elements to one
+number and adds it to ``GraphKeys.LOSSES``, from which ``get_total_loss`` reads it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Reduction:
-    """How the losses of elements become one; the values are TensorFlow's names."""
+    """The reductions of the losses of elements to one number; the values are TensorFlow's names."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -40,7 +40,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Return all of them."""
+        """Return all reductions."""
         return (
             cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
             cls.SUM_BY_NONZERO_WEIGHTS,
@@ -48,7 +48,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Refuse what is none of them.
+        """Check that ``key`` is a reduction.
 
         Raises:
             ValueError: for another value.
@@ -64,16 +64,16 @@ def compute_weighted_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Return the losses of elements times their weights, reduced to one.
+    """Return the weighted losses of elements, reduced to one number.
 
     Args:
         losses: numbers of any shape.
         weights: a scalar, or of the rank of ``losses`` with each dimension 1 or the same.
         scope: name scope of the ops.
-        loss_collection: where the result is added; nowhere if ``None``.
-        reduction: ``SUM``; ``MEAN``, over the sum of weights; ``SUM_OVER_BATCH_SIZE``, over the number
-            of elements; ``SUM_BY_NONZERO_WEIGHTS``, over the number of those with another weight than
-            0; or ``NONE``, which keeps the elements. A quotient by 0 is 0.
+        loss_collection: collection to which the result is added, or ``None``.
+        reduction: ``SUM``; ``MEAN``, over the sum of weights; ``SUM_OVER_BATCH_SIZE``, over the number of
+            elements; ``SUM_BY_NONZERO_WEIGHTS``, over the number of those with another weight than 0; or
+            ``NONE``, which keeps the elements. A quotient by 0 is 0.
 
     Returns:
         A tensor of the dtype of ``losses``: a scalar, or of their shape for ``NONE``.
@@ -117,13 +117,13 @@ def _number_present(values: Tensor, weight: Tensor) -> Tensor:
 
 
 def present_elements(values: Tensor, weight: Tensor) -> Tensor:
-    """1 for each element of ``values`` whose weight is not 0."""
+    """Return 1 for each element of ``values`` whose weight is not 0, and 0 for the others."""
     chosen = cast(comparison.not_equal(weight, 0.0), float32)
     return broadcast_to(chosen, shape(values))
 
 
 def fitted_weights(weight: Tensor, values: Tensor) -> Tensor:
-    """Return the weights, refused if they do not fit; in the shape of the values if that is not known yet.
+    """Check that weights fit the values, and return them; broadcast if their shapes are not known yet.
 
     Raises:
         ValueError: if they can never fit.
@@ -142,7 +142,7 @@ def fitted_weights(weight: Tensor, values: Tensor) -> Tensor:
             )
         if have.is_fully_defined() and wanted.is_fully_defined():
             return weight
-    # The op refuses weights that would widen the values instead of being widened to them.
+    # The op rejects weights that would widen the values instead of being widened to them.
     return broadcast_to(weight, shape(values))
 
 
@@ -156,7 +156,7 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
     """Return the losses that were collected in the default graph.
 
     Args:
-        scope: only those whose names match this pattern from the beginning.
+        scope: pattern that the start of a loss's name must match.
         loss_collection: the collection.
     """
     return list(get_collection(loss_collection, scope))
@@ -181,9 +181,9 @@ def get_total_loss(
     """Return the sum of the losses that were collected.
 
     Args:
-        add_regularization_losses: whether those of the regularisation are added too.
+        add_regularization_losses: whether the regularisation losses are added too.
         name: wanted name.
-        scope: only those whose names match this pattern from the beginning.
+        scope: pattern that the start of a loss's name must match.
 
     Raises:
         ValueError: if there are none.

@@ -1,1 +1,1 @@
-"""Bytes from outside taken apart: examples, records, CSV, files, and serialized tensors."""
+"""Parsing of external bytes: examples, records, CSV, files and serialized tensors."""

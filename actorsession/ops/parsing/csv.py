@@ -1,7 +1,7 @@
-"""Records of comma-separated values taken apart: ``decode_csv``.
+"""``decode_csv``: parsing of records of comma-separated values.
 
-Owns ``DecodeCSV``. Fields are those of RFC 4180 without line ends: a quoted field may hold separators, line
-ends and doubled quotes; a field that is not quoted may hold neither quotes nor line ends.
+Owns ``DecodeCSV``. Fields are those of RFC 4180 without line ends: a quoted field may contain separators,
+line ends and doubled quotes; an unquoted field may contain neither quotes nor line ends.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ def decode_csv(
 
     Args:
         records: strings, each a record.
-        record_defaults: for each column what stands in for an empty field, a scalar or a vector of one;
-            an empty vector where a field must not be empty. Its type (float32, float64, int32, int64 or
-            string) is that of the column.
-        field_delim: what separates fields, one byte.
-        use_quote_delim: whether double quotes quote; otherwise they are bytes as others.
+        record_defaults: for each column the default for empty fields, a scalar or a vector of one; an empty
+            vector where a field must not be empty. Its type (float32, float64, int32, int64 or string) is
+            that of the column.
+        field_delim: the separator of fields, one byte.
+        use_quote_delim: whether double quotes delimit fields; otherwise they are ordinary bytes.
         name: wanted name.
-        na_value: a field that counts as empty too.
-        select_cols: the columns that are wanted, in rising order; all if left out.
+        na_value: a field value that is treated as empty.
+        select_cols: the columns to return, in rising order; all if left out.
 
     Returns:
-        Tensors of the shape of ``records``. InvalidArgumentError at run time, which names field and
-        record, for a record with another number of fields, an empty field without a default, what is no
-        number of the column's type, and quotes that do not fit.
+        Tensors of the shape of ``records``. At run time an InvalidArgumentError, which names field and
+        record, is raised for a record with another number of fields, an empty field without a default, text
+        that is no number of the column's type, and misplaced quotes.
 
     Raises:
         TypeError: for another type.
         ValueError: for defaults of another shape, none at all, or columns that are not in rising order or
-            not as many as defaults.
+            differ in number from the defaults.
     """
     columns = [int(c) for c in (() if select_cols is None else select_cols)]
     if any(b <= a for a, b in itertools.pairwise(columns)):
@@ -115,11 +115,11 @@ def fields_of(record: bytes, separator: bytes, quotes: bool, most: int) -> list[
     Args:
         record: the record.
         separator: one byte.
-        quotes: whether double quotes quote.
-        most: how many fields are wanted; what comes behind them is not looked at. All for 0.
+        quotes: whether double quotes delimit fields.
+        most: number of fields to return; the rest is not examined. 0 for all.
 
     Raises:
-        ValueError: if quotes or line ends stand where they may not.
+        ValueError: if quotes or line ends are misplaced.
     """
     if not record:
         return []
@@ -132,7 +132,7 @@ def fields_of(record: bytes, separator: bytes, quotes: bool, most: int) -> list[
         if most and len(found) == most:
             return found
         if record[pos] in _LINE_ENDS:
-            pos += 1  # those before a field are left out
+            pos += 1  # line ends before a field are skipped
         elif quotes and record[pos : pos + 1] == b'"':
             field, pos = _quoted(record, pos + 1, separator)
             found.append(field)
@@ -150,7 +150,7 @@ def fields_of(record: bytes, separator: bytes, quotes: bool, most: int) -> list[
 
 
 def _quoted(record: bytes, pos: int, separator: bytes) -> tuple[bytes, int]:
-    """A field from behind its quote on, and the position behind the separator that ends it."""
+    """Return a field from behind its opening quote, and the position after the separator that ends it."""
     parts = []
     while True:
         stop = record.find(b'"', pos)
@@ -196,7 +196,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 def _row(
     index: int, record: bytes, separator: bytes, quotes: bool, chosen: list[int], count: int
 ) -> list[bytes]:
-    """Return the fields that are wanted of one record."""
+    """Return the selected fields of one record."""
     try:
         found = fields_of(record, separator, quotes, chosen[-1] + 1 if chosen else 0)
     except ValueError as exc:
@@ -239,10 +239,10 @@ def _column(
 
 
 def _numbers(index: int, texts: Sequence[bytes], dtype: DType) -> Any:
-    """Return the numbers that texts say."""
+    """Return the numbers that texts contain."""
     read: Callable[[bytes], Any] = float if dtype.is_floating else int
     try:
-        # Python's own readers are quick and take the same, but for what is between digits.
+        # Python's own parsers are fast and accept the same syntax, except for underscores between digits.
         if not any(b"_" in text for text in texts):
             with np.errstate(over="ignore"):
                 return np.array(list(map(read, texts)), dtype.np_dtype)
@@ -262,7 +262,7 @@ def _numbers(index: int, texts: Sequence[bytes], dtype: DType) -> Any:
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """A third of a microsecond for each field."""
+    """Return a third of a microsecond for each field."""
     return 5 + 0.3 * elements(inputs[0]) * len(outputs)
 
 

@@ -1,12 +1,13 @@
-"""Batches of serialized ``Example`` messages taken apart, a feature of all examples at a time.
+"""Parsing of batches of serialized ``Example`` messages, one feature of all examples at a time.
 
-Owns the walk over a batch. Examples of one source have their features in one order, some missing here and
-there. So the walk goes from key to key of that order, with a position in each example: numpy finds out which
-examples have the key where they stand, and these go on behind its values. An example that is not at its end
-when the keys are (in another order, with numbers that are not packed, damaged) is left to ``ExampleReader``,
-which says what it means; so no answer depends on the order that is expected. ``packed_columns`` decodes.
+Owns the traversal of a batch. Examples of one source have their features in one order, with some missing here
+and there. So the traversal goes from key to key of that order, with a position in each example: numpy
+determines which examples have the key at their position, and these advance past its values. An example that
+is not at its end when the keys are (because of another order, unpacked numbers or damage) is left to
+``ExampleReader``, which determines its content; so no result depends on the expected order.
+``packed_columns`` decodes the values.
 
-Who holds a reader may use it in many threads: the order is replaced as a whole, and is only a guess.
+A reader may be used in many threads: the order is replaced as a whole, and is only a guess.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from actorsession.ops.parsing.packed_columns import Column, Parts, bodies_of, co
 
 __all__ = ["BatchReader", "ExampleError"]
 
-# Fewer examples are read one by one, and so are those with many bytes to a feature: joining them would cost
-# more than is won.
+# Fewer examples are read one by one, and so are those with many bytes per feature: joining them would cost
+# more than it gains.
 _FEWEST, _MOST_BYTES = 24, 2048
-# No more than this is copied at once.
+# At most this many bytes are copied at once.
 _MOST_TOGETHER = 1 << 28
-# How many keys are looked for, and for how many orders the examples that are left are tried.
+# The number of keys to search for, and the number of orders to try for the remaining examples.
 _MOST_KEYS, _MOST_TRIES = 1024, 3
-# Behind the examples, for words that begin at the last byte.
+# Padding after the examples, for words that begin at the last byte.
 _PADDING = bytes(512)
 
 
 class ExampleError(Exception):
-    """An example cannot be read.
+    """Raised when an example cannot be read.
 
     Args:
-        row: which one.
-        cause: why: a ``WireError`` or ``WrongKindError``.
+        row: index of the example.
+        cause: the reason, a ``WireError`` or ``WrongKindError``.
     """
 
     def __init__(self, row: int, cause: WireError | WrongKindError) -> None:
@@ -47,11 +48,11 @@ class ExampleError(Exception):
 
 
 class BatchReader:
-    """Reads the features with some keys out of batches of examples.
+    """A reader of the features with given keys from batches of examples.
 
     Args:
-        keys: of the features that are wanted; no key twice.
-        kinds: which list each is.
+        keys: keys of the features to read, without duplicates.
+        kinds: the kind of list of each feature.
     """
 
     __slots__ = ("_heads", "_kinds", "_order", "_slots", "reader")
@@ -61,14 +62,14 @@ class BatchReader:
         self._slots = {key: slot for slot, key in enumerate(keys)}
         self._kinds = tuple(kinds)
         self._heads: dict[bytes, Head] = {}
-        # The keys in the order in which examples have them, as far as that is known.
+        # The keys in the order in which examples have them, as far as it is known.
         self._order: tuple[Head, ...] = ()
 
     def read(self, rows: Sequence[bytes]) -> list[list[Cell]] | list[Column]:
-        """Return what the examples have, by feature.
+        """Return the values of the examples, by feature.
 
         Raises:
-            ExampleError: for the first one that is no example or has a feature of another kind.
+            ExampleError: for the first row that is no example or has a feature of another kind.
         """
         if len(rows) >= _FEWEST and self._kinds:
             size = sum(map(len, rows))
@@ -88,8 +89,10 @@ class BatchReader:
             raise ExampleError(row, exc) from exc
 
     def _read_together(self, rows: Sequence[bytes]) -> list[Column] | None:
-        """Return the same for many; nothing if numbers are damaged, which is said best when they are read
-        singly."""
+        """Return the columns of many examples, or ``None`` if numbers are damaged.
+
+        Damage is reported best by reading the examples one by one.
+        """
         data = b"".join((*rows, _PADDING))
         at, ends = _contents(rows, data)
         parts = Parts(len(self._kinds), len(rows))
@@ -112,7 +115,7 @@ class BatchReader:
     def _walk(
         self, rows: Sequence[bytes], data: bytes, at: Array, ends: Array, parts: Parts
     ) -> Array:
-        """Find the features; which examples are left over."""
+        """Find the features, and return the indices of the remaining examples."""
         left = np.ones(len(rows), np.bool_)
         some = np.arange(len(rows))
         if not self._order:
@@ -132,7 +135,7 @@ class BatchReader:
     def _follow(
         self, order: Sequence[Head], data: bytes, at: Array, some: Array, parts: Parts
     ) -> Array:
-        """Return the positions behind the last feature that some examples have in an order."""
+        """Return the positions after the last feature that some examples have in an order."""
         every = some.size == at.size
         row = slice(None) if every else some
         at, items, end = at[some], view_of(data, "<u8"), len(data) - len(_PADDING)
@@ -144,14 +147,14 @@ class BatchReader:
                 at = np.where(right, behind, at)
             else:
                 at = behind
-            # Lengths that are damaged lead beyond all examples, where no key is.
+            # Damaged lengths lead beyond all examples, where no key is found.
             np.minimum(at, end, out=at)
             if head.slot >= 0:
                 parts.starts[head.slot, row], parts.sizes[head.slot, row] = starts, sizes
         return at
 
     def _learn(self, example: bytes, another: bool) -> None:
-        """Take the order of an example for that of all, or puts what it has more into the one there is."""
+        """Use the order of an example for all, or insert its additional keys into the current order."""
         try:
             keys = list(dict.fromkeys(_keys(example)))
         except WireError:
@@ -181,9 +184,9 @@ class BatchReader:
 
 
 def _contents(rows: Sequence[bytes], data: bytes) -> tuple[Array, Array]:
-    """Return where the features of each example begin and end, if they are all that it has.
+    """Return the start and end of the features of each example that contains nothing else.
 
-    What is not so ends before the beginning.
+    For other examples the end is before the start.
     """
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     ends = np.cumsum(sizes)

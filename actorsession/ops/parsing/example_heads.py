@@ -1,8 +1,8 @@
-"""What stands before the values of a feature, for many examples at once.
+"""The bytes before the values of a feature, recognised in many examples at once.
 
-Owns ``Head``: an entry of the map of features begins with tags, lengths, the key and what kind of list
-follows. All of that but the lengths is known beforehand, and the lengths follow from the last of them, so
-numpy compares whole words of many examples with what they must be. ``example_batches`` calls it.
+Owns ``Head``: an entry of the map of features begins with tags, lengths, the key and the kind of the list
+that follows. All of that except the lengths is known in advance, and the lengths follow from the last of
+them, so numpy compares whole words of many examples with their expected values. ``example_batches`` uses it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ __all__ = ["LONGEST_KEY", "Array", "Head", "keys_of", "view_of"]
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-# Lengths of one byte are below this, of two bytes below the other.
+# One-byte lengths are below the first, two-byte lengths below the second.
 _ONE, _TWO = 0x80, 0x4000
-# A key with a length of one byte, so that few words are compared. Nobody's are longer.
+# A key with a one-byte length, so that few words are compared. Longer keys do not occur in practice.
 LONGEST_KEY = 100
 
 
 def view_of(data: Any, kind: str) -> Array:
-    """Return the items of a kind that begin at each byte of a buffer."""
+    """Return a view of the items of a kind that begin at each byte of a buffer."""
     dtype = np.dtype(kind)
     return np.ndarray((len(data) - dtype.itemsize + 1,), dtype, data, strides=(1,))
 
 
 class Head:
-    """How the entries of one key begin.
+    """The bytes with which the entries of one key begin.
 
     Args:
         key: the key, of at most ``LONGEST_KEY`` bytes.
-        slot: which feature it is; -1 if it is not wanted.
-        kind: which list it is, if it is wanted. What is not wanted is not looked into.
+        slot: index of the feature; -1 if it is not requested.
+        kind: kind of its list, if it is requested. Other features are not examined.
     """
 
     __slots__ = (
@@ -53,7 +53,7 @@ class Head:
 
     def __init__(self, key: bytes, slot: int, kind: int) -> None:
         self.slot = slot
-        # Before each length and behind the last: tags, the key, tags.
+        # The bytes before each length and after the last: tags, the key, tags.
         self._tails = [b"\x0a", b"\x0a" + bytes((len(key),)) + key + b"\x12"]
         if slot >= 0:
             self._tails.append(bytes((kind << 3 | BYTES,)))
@@ -61,16 +61,16 @@ class Head:
         self._of_short_ones()
 
     def _of_short_ones(self) -> None:
-        """Say what the words of a beginning are whose lengths take a byte each.
+        """Compute the expected words of a beginning whose lengths take one byte each.
 
-        Of each word that is what is compared, what it is for a last length of 0, and what each byte of that
-        adds. They stand in columns, below each other for many examples.
+        For each word these are the bits to compare, their value for a last length of 0, and what each unit of
+        that length adds. They are stored in columns, to broadcast over many examples.
         """
         known, lengths = bytearray(), bytearray()
         for tail in self._tails:
             known += tail
             lengths += bytes(len(tail)) + b"\x01"
-            # What a length counts is all that follows.
+            # A length counts everything that follows it.
             known.append(self._size - len(known) - 1)
         # None of the lengths may need a second byte.
         self._most = _ONE - 1 - known[1]
@@ -83,15 +83,16 @@ class Head:
         self._shift = np.uint64(8 * ((self._size - 1) % 8))
 
     def find(self, data: bytes, items: Array, at: Array) -> tuple[Array, Array, Array | None]:
-        """Return which entries are of this key.
+        """Find the entries of this key.
 
         Args:
             data: the bytes.
-            items: the words that begin at each of them.
-            at: where the entries begin.
+            items: the words that begin at each byte.
+            at: positions at which the entries begin.
 
         Returns:
-            Where what follows the beginning begins, its size, and which entries are meant: nothing for all.
+            The start and size of the content after the beginning, and a mask of the entries of this key,
+            ``None`` for all.
         """
         words = items[at + self._places] & self._mask
         last = words[-1] >> self._shift
@@ -111,7 +112,7 @@ class Head:
     def _find_longer(
         self, data: bytes, at: Array, rows: Array, out: tuple[Array, Array, Array]
     ) -> None:
-        """The same for entries of which the first length takes two bytes, and others may."""
+        """Find entries whose first length takes two bytes; the other lengths may take two as well."""
         for widths in self._ways():
             if not rows.size:
                 return
@@ -121,7 +122,7 @@ class Head:
             rows = rows[~right]
 
     def _ways(self) -> Iterator[list[int]]:
-        """How many bytes the lengths may take: none takes more than one before it."""
+        """Yield the possible sizes of the lengths: no length takes more bytes than the one before it."""
         count = len(self._tails)
         for longer in range(count, 0, -1):
             yield [2] * longer + [1] * (count - longer)
@@ -146,7 +147,7 @@ class Head:
 
 
 def keys_of(data: bytes, pos: int, end: int) -> Iterator[bytes]:
-    """The keys of ``Features`` in their order.
+    """Yield the keys of ``Features`` in their order.
 
     Raises:
         WireError: if the bytes are no such message.

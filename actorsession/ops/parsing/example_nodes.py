@@ -1,9 +1,9 @@
 """The operation types that parse examples: ``ParseExampleV2``, ``ParseExample`` and ``ParseSingleExample``.
 
-All three give, for each sparse feature, places, then values, then shapes, and after those the dense features.
-They differ in where the keys stand: in vectors, in scalars of their own (graphs of TensorFlow 1), or in
-attributes. Graphs are built with the first; the others are for graphs from elsewhere. There are no ragged
-tensors here.
+All three output, for the sparse features, indices, then values, then shapes, and after those the dense
+features. They differ in where the keys are: in vectors, in separate scalars (graphs of TensorFlow 1), or in
+attributes. Graphs are built with the first; the others are for imported graphs. Ragged tensors are not
+supported.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__: list[str] = []
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the operands of one of the operation types stand.
+    """The positions of the operands of one operation type.
 
     Attributes:
         names: index of the operand that names the examples; ``None`` if there is none.
-        keys: from the context and the operands to the keys, sparse ones first.
-        defaults: index of the first default.
-        single: whether an example is a scalar always.
+        keys: function from the context and the operands to the keys, sparse ones first.
+        defaults: function from the context to the index of the first default.
+        single: whether the input is always a single example.
     """
 
     names: int | None
@@ -176,7 +176,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 
 class _Plan:
-    """What one node does with a batch, as far as it is known before there is one."""
+    """The work of one node on a batch, prepared as far as it is known in advance."""
 
     def __init__(self, ctx: KernelContext, sparse: list[bytes], dense: list[bytes]) -> None:
         self.op = ctx.op
@@ -262,7 +262,7 @@ def _known(sizes: Sequence[int | None]) -> tuple[int, ...]:
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """Return what usual features take: each some microseconds, and a fraction of one for each example."""
+    """Return the usual cost: some microseconds per feature, plus a fraction of one per example."""
     return 10 + (5 + 0.2 * elements(inputs[0])) * len(outputs)
 
 

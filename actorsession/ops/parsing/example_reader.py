@@ -1,13 +1,14 @@
-"""Serialized ``Example`` messages taken apart: for each feature that is wanted, what stands in each example.
+"""Parsing of serialized ``Example`` messages: the values of each requested feature in each example.
 
-Owns the walk over the bytes. ``Example`` holds ``Features``, a map from key to ``Feature``, which is one of
-three lists: of bytes, of floats, of int64. Nothing is decoded here: numbers stay packed, so that
+Owns the traversal of the bytes. ``Example`` contains ``Features``, a map from key to ``Feature``, which is
+one of three lists: of bytes, of floats, of int64. Nothing is decoded here: numbers stay packed, so that
 ``feature_values`` decodes those of a whole batch at once.
 
-Examples of one source look alike: keys in one order, values of few lengths. So what stands before the values
-of an entry (tags, lengths and the key) is remembered as a whole, and an entry that begins with bytes that are
-remembered is cut out without a look at them. They decide what follows, so that no answer depends on what
-came before. A thread may read while another does: what they remember is facts, one at a time.
+Examples of one source are similar: keys in one order, values of few different lengths. So the bytes before
+the values of an entry (tags, lengths and the key) are cached as a whole, and an entry that begins with cached
+bytes is cut out without parsing them. These bytes determine what follows, so no result depends on earlier
+examples. Several threads may read at the same time: the cache contains independent facts, added one at a
+time.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ __all__ = [
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 1, 2, 3
 KINDS: Mapping[int, str] = {BYTES_LIST: "string", FLOAT_LIST: "float", INT64_LIST: "int64"}
 
-# What a feature is in one example: packed numbers, one string, several, or nothing if it is not there.
+# The values of a feature in one example: packed numbers, one string, several, or None if it is missing.
 Cell: TypeAlias = "bytes | memoryview | list[bytes] | None"
 
-# How many beginnings of entries are remembered, of how many keys, and how long they may be: a key and some
-# 16 bytes. Keys and lengths that never come again must not fill the memory.
+# How many beginnings of entries are cached, for how many keys, and their greatest length: a key and some 16
+# bytes. Keys and lengths that do not recur must not fill the memory.
 _MOST_KNOWN, _MOST_KEYS, _LONGEST_KNOWN = 8192, 1024, 256
-# Packed numbers are copied twice, when they are cut out and when they are joined. Below so many bytes the
+# Packed numbers are copied twice, when they are cut out and when they are joined. Below this many bytes the
 # first copy is faster than a view.
 _COPIED = 1024
 
 
 class WrongKindError(Exception):
-    """A feature is another list than is wanted.
+    """Raised when a feature is another kind of list than requested.
 
     Args:
-        slot: which feature.
-        found: the list that it is.
-        step: which step of a sequence it belongs to.
+        slot: index of the feature.
+        found: the kind of list found.
+        step: the step of a sequence to which it belongs.
     """
 
     def __init__(self, slot: int, found: int, step: int = 0) -> None:
@@ -62,11 +63,11 @@ class WrongKindError(Exception):
 
 
 class ExampleReader:
-    """Reads the features with some keys out of examples.
+    """A reader of the features with given keys from examples.
 
     Args:
-        keys: of the features that are wanted; no key twice.
-        kinds: which list each is.
+        keys: keys of the features to read, without duplicates.
+        kinds: the kind of list of each feature.
     """
 
     __slots__ = ("_kinds", "_known", "_lock", "_places", "_slots", "_widths")
@@ -75,28 +76,28 @@ class ExampleReader:
         self._slots = {key: slot for slot, key in enumerate(keys)}
         self._kinds = tuple(kinds)
         # From the beginning of an entry to the feature and the entry's size. The feature is -1 if it is not
-        # wanted, and less where many numbers are cut out without a copy: -2 minus its number.
+        # requested, and less where many numbers are cut out without a copy: -2 minus its index.
         self._known: dict[bytes, tuple[int, int]] = {}
-        # How long the beginning was when its key came last, in the order of the first example; and the
-        # place of each key in that order.
+        # The length of the last beginning with each key, in the order of the first example; and the position
+        # of each key in that order.
         self._widths: list[int] = []
         self._places: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
     def read(self, data: bytes, row: int, columns: Sequence[list[Cell]]) -> None:
-        """Put what one example has into a row of each feature's column.
+        """Store the values of one example in a row of each feature's column.
 
         Args:
             data: the example.
-            row: which row; cells of features that are not there stay as they are.
+            row: index of the row; cells of missing features are unchanged.
             columns: a list of cells for each feature.
 
         Raises:
             WireError: if the bytes are no example.
-            WrongKindError: if a feature is another list than is wanted.
+            WrongKindError: if a feature is another kind of list than requested.
         """
         end, pos = len(data), 0
-        if end > 3 and data[0] == 0x0A:  # the usual: field 1 and nothing else
+        if end > 3 and data[0] == 0x0A:  # the usual case: only field 1
             low, middle, high = data[1], data[2], data[3]
             if low < 0x80:
                 pos, size = 2, low
@@ -119,10 +120,10 @@ class ExampleReader:
     def read_features(
         self, data: bytes, pos: int, end: int, row: int, columns: Sequence[list[Cell]]
     ) -> None:
-        """The same for the ``Features`` that stand between two positions."""
+        """Store the values of the ``Features`` between two positions in a row of the columns."""
         find, widths, place = self._known.get, self._widths, 0
         while pos < end:
-            # From here on in the order of the first example, for as long as it is kept.
+            # Follow the order of the first example for as long as this one has the same order.
             for width in widths[place:] if place else widths:
                 hit = find(data[pos : pos + width])
                 if hit is None:
@@ -131,7 +132,7 @@ class ExampleReader:
                 stop = pos + size
                 if stop > end:
                     if pos >= end:
-                        return  # what follows is no part of the features
+                        return  # what follows is not part of the features
                     raise WireError(f"a feature at byte {pos} reaches beyond the end, byte {end}")
                 if slot >= 0:
                     columns[slot][row] = data[pos + width : stop]
@@ -145,7 +146,7 @@ class ExampleReader:
     def _read_entry(
         self, data: bytes, pos: int, end: int, row: int, columns: Sequence[list[Cell]], place: int
     ) -> tuple[int, int]:
-        """Read one entry as if it were the first; the place of the next and the position behind this one."""
+        """Parse one entry without the cache; return the next place in the order and the position after it."""
         number, wire_type, at = read_tag(data, pos, end)
         if number != 1 or wire_type != BYTES:
             return place, skip(data, at, end, number, wire_type)
@@ -164,10 +165,10 @@ class ExampleReader:
         return place + 1, stop
 
     def _remember(self, key: bytes, head: bytes, slot: int, size: int, place: int) -> int:
-        """Remember what an entry begins with; its place in the order."""
+        """Cache the beginning of an entry, and return the place of its key in the order."""
         found = self._places.get(key)
         if found is None:
-            with self._lock:  # of two threads that see a key first, one gives it a place
+            with self._lock:  # if two threads meet a key first, only one assigns its place
                 if len(self._places) >= _MOST_KEYS:
                     return place
                 found = self._places.setdefault(key, len(self._widths))
@@ -175,7 +176,7 @@ class ExampleReader:
                     self._widths.append(0)
         if len(head) <= _LONGEST_KNOWN:
             if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()  # what comes often is soon there again
+                self._known.clear()  # frequent beginnings are soon cached again
             large = slot >= 0 and self._kinds[slot] != BYTES_LIST and size > _COPIED
             self._known[head] = -2 - slot if large else slot, size
             self._widths[found] = len(head)
@@ -190,19 +191,19 @@ def read_feature_lists(
     kinds: Sequence[int],
     found: dict[int, list[Cell]],
 ) -> None:
-    """Find the lists with some keys in the ``FeatureLists`` between two positions.
+    """Find the lists with given keys in the ``FeatureLists`` between two positions.
 
     Args:
         data: the bytes.
-        pos: where they begin.
-        end: where they end.
-        slots: the number of each key that is wanted.
-        kinds: which list each of the features is.
-        found: gets, by number, a cell for each feature of a list.
+        pos: start of the message.
+        end: end of the message.
+        slots: the index of each requested key.
+        kinds: the kind of list of each feature.
+        found: receives, by index, a cell for each feature of a list.
 
     Raises:
         WireError: if the bytes are no such message.
-        WrongKindError: if a feature is another list than is wanted; ``step`` says which one.
+        WrongKindError: if a feature is another kind of list than requested; ``step`` is its position.
     """
     for start, stop in _messages(data, pos, end):
         key, first, last = _entry(data, start, stop)
@@ -221,7 +222,7 @@ def read_feature_lists(
 
 
 def _messages(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the messages of field 1 begin and end."""
+    """Yield the start and end of each message in field 1."""
     while pos < end:
         number, wire_type, pos = read_tag(data, pos, end)
         if number == 1 and wire_type == BYTES:
@@ -232,7 +233,7 @@ def _messages(data: bytes, pos: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _feature(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
-    """Return which list a feature is, and where that begins and ends."""
+    """Return the kind of list of a feature, and the start and end of the list."""
     kind = data[pos] >> 3
     if data[pos] & 7 != BYTES or kind not in KINDS:
         raise WireError(f"a feature at byte {pos} is none of the three lists")
@@ -240,7 +241,7 @@ def _feature(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
 
 
 def _entry(data: bytes, pos: int, end: int) -> tuple[bytes, int, int]:
-    """Return the key of an entry of a map, and where its value begins and ends."""
+    """Return the key of a map entry, and the start and end of its value."""
     key, first, last = b"", end, end
     while pos < end:
         number, wire_type, pos = read_tag(data, pos, end)
@@ -259,14 +260,13 @@ def _entry(data: bytes, pos: int, end: int) -> tuple[bytes, int, int]:
 
 
 def list_cell(data: bytes, pos: int, end: int, kind: int) -> tuple[Cell, int]:
-    """Return what stands in a list, and where the values of it begin if they are all that comes until its
-    end.
+    """Return the values of a list, and their position if they are all that the list contains.
 
     Args:
         data: the bytes.
-        pos: where the list begins.
-        end: where it ends.
-        kind: which list it is.
+        pos: start of the list.
+        end: end of the list.
+        kind: the kind of list.
 
     Returns:
         The cell, and the position of the values; 0 if they are not in one piece.
@@ -276,7 +276,7 @@ def list_cell(data: bytes, pos: int, end: int, kind: int) -> tuple[Cell, int]:
     """
     if pos == end:
         return (b"", 0) if kind != BYTES_LIST else ([], 0)
-    if data[pos] != 0x0A:  # field 1, with a length
+    if data[pos] != 0x0A:  # not field 1 with a length
         return _single_numbers(data, pos, end, kind), 0
     start, stop = read_bytes(data, pos + 1, end)
     if stop == end:
@@ -293,7 +293,7 @@ def list_cell(data: bytes, pos: int, end: int, kind: int) -> tuple[Cell, int]:
 
 
 def _single_numbers(data: bytes, pos: int, end: int, kind: int) -> bytes:
-    """Numbers of which each stands behind a tag of its own, packed."""
+    """Return the numbers of a list that has a tag before each number, in packed form."""
     wanted = FIXED32 if kind == FLOAT_LIST else VARINT
     parts = []
     while pos < end:

@@ -1,8 +1,8 @@
-"""Examples parsed by a node: ``parse_example`` and ``parse_single_example``.
+"""Parsing of examples by a node: ``parse_example`` and ``parse_single_example``.
 
-Owns what programs call. A batch of serialized ``Example`` messages goes in; dense features come out as
-arrays, those of varying length as sparse tensors. ``example_nodes`` has the operation types, ``features``
-what is wanted of an example.
+Owns the public functions. From a batch of serialized ``Example`` messages they produce dense features as
+tensors and features of varying length as sparse tensors. ``example_nodes`` has the operation types,
+``features`` the descriptions of requested features.
 """
 
 from __future__ import annotations
@@ -37,20 +37,19 @@ def parse_example(
     """Return the features of a batch of serialized ``Example`` messages.
 
     Args:
-        serialized: the messages, a vector of strings; a single string gives values without the axis of
-            the batch.
+        serialized: the messages, a vector of strings; a single string yields values without the batch axis.
         features: by key, a ``FixedLenFeature``, ``VarLenFeature``, ``SparseFeature`` or
             ``FixedLenSequenceFeature``.
         name: wanted name.
-        example_names: what errors call the examples, a vector of strings.
+        example_names: names of the examples for error messages, a vector of strings.
 
     Returns:
-        By key, a tensor or sparse tensor whose first axis is that of the batch. InvalidArgumentError at run
-        time, which names key and example, for bytes that are no example, a feature that is missing and has no
-        default, or is of another type or number of values.
+        By key, a tensor or sparse tensor whose first axis is the batch. At run time an InvalidArgumentError,
+        which names key and example, is raised for bytes that are no example, and for a feature that is
+        missing without a default or has another type or number of values.
 
     Raises:
-        ValueError: for no features, or one that says too little or contradicts another.
+        ValueError: for no features, or one that is incomplete or contradicts another.
         TypeError: for another type than string, float32 and int64.
     """
     if not features:
@@ -73,16 +72,16 @@ def parse_single_example(
 
     Args:
         serialized: the message, a string.
-        features: by key, what is wanted.
+        features: by key, descriptions of the features.
         name: wanted name.
-        example_names: what errors call the example, a string.
+        example_names: name of the example for error messages, a string.
 
     Returns:
         By key, a tensor or sparse tensor.
 
     Raises:
-        ValueError: for messages that are no scalar, and as ``parse_example``.
-        TypeError: as ``parse_example``.
+        ValueError: for messages that are no scalar, and as for ``parse_example``.
+        TypeError: as for ``parse_example``.
     """
     if not features:
         raise ValueError(f"Invalid argument: features cannot be None. Got {features}")
@@ -97,10 +96,10 @@ def parse_single_example(
 
 
 def _with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the features, with an unknown first dimension where there is any number of blocks.
+    """Return the features, with an unknown first dimension where the number of blocks varies.
 
     Raises:
-        ValueError: for a sequence that may not be missing, which no batch of examples can promise.
+        ValueError: for a sequence without ``allow_missing``, which a batch of examples cannot guarantee.
     """
     found = {}
     for key, feature in features.items():
@@ -117,7 +116,7 @@ def _with_blocks(features: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict[str, Any]:
-    """Add the node; what is wanted by key."""
+    """Add the node, and return its outputs by key."""
     graph = value.graph
     defaults = wanted.default_tensors(graph)
     with graph.name_scope(name or "ParseExampleV2") as scope:
@@ -144,7 +143,7 @@ def _parsed(value: Tensor, wanted: Wanted, names: Any, name: str | None) -> dict
 
 
 def _assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return what was asked for: sparse features are put together of their parts."""
+    """Return the requested features; sparse features are assembled from their components."""
     out = {}
     for key in [*found, *(k for k in features if k not in found)]:
         feature = features.get(key)
@@ -156,10 +155,10 @@ def _assembled(features: Mapping[str, Any], found: dict[str, Any]) -> dict[str, 
 
 
 def merged_sparse(feature: SparseFeature, found: Mapping[str, SparseTensor]) -> SparseTensor:
-    """Return the sparse tensor whose places and values are features of their own.
+    """Return the sparse tensor whose indices and values are separate features.
 
     Raises:
-        ValueError: if there are not as many sizes as places.
+        ValueError: if the numbers of sizes and index keys differ.
     """
     keys = index_keys(feature)
     sizes = [feature.size] if isinstance(feature.index_key, str) else list(feature.size)

@@ -1,8 +1,8 @@
-"""From columns of cells to arrays: the values of one feature in a batch of examples.
+"""Conversion of columns of cells to arrays: the values of one feature in a batch of examples.
 
-A cell is what ``example_reader`` cuts out of one example. All numbers of a column are decoded in one go,
-unless that has been done for all columns (``packed_columns``). The nodes that parse examples call it;
-mistakes in the data are ``FeatureError``, which knows the row.
+A cell is what ``example_reader`` cuts out of one example. All numbers of a column are decoded together,
+unless this was done for all columns before (``packed_columns``). The nodes that parse examples call it;
+invalid data raises ``FeatureError`` with the row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "values_of",
 ]
 
-# With fewer bytes than this a loop over integers is done before numpy has begun.
+# Below this many bytes a loop over integers is faster than a call of numpy.
 _FEW = 48
 
 AnyColumn: TypeAlias = "list[Cell] | Column"
@@ -39,11 +39,11 @@ KIND_OF = {string: BYTES_LIST, float32: FLOAT_LIST, int64: INT64_LIST}
 
 
 class FeatureError(Exception):
-    """A feature of one example cannot be had.
+    """Raised when a feature of one example is missing or invalid.
 
     Args:
-        row: which example.
-        message: what is wrong with it.
+        row: index of the example.
+        message: description of the error.
     """
 
     def __init__(self, row: int, message: str) -> None:
@@ -58,26 +58,26 @@ def _string_values(values: Sequence[bytes]) -> Array:
 
 
 def _filled(column: list[Any], empty: Any) -> list[Any]:
-    """Return the column with something in place of cells that are not there."""
+    """Return the column with ``empty`` in place of missing cells."""
     return [empty if cell is None else cell for cell in column] if None in column else column
 
 
 def values_of(column: AnyColumn, kind: int) -> tuple[Array, Array]:
-    """All values of a column in a row, its own, and how many each cell has.
+    """Return all values of a column in a new array, and the number of values of each cell.
 
     Raises:
-        FeatureError: if a cell is not made of whole numbers.
+        FeatureError: if a cell does not contain a whole number of values.
     """
     if isinstance(column, Column):
         return column.values, column.counts
     if kind == BYTES_LIST:
-        texts: list[Any] = column  # bytes or lists of them
+        texts: list[Any] = column  # bytes, or lists of them
         lists = [[c] if isinstance(c, bytes) else c or [] for c in texts]
         counts = np.fromiter(map(len, lists), np.int64, len(lists))
         return _string_values([value for some in lists for value in some]), counts
     cells: list[Any] = _filled(column, b"")
     sizes = np.fromiter(map(len, cells), np.int64, len(cells))
-    data = bytearray().join(cells)  # which arrays may write to, so that floats are copied once
+    data = bytearray().join(cells)  # arrays may write to it, so that floats are copied once
     if kind == FLOAT_LIST:
         if (sizes & 3).any():
             row = int(np.flatnonzero(sizes & 3)[0])
@@ -87,7 +87,7 @@ def values_of(column: AnyColumn, kind: int) -> tuple[Array, Array]:
 
 
 def _few_integers(cells: list[Any]) -> tuple[Array, Array]:
-    """Values and counts of packed integers, one by one."""
+    """Return values and counts of packed integers, decoded one by one."""
     values: list[int] = []
     counts = []
     for row, cell in enumerate(cells):
@@ -103,15 +103,15 @@ def _few_integers(cells: list[Any]) -> tuple[Array, Array]:
 
 
 def _integers(data: bytearray, sizes: Array) -> tuple[Array, Array]:
-    """Values and counts of packed integers, all at once.
+    """Return values and counts of packed integers, decoded all at once.
 
     Args:
         data: all cells.
-        sizes: the number of bytes of each.
+        sizes: the number of bytes of each cell.
     """
     ends = np.cumsum(sizes)
     last = np.frombuffer(data, np.uint8) < 0x80
-    # No number may go on in the next cell.
+    # No number may extend into the next cell.
     broken = np.flatnonzero(~last[ends[sizes > 0] - 1])
     if broken.size:
         raise FeatureError(
@@ -126,19 +126,19 @@ def _integers(data: bytearray, sizes: Array) -> tuple[Array, Array]:
 
 
 def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Array | None) -> Array:
-    """Return the values of a feature that has one shape in all examples.
+    """Return the values of a feature with the same shape in all examples.
 
     Args:
-        column: its cells.
+        column: cells of the feature.
         dtype: string, float32 or int64.
-        shape: of each example's values.
-        default: what stands in for a cell that is not there; nothing does if left out.
+        shape: shape of each example's values.
+        default: replaces a missing cell; missing cells are an error if left out.
 
     Returns:
         A new array of shape ``[rows, *shape]``.
 
     Raises:
-        FeatureError: if a cell has another number of values, or there is none and no default.
+        FeatureError: if a cell has another number of values, or is missing without a default.
     """
     kind, wanted = KIND_OF[dtype], math.prod(shape)
     missing = _missing(column)
@@ -173,14 +173,14 @@ def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Arra
 
 
 def _missing(column: AnyColumn) -> Array | None:
-    """Return which cells are not there; nothing if all are."""
+    """Return a mask of the missing cells, or ``None`` if there are none."""
     if isinstance(column, Column):
         return column.missing
     return np.array([cell is None for cell in column]) if None in column else None
 
 
 def _with_default(column: Column, missing: Array, default: Array) -> tuple[Array, Array]:
-    """Values and counts of a column with its default in place of what is missing."""
+    """Return values and counts of a column with the default in place of missing cells."""
     counts = np.where(missing, default.size, column.counts)
     given = np.repeat(missing, counts)
     values = np.empty(given.size, column.values.dtype)
@@ -190,7 +190,7 @@ def _with_default(column: Column, missing: Array, default: Array) -> tuple[Array
 
 
 def _as_cell(values: Array, kind: int) -> Cell:
-    """Values as an example holds them."""
+    """Return values in the form of a cell."""
     if kind == BYTES_LIST:
         return list(values.flat)
     if kind == FLOAT_LIST:
@@ -199,13 +199,13 @@ def _as_cell(values: Array, kind: int) -> Cell:
 
 
 def padded(column: AnyColumn, dtype: DType, shape: tuple[int, ...], padding: Any) -> Array:
-    """Return the values of a feature that has any number of blocks in an example.
+    """Return the values of a feature with any number of blocks in an example.
 
     Args:
-        column: its cells; one that is not there has no block.
+        column: cells of the feature; a missing cell has no blocks.
         dtype: string, float32 or int64.
-        shape: of a block.
-        padding: what stands in for the blocks that an example has less than another.
+        shape: shape of a block.
+        padding: value of the blocks that an example lacks.
 
     Returns:
         A new array of shape ``[rows, blocks, *shape]``.
@@ -234,14 +234,15 @@ def padded(column: AnyColumn, dtype: DType, shape: tuple[int, ...], padding: Any
 
 
 def ragged(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:
-    """Return the values of a feature that has any number of them, as a sparse tensor.
+    """Return the values of a feature with any number of values, as a sparse tensor.
 
     Args:
-        column: its cells.
+        column: cells of the feature.
         dtype: string, float32 or int64.
 
     Returns:
-        Places (row and place in the row), values, and the number of rows and of values in the longest.
+        Indices (row and position in the row), values, and the numbers of rows and of values in the longest
+        row.
     """
     values, counts = values_of(column, KIND_OF[dtype])
     places = np.empty((values.size, 2), np.int64)
@@ -258,8 +259,8 @@ def steps_of(lists: list[list[Cell]], dtype: DType) -> tuple[Array, Array, Array
         dtype: string, float32 or int64.
 
     Returns:
-        Places (sequence, step and place in the step), values, the three extents, and how many steps each
-        sequence has.
+        Indices (sequence, step and position in the step), values, the three extents, and the number of steps
+        of each sequence.
     """
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
     places, values, extents = ragged([cell for some in lists for cell in some], dtype)

@@ -1,7 +1,7 @@
-"""What a program says of the features that it wants of an example, and what follows for the node.
+"""Descriptions of the features that a program requests from examples, and the operands that follow from them.
 
-Owns the four ways to want a feature and ``Wanted``, in which their keys, types, shapes and defaults stand in
-the order of the node's operands. ``examples`` builds nodes of it.
+Owns the four kinds of descriptions and ``Wanted``, in which keys, types, shapes and defaults are in the order
+of the node's operands. ``examples`` builds nodes from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class VarLenFeature(NamedTuple):
-    """Any number of values, as a sparse tensor.
+    """A feature with any number of values, returned as a sparse tensor.
 
     Attributes:
         dtype: string, float32 or int64.
@@ -36,14 +36,14 @@ class VarLenFeature(NamedTuple):
 
 
 class SparseFeature(NamedTuple):
-    """A sparse tensor that an example holds as two or more features: its places and its values.
+    """A sparse tensor stored in an example as two or more features: its indices and its values.
 
     Attributes:
-        index_key: key of the places along an axis, an int64 feature; a list of keys for several axes.
+        index_key: key of the indices along an axis, an int64 feature; a list of keys for several axes.
         value_key: key of the values.
-        dtype: of the values: string, float32 or int64.
+        dtype: dtype of the values: string, float32 or int64.
         size: extent of the axis, or a list of them.
-        already_sorted: whether the places of each example stand in order.
+        already_sorted: whether the indices of each example are sorted.
     """
 
     index_key: Any
@@ -54,12 +54,12 @@ class SparseFeature(NamedTuple):
 
 
 class FixedLenFeature(NamedTuple):
-    """Values of one shape in all examples.
+    """A feature whose values have the same shape in all examples.
 
     Attributes:
-        shape: of the values of an example.
+        shape: shape of the values of an example.
         dtype: string, float32 or int64.
-        default_value: what stands in where an example has none; without it that is an error.
+        default_value: replaces a missing feature; without it a missing feature is an error.
     """
 
     shape: Any
@@ -68,13 +68,13 @@ class FixedLenFeature(NamedTuple):
 
 
 class FixedLenSequenceFeature(NamedTuple):
-    """Any number of blocks of one shape; shorter examples are padded to the longest of the batch.
+    """A feature with any number of blocks of one shape, padded to the longest example of the batch.
 
     Attributes:
-        shape: of a block.
+        shape: shape of a block.
         dtype: string, float32 or int64.
         allow_missing: whether an example may have none.
-        default_value: what is padded with; zeros or empty strings if left out.
+        default_value: value for padding; zeros or empty strings if left out.
     """
 
     shape: Any
@@ -89,9 +89,9 @@ class Wanted:
 
     Attributes:
         sparse: types of features with any number of values, by key.
-        dense: types of those that become arrays, by key.
-        shapes: their shapes; the first dimension is unknown where there is any number of blocks.
-        defaults: what was given as default, by key; ``None`` where missing is allowed.
+        dense: types of the features that become arrays, by key.
+        shapes: shapes of these, by key; the first dimension is unknown if the number of blocks varies.
+        defaults: the given defaults, by key; ``None`` where the feature may be missing.
     """
 
     sparse: dict[str, DType] = field(default_factory=dict)
@@ -100,11 +100,11 @@ class Wanted:
     defaults: dict[str, Any] = field(default_factory=dict)
 
     def default_tensors(self, graph: Graph) -> list[Tensor]:
-        """Return the operand of each dense feature that says its default; empty where there is none.
+        """Return the default operand of each dense feature; empty where there is no default.
 
         Raises:
             TypeError: for a default of another type.
-            ValueError: for one of another shape.
+            ValueError: for a default of another shape.
         """
         return [self._default(key, graph) for key in self.dense]
 
@@ -125,14 +125,14 @@ class Wanted:
 
 
 def wanted_of(features: Mapping[str, Any], allowed: tuple[type[Any], ...] | None = None) -> Wanted:
-    """Return what a node has to give for some features.
+    """Return the features of a node for given descriptions.
 
     Args:
-        features: by key, one of the four ways.
-        allowed: which of them may be; all if left out.
+        features: by key, one of the four kinds of descriptions.
+        allowed: the allowed kinds; all if left out.
 
     Raises:
-        ValueError: for one that says too little, contradicts another, or is of another kind.
+        ValueError: for a description that is incomplete, contradicts another, or is of another kind.
         TypeError: for another type than string, float32 and int64.
     """
     wanted = Wanted()
@@ -174,7 +174,7 @@ def _add(wanted: Wanted, key: str, feature: Any) -> None:
 
 
 def index_keys(feature: SparseFeature) -> list[str]:
-    """Return the keys of the places of a sparse feature, one for each axis."""
+    """Return the keys of the indices of a sparse feature, one for each axis."""
     return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
 
 

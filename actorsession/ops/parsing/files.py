@@ -1,7 +1,7 @@
-"""Files as values: read, written and found by pattern, where the node runs.
+"""File contents as values: files are read, written and matched where the node runs.
 
-Owns ``ReadFile``, ``WriteFile`` and ``MatchingFiles``. A disk may take any time, so none of them runs on an
-event loop.
+Owns ``ReadFile``, ``WriteFile`` and ``MatchingFiles``. Disk accesses may take any time, so none of these ops
+runs on an event loop.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = ["matching_files", "read_file", "write_file"]
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """Return what is in a file.
+    """Return the contents of a file.
 
     Args:
-        filename: its path, a string scalar.
+        filename: path of the file, a string scalar.
         name: wanted name.
 
     Returns:
-        A string scalar. NotFoundError at run time if there is no such file.
+        A string scalar. At run time a NotFoundError is raised if there is no such file.
 
     Raises:
         ValueError: for another rank.
@@ -50,11 +50,11 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """Make or replace a file; folders that are missing are made.
+    """Create or replace a file, and create missing folders.
 
     Args:
-        filename: its path, a string scalar.
-        contents: what is to be in it, a string scalar.
+        filename: path of the file, a string scalar.
+        contents: the new contents, a string scalar.
         name: wanted name.
 
     Raises:
@@ -69,15 +69,15 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """Return the files whose paths fit a pattern, sorted.
+    """Return the sorted paths of the files that match a pattern.
 
     Args:
-        pattern: a string, or a vector of them. ``*``, ``?`` and ``[...]`` fit within one name of the path,
-            names that begin with a dot too.
+        pattern: a string, or a vector of them. ``*``, ``?`` and ``[...]`` match within one name of the path,
+            including names that begin with a dot.
         name: wanted name.
 
     Returns:
-        A vector of strings, empty if nothing fits.
+        A vector of strings, empty if nothing matches.
 
     Raises:
         ValueError: for another rank.
@@ -101,7 +101,7 @@ def _infer(shapes: Sequence[TensorSpec], most: int) -> Callable[[InferContext], 
 
 
 def _one(op: str, value: Any) -> bytes:
-    """Return the string of a value that is a scalar."""
+    """Return the string of a scalar value."""
     array = boxed(value)
     if array.ndim:
         raise InvalidArgumentError(f"{op} takes a string scalar, got shape {list(array.shape)}")
@@ -156,7 +156,7 @@ def _matching_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _fitting(pattern: bytes, files: FileRoots) -> Iterator[str]:
-    """The paths that fit a pattern; ``glob`` would leave out names with a dot, and look into folders."""
+    """Yield the paths that match a pattern; ``glob`` would skip names with a dot and search folders."""
     head, name = os.path.split(os.fsdecode(pattern))
     if not _has_marks(head + name):
         path = os.fsdecode(pattern)
@@ -188,7 +188,7 @@ for _name, _kernel, _shapes, _most in (
             infer=_infer(_shapes, _most),
             kernel=_kernel,
             gradient=NOT_DIFFERENTIABLE,
-            # What a file holds is no function of its name.
+            # The contents of a file are not a function of its name.
             stateful=True,
             blocks=True,
             opens_files=True,

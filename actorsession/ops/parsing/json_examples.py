@@ -1,7 +1,7 @@
-"""Examples in the JSON form of protobuf, turned into messages: ``decode_json_example``.
+"""``decode_json_example``: conversion of examples in protobuf's JSON form to messages.
 
-Owns ``DecodeJSONExample``. Names of fields may be spelled ``int64List`` or ``int64_list``; whole numbers may
-be strings, floats ``"NaN"`` and ``"Infinity"``, and strings of bytes are base64.
+Owns ``DecodeJSONExample``. Names of fields may be spelled ``int64List`` or ``int64_list``; integers may be
+strings, floats ``"NaN"`` and ``"Infinity"``; byte strings are base64.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["decode_json_example"]
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Example in the JSON form of protobuf, as the serialized messages that ``parse_example`` takes.
+    """Convert examples in protobuf's JSON form to serialized messages for ``parse_example``.
 
     Args:
         json_examples: strings, each an example.
         name: wanted name.
 
     Returns:
-        Strings of the same shape. InvalidArgumentError at run time for what is no such example.
+        Strings of the same shape. At run time an InvalidArgumentError is raised for invalid examples.
     """
     return string_unary("DecodeJSONExample", json_examples, name)
 
@@ -55,7 +55,7 @@ def _int_value(value: Any) -> bytes:
     return write_tag(1, 0) + write_varint(number & 0xFFFFFFFFFFFFFFFF)
 
 
-# By the number of its field in a feature: how a value is written.
+# By list: the number of its field in a feature, and the function that encodes a value.
 _LISTS: Mapping[str, tuple[int, Callable[[Any], bytes]]] = {
     "bytes_list": (1, _bytes_value),
     "float_list": (2, _float_value),
@@ -67,7 +67,7 @@ _SPELLINGS = {
 
 
 def _fields(value: Any, *names: str) -> dict[str, Any]:
-    """Return the fields of a message that are there, by their names in ``.proto`` files."""
+    """Return the fields present in a message, by their names in ``.proto`` files."""
     if not isinstance(value, dict):
         raise ValueError(f"a message is an object, got {value!r:.100}")
     names_of = {str(key): _SPELLINGS.get(str(key), str(key)) for key in value}

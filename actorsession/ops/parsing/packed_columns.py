@@ -1,7 +1,7 @@
-"""The values of features as they stand in the bytes of a whole batch, decoded all at once.
+"""The values of features in the bytes of a whole batch, decoded all at once.
 
-Owns ``Parts``, which says where the list of each feature of each example is, and ``Column``, what becomes of
-one feature. ``example_batches`` finds the parts, ``feature_values`` makes results of the columns.
+Owns ``Parts``, the positions of the list of each feature in each example, and ``Column``, the decoded values
+of one feature. ``example_batches`` finds the parts, ``feature_values`` converts columns to results.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from actorsession.records import dataclass
 
 __all__ = ["Column", "Parts", "Strings", "bodies_of", "columns_of", "strings_of"]
 
-# An example has few strings in a feature; of more of them each is a round of numpy for itself.
+# A feature of an example has few strings; with more, each one costs a round of numpy calls.
 _MOST_STRINGS = 64
-# Cells of so many bytes are cut out one by one sooner than byte by byte.
+# Cells of this many bytes are faster to cut out one by one than byte by byte.
 _CUT_OUT = 24
-# Bytes of numbers that are decoded at a time, so that what comes of them stays in the cache.
+# Number of bytes of numbers decoded at a time, so that the results stay in the cache.
 _TOGETHER = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A feature in all examples of a batch.
+    """The values of a feature in all examples of a batch.
 
     Attributes:
-        values: all values in a row; strings are objects.
-        counts: how many each example has.
-        missing: which examples do not have the feature; ``None`` if all do.
-        each: how many all of them have; -1 if they differ.
+        values: all values in one array; strings are objects.
+        counts: number of values of each example.
+        missing: mask of the examples without the feature; ``None`` if all have it.
+        each: number of values of every example; -1 if it differs.
     """
 
     values: Array
@@ -43,11 +43,11 @@ class Column:
 
 
 class Parts:
-    """Where the list of each feature of each example begins, and how many bytes it has: -1 for no list.
+    """The start and size in bytes of the list of each feature of each example; size -1 for no list.
 
     Args:
-        slots: how many features.
-        rows: how many examples.
+        slots: number of features.
+        rows: number of examples.
     """
 
     __slots__ = ("sizes", "starts")
@@ -59,16 +59,16 @@ class Parts:
     def replaced(
         self, data: bytes, rows: list[int], cells: list[list[Cell]], slots: list[int]
     ) -> bytes:
-        """Put packed numbers that were read otherwise in place of what some rows have.
+        """Replace the values of some rows by packed numbers that were read otherwise.
 
         Args:
             data: the bytes of the batch.
-            rows: which rows.
-            cells: by feature, what each of them has.
-            slots: of the features that are numbers.
+            rows: indices of the rows.
+            cells: by feature, the cells of these rows.
+            slots: indices of the numeric features.
 
         Returns:
-            The bytes of the batch, and those numbers behind them.
+            The bytes of the batch, followed by those numbers.
         """
         self.sizes[:, rows] = -1
         more, at = [data], len(data)
@@ -86,13 +86,13 @@ class Parts:
 
 
 def bodies_of(data: bytes, parts: Parts, slots: list[int]) -> Array:
-    """Narrow lists of numbers down to the numbers, which are packed; in which rows some are not."""
+    """Narrow lists of numbers to their packed numbers, and return a mask of rows with unpacked ones."""
     starts, sizes = parts.starts[slots], parts.sizes[slots]
     bare = sizes <= 0
-    starts[bare] = 0  # where there is something, if only to be looked at
+    starts[bare] = 0  # any valid position; the value is ignored
     words = view_of(data, "<u4")[starts]
     inner, wide = sizes - 2, sizes >= 0x82
-    # A tag, a length of one byte, and as many bytes as that says.
+    # A tag, a one-byte length, and as many bytes as it specifies.
     right = (words & 0xFFFF) == (inner << 8 | 0x0A)
     if wide.any():
         length = words >> 8 & 0x7F | words >> 9 & 0x7F80
@@ -142,7 +142,7 @@ def _integers(data: bytes, starts: Array, sizes: Array) -> tuple[Array, Array] |
         packed = np.frombuffer(data, np.uint8)[places].tobytes()
     last = np.frombuffer(packed, np.uint8) < 0x80
     ends = np.cumsum(lengths)
-    # No number may go on in the next list.
+    # No number may extend into the next list.
     if not last[ends - 1].all():
         return None
     try:
@@ -159,12 +159,13 @@ def _integers(data: bytes, starts: Array, sizes: Array) -> tuple[Array, Array] |
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """Where the strings of some features stand.
+    """The positions of the strings of some features.
 
     Attributes:
-        owners: for each string, the number of its list: the feature's place times the rows, plus the row.
-        starts: where it begins.
-        stops: where it ends.
+        owners: for each string, the index of its list: the feature's position times the number of rows, plus
+            the row.
+        starts: start of each string.
+        stops: end of each string.
         slots: the features.
     """
 
@@ -175,7 +176,7 @@ class Strings:
 
 
 def strings_of(data: bytes, parts: Parts, slots: list[int]) -> tuple[Strings, Array]:
-    """Find the strings of lists; and in which rows there is something else."""
+    """Return the strings of lists, and a mask of the rows that contain anything else."""
     rows = parts.sizes.shape[1]
     odd = np.zeros(rows, np.bool_)
     owners = np.flatnonzero(parts.sizes[slots] > 0)
@@ -227,13 +228,13 @@ def columns_of(
 
     Args:
         data: the bytes.
-        parts: where the packed numbers of each feature are.
-        strings: where the strings are.
-        kinds: which list each feature is.
-        others: some rows, and by feature the cells that they have instead.
+        parts: positions of the packed numbers of each feature.
+        strings: positions of the strings.
+        kinds: the kind of list of each feature.
+        others: the rows that were read otherwise, and their cells by feature.
 
     Returns:
-        A column for each feature; nothing if numbers are damaged.
+        A column for each feature; ``None`` if numbers are damaged.
     """
     out: list[Column | None] = [None] * len(kinds)
     for kind, decode in ((FLOAT_LIST, _floats), (INT64_LIST, _integers)):
@@ -250,7 +251,7 @@ def columns_of(
 
 
 def _groups(parts: Parts, slots: list[int]) -> Iterator[list[int]]:
-    """Feature that are decoded together: many small ones, few large ones."""
+    """Yield groups of features to decode together: many small ones, few large ones."""
     together: list[int] = []
     size = 0
     for slot, each in zip(slots, parts.sizes[slots].sum(axis=1).tolist(), strict=True):
@@ -266,13 +267,13 @@ def _groups(parts: Parts, slots: list[int]) -> Iterator[list[int]]:
 def _split(
     out: list[Column | None], slots: list[int], values: Array, counts: Array, missing: Array
 ) -> None:
-    """Make the columns of features of which the values stand one behind the other."""
+    """Make the columns of features whose values are stored consecutively."""
     gone: Array = np.any(missing, axis=1)
     ends = np.cumsum(counts.sum(axis=1)).tolist()
     fewest, most = counts.min(axis=1).tolist(), counts.max(axis=1).tolist()
     start = 0
     for i, (slot, end) in enumerate(zip(slots, ends, strict=True)):
-        # Each has its own memory, so that who keeps one result does not keep all.
+        # Each column has its own memory, so that holding one result does not keep all of them alive.
         mine = values[start:end].copy() if len(slots) > 1 else values
         each = most[i] if fewest[i] == most[i] else -1
         out[slot] = Column(mine, counts[i], missing[i] if gone[i] else None, each)

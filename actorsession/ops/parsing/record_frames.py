@@ -1,7 +1,7 @@
-"""The bytes of files of records: lengths and checksums around what is written.
+"""The bytes of record files: lengths and checksums around the records.
 
-A record is its length (eight bytes, little-endian), the masked CRC-32C of those, its bytes, and the masked
-CRC-32C of them. ``records`` calls it, for many records at once wherever it can.
+A record is stored as its length (eight bytes, little-endian), the masked CRC-32C of the length, its bytes,
+and the masked CRC-32C of these. ``records`` calls this module, for many records at once where possible.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __all__ = [
 ]  # fmt: skip
 
 _LENGTH, _CRC = struct.Struct("<Q"), struct.Struct("<I")
-# Bytes before a record and behind it.
+# Bytes before and after a record.
 HEADER, FOOTER = 12, 4
 
 
 def footer_of(record: bytes) -> bytes:
-    """Return what stands behind a record."""
+    """Return the checksum that follows a record."""
     return _CRC.pack(masked(crc32c(record)))
 
 
 def frame_one(record: bytes) -> list[bytes]:
-    """A record with its length and checksums, in pieces."""
+    """Return a record with its length and checksums, in pieces."""
     length = _LENGTH.pack(len(record))
     return [length, footer_of(length), record, footer_of(record)]
 
 
 def frame(records: list[bytes]) -> list[bytes]:
-    """Return the same for some records, at least one."""
+    """Return some records, at least one, with their lengths and checksums, in pieces."""
     sizes = np.fromiter(map(len, records), np.int64, len(records))
     data = np.frombuffer(b"".join(records), np.uint8)
-    # What stands between two records: the checksum of one, then the length of the next and its checksum.
+    # Between two records are the checksum of the first, and the length of the next with its checksum.
     seams = np.zeros((sizes.size + 1, 4), "<u4")
     lengths = np.ascontiguousarray(sizes.astype("<i8")).view(np.uint8)
     starts = np.cumsum(sizes) - sizes
@@ -53,7 +53,7 @@ def frame(records: list[bytes]) -> list[bytes]:
 
 
 def size_of(header: bytes) -> int | None:
-    """Return the length of a record; nothing if its checksum is wrong."""
+    """Return the length of a record, or ``None`` if its checksum is wrong."""
     if header[8:HEADER] != footer_of(header[:8]):
         return None
     size: int = _LENGTH.unpack_from(header)[0]
@@ -61,9 +61,9 @@ def size_of(header: bytes) -> int | None:
 
 
 def framed(data: bytes) -> tuple[list[int], list[int]]:
-    """Return where the bytes of each record begin that is there as a whole, and how many they are.
+    """Return the start and size of each record that is contained as a whole.
 
-    They follow from lengths that nobody has verified.
+    They follow from lengths that are not verified yet.
     """
     starts, sizes, at, end = [], [], HEADER, len(data)
     length = _LENGTH.unpack_from
@@ -78,18 +78,18 @@ def framed(data: bytes) -> tuple[list[int], list[int]]:
 
 
 def sound(data: bytes, starts: list[int], sizes: list[int]) -> tuple[int, int]:
-    """Return how many records in front have a length as it was written, and how many have all their bytes.
+    """Return how many leading records have valid lengths, and how many have valid bytes too.
 
     Args:
-        data: what they stand in.
-        starts: where their bytes begin, at least one.
-        sizes: how many they are.
+        data: bytes that contain the records.
+        starts: starts of the records' bytes, at least one.
+        sizes: sizes of the records.
     """
     octets = np.frombuffer(data, np.uint8)
     firsts, lengths = np.array(starts), np.array(sizes)
     words = np.ndarray((octets.size - 3,), "<u4", data, strides=(1,))
     found = crc32c_each(octets, firsts - HEADER, np.full(firsts.size, 8))
-    # Behind a length that is wrong nothing is a record.
+    # After a wrong length, nothing can be interpreted as a record.
     named = _first_false(masked(found) == words[firsts - 4])
     firsts, lengths = firsts[:named], lengths[:named]
     found = crc32c_each(octets, firsts, lengths)
@@ -101,7 +101,7 @@ def _first_false(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
 
 
 def joined(parts: list[memoryview], size: int) -> tuple[bytes, bytes]:
-    """Return the first bytes of some parts, copied once, and those behind them."""
+    """Return the first ``size`` bytes of some parts, copied once, and the remaining bytes."""
     left, first, last = size, [], []
     for part in parts:
         first.append(part[:left])

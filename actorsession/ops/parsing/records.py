@@ -1,11 +1,11 @@
-"""Files of records, TensorFlow's TFRecord format: plain, zlib or gzip.
+"""Record files, TensorFlow's TFRecord format: plain, zlib or gzip.
 
-Checksums are verified, so that damage is ``DataLossError`` with the offset of the record in what is not
-compressed. Whoever reads records calls it: ``python_io`` and kernels that read files. ``record_frames``
-knows the bytes.
+Checksums are verified: damage raises ``DataLossError`` with the offset of the record in the uncompressed
+data. Used by ``python_io`` and by the kernels that read files. ``record_frames`` defines the bytes.
 
-Both ways go by blocks: numpy makes the checksums of all records of a block at once. So a reader is ahead of
-whom it serves, and says damage when its record comes; a writer holds records back until they fill a block.
+Reader and writer work in blocks: numpy computes the checksums of all records of a block at once. So a reader
+reads ahead of its caller, and reports damage when the damaged record is reached; a writer holds records back
+until they fill a block.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from actorsession.ops.parsing.record_frames import (
 
 __all__ = ["COMPRESSIONS", "Inflated", "RecordReader", "RecordWriter", "compression_of"]
 
-# How much is read at a time of a record that is longer than a block: nobody knows that it is there.
+# Bytes read at a time of a record longer than a block, because its length may be wrong.
 _CHUNK = 1 << 20
-# Bytes to a block. A reader begins with the first, for the sake of who looks at one record.
+# Bytes per block. A reader begins with the first size, for callers that need only one record.
 _FIRST_BLOCK, _BLOCK = 1 << 14, 1 << 18
 
-# What zlib is told about the header of each form of compression.
+# The ``wbits`` argument of zlib for each form of compression.
 COMPRESSIONS = {"": 0, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
 
 
 class _Bytes(Protocol):
-    """Where bytes come from."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """So many bytes, fewer only at the end."""
+        """Return ``size`` bytes, fewer only at the end."""
 
 
 def compression_of(kind: str) -> int:
-    """Return what zlib is told about a form of compression, 0 for none.
+    """Return zlib's ``wbits`` for a form of compression, 0 for none.
 
     Raises:
-        ValueError: for a form that there is not.
+        ValueError: for an unknown form.
     """
     if kind not in COMPRESSIONS:
         raise ValueError(
@@ -61,11 +61,11 @@ def compression_of(kind: str) -> int:
 
 
 class Inflated:
-    """The bytes that were compressed into a file, in their order.
+    """The decompressed bytes of a file, in sequence.
 
     Args:
         file: the file.
-        wbits: what zlib is told about its header.
+        wbits: zlib's argument that specifies the header.
     """
 
     def __init__(self, file: BinaryIO, wbits: int) -> None:
@@ -74,10 +74,10 @@ class Inflated:
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        """So many bytes, fewer only where the file ends.
+        """Return ``size`` bytes, fewer only where the file ends.
 
         Raises:
-            DataLossError: for bytes that were not compressed in that way.
+            DataLossError: for bytes that are not compressed in this form.
         """
         parts, missing = [], size
         while missing > 0 and not self._inflate.eof:
@@ -94,14 +94,14 @@ class Inflated:
 
 
 class RecordReader:
-    """The records of a file, one after another; an iterator that closes itself at the end.
+    """An iterator over the records of a file that closes itself at the end.
 
     Args:
         path: the file.
         compression: empty, ``ZLIB`` or ``GZIP``.
 
     Raises:
-        OpError: as ``file_errors`` says, such as NotFoundError.
+        OpError: as raised by ``file_errors``, such as NotFoundError.
         ValueError: for another form of compression.
     """
 
@@ -112,9 +112,9 @@ class RecordReader:
             self._file = open(path, "rb")  # noqa: SIM115 - close() does
         self._bytes: _Bytes = Inflated(self._file, wbits) if wbits else self._file
         self._block_size = _FIRST_BLOCK
-        # What was read and belongs to no record yet, and where it stands in the file.
+        # Bytes that were read but belong to no record yet, and their offset.
         self._rest, self._rest_offset = b"", 0
-        # Records that were read, their offsets, how many were handed out, and what is wrong behind them.
+        # Records that were read, their offsets, the number returned so far, and the error that follows them.
         self._records: list[bytes] = []
         self._offsets: list[int] = []
         self._given = 0
@@ -122,15 +122,15 @@ class RecordReader:
 
     @property
     def offset(self) -> int:
-        """Where the next record begins, in what is not compressed."""
+        """The offset of the next record in the uncompressed data."""
         waiting = self._offsets[self._given : self._given + 1]
         return waiting[0] if waiting else self._rest_offset
 
     def read(self) -> bytes | None:
-        """Return the next record; nothing at the end.
+        """Return the next record, or ``None`` at the end.
 
         Raises:
-            DataLossError: if it is damaged or cut off; ``offset`` is where it begins.
+            DataLossError: if it is damaged or truncated; ``offset`` is its start.
         """
         if self._given == len(self._records) and not self._fill():
             return None
@@ -138,7 +138,7 @@ class RecordReader:
         return self._records[self._given - 1]
 
     def _fill(self) -> bool:
-        """Read the records of a block; whether there are any.
+        """Read the records of a block, and return whether there are any.
 
         Raises:
             DataLossError: if the next one is damaged.
@@ -159,7 +159,7 @@ class RecordReader:
         return bool(self._records)
 
     def _verify(self, data: bytes, starts: list[int], sizes: list[int]) -> None:
-        """Take the records of a block, as far as their checksums are right."""
+        """Store the records of a block up to the first wrong checksum."""
         named, count = sound(data, starts, sizes)
         begin = self._rest_offset
         self._records = [
@@ -199,7 +199,7 @@ class RecordReader:
         self._rest, self._rest_offset = b"", self._rest_offset + HEADER + size + FOOTER
 
     def _take(self, size: int) -> bytes:
-        """So many bytes, fewer only at the end."""
+        """Return ``size`` bytes, fewer only at the end."""
         with file_errors(f"cannot read {self.path!r}"):
             return self._bytes.read(size)
 
@@ -217,11 +217,11 @@ class RecordReader:
         )
 
     def close(self) -> None:
-        """Let go of the file; may be called twice."""
+        """Close the file; may be called twice."""
         self._file.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        # A generator, which hands out what is there sooner than a method does.
+        # A generator, which returns available records faster than a method does.
         while not self._file.closed:
             for record in self._records[self._given :]:
                 self._given += 1
@@ -248,7 +248,7 @@ class RecordReader:
         return record
 
     def __del__(self) -> None:
-        # A loop that ends early leaves it behind.
+        # For a reader left open by a loop that ended early.
         if hasattr(self, "_file"):
             self.close()
 
@@ -260,20 +260,21 @@ class RecordReader:
 
 
 class RecordWriter:
-    """Writes records into a file, which is made or replaced.
+    """A writer of records to a file, which is created or replaced.
 
-    Records are held back until there are enough of them, ``flush`` or ``close``: then the disk's errors come.
+    Records are held back until there are enough of them, or until ``flush`` or ``close``; errors of the disk
+    are raised at that time.
 
     Args:
         path: the file.
         compression: empty, ``ZLIB`` or ``GZIP``.
-        level: of the compression, 0 to 9; zlib's own for -1.
-        mem_level: how much memory it takes, 1 to 9.
-        strategy: zlib's.
-        window: how far it looks back, as a power of two: 9 to 15.
+        level: level of the compression, 0 to 9; zlib's default for -1.
+        mem_level: memory used by the compression, 1 to 9.
+        strategy: zlib's compression strategy.
+        window: size of zlib's window as a power of two: 9 to 15.
 
     Raises:
-        OpError: as ``file_errors`` says.
+        OpError: as raised by ``file_errors``.
         ValueError: for another form of compression.
     """
 
@@ -309,13 +310,13 @@ class RecordWriter:
             if self._file.closed:
                 raise self._closed()
             self._waiting.append(record)
-            # What a record costs besides its bytes bounds how many wait.
+            # The overhead per record bounds the number of waiting records.
             self._waiting_size += len(record) + 64
             if self._waiting_size >= _BLOCK:
                 self._drain()
 
     def _drain(self) -> None:
-        """Write what was held back."""
+        """Write the records that were held back."""
         records, self._waiting, self._waiting_size = self._waiting, [], 0
         if not records:
             return
@@ -330,7 +331,7 @@ class RecordWriter:
         return FailedPreconditionError(f"the writer of {self.path!r} is closed")
 
     def flush(self) -> None:
-        """Hand over what was written, so that others can read it.
+        """Write all records to the file, so that others can read them.
 
         Raises:
             FailedPreconditionError: after ``close``.
@@ -345,7 +346,7 @@ class RecordWriter:
                 self._file.flush()
 
     def close(self) -> None:
-        """Write what is left and lets go of the file; may be called twice."""
+        """Write the remaining records and close the file; may be called twice."""
         with self._lock:
             if self._file.closed:
                 return
@@ -355,7 +356,7 @@ class RecordWriter:
                     self._file.write(self._deflate.flush())
 
     def __del__(self) -> None:
-        # Who forgets to close it finds all records, as if they had not been held back.
+        # For a writer that was not closed: its records are written as if they had not been held back.
         if hasattr(self, "_file"):
             self.close()
 

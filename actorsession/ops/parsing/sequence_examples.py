@@ -1,6 +1,6 @@
-"""Sequences parsed by a node: ``parse_sequence_example`` and ``parse_single_sequence_example``.
+"""Parsing of sequences by a node: ``parse_sequence_example`` and ``parse_single_sequence_example``.
 
-Owns what programs call. A serialized ``SequenceExample`` has features of the sequence as a whole, its
+Owns the public functions. A serialized ``SequenceExample`` has features of the sequence as a whole, its
 context, and lists with a feature for each step. ``sequence_nodes`` has the operation type.
 """
 
@@ -39,17 +39,17 @@ def parse_sequence_example(
         serialized: the messages, a vector of strings.
         context_features: by key, a ``FixedLenFeature`` or ``VarLenFeature`` of the sequence as a whole.
         sequence_features: by key, a ``FixedLenSequenceFeature`` or ``VarLenFeature`` of each step.
-        example_names: what errors call the examples, a vector of strings.
+        example_names: names of the examples for error messages, a vector of strings.
         name: wanted name.
 
     Returns:
-        The features of the whole by key, those of the steps, and for each dense one of these how many steps
-        there are. Dense ones have shape ``[batch, steps, ...]``, with zeros or empty strings behind the end
-        of shorter sequences; sparse ones have the axes batch, step and place. InvalidArgumentError at run
-        time, which names key and example, as for ``parse_example``.
+        The features of the whole by key, those of the steps, and for each dense feature of the steps the
+        number of steps. Dense ones have shape ``[batch, steps, ...]``, with zeros or empty strings after the
+        end of shorter sequences; sparse ones have the axes batch, step and position. At run time an
+        InvalidArgumentError, which names key and example, is raised as for ``parse_example``.
 
     Raises:
-        ValueError: for no features, or one that says too little or is of another kind.
+        ValueError: for no features, or one that is incomplete or of another kind.
         TypeError: for another type than string, float32 and int64.
     """
     _check_any(context_features, sequence_features)
@@ -70,22 +70,21 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the features of one serialized ``SequenceExample``; arguments and errors as
-    ``parse_sequence_example``.
+    """Return the features of one serialized ``SequenceExample``; see ``parse_sequence_example``.
 
     Args:
         serialized: the message, a string.
         context_features: by key, features of the sequence as a whole.
         sequence_features: by key, features of each step.
-        example_name: what errors call the example, a string.
+        example_name: name of the example for error messages, a string.
         name: wanted name.
 
     Returns:
-        The features of the whole by key, and those of the steps, without the axis of the batch.
+        The features of the whole by key, and those of the steps, without the batch axis.
 
     Raises:
-        ValueError: for a message that is no scalar, and as ``parse_sequence_example``.
-        TypeError: as ``parse_sequence_example``.
+        ValueError: for a message that is no scalar, and as for ``parse_sequence_example``.
+        TypeError: as for ``parse_sequence_example``.
     """
     _check_any(context_features, sequence_features)
     graph = graph_of(serialized, example_name)

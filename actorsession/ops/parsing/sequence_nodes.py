@@ -1,8 +1,8 @@
 """The operation type that parses sequences: ``ParseSequenceExampleV2``.
 
-It gives, for the context, places, values and shapes of the sparse features and then the dense ones; the same
-for the features of the steps; and for each dense one of these how many steps each sequence has. There are no
-ragged tensors here.
+For the context it outputs indices, values and shapes of the sparse features and then the dense ones; the same
+for the features of the steps; and for each dense feature of the steps the number of steps of each sequence.
+Ragged tensors are not supported.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ def _strings(value: Any) -> list[bytes]:
 
 
 class _Plan:
-    """What one node does with a batch, as far as it is known before there is one.
+    """The work of one node on a batch, prepared as far as it is known in advance.
 
     Args:
-        ctx: what the kernel factory got.
-        keys: the operands with the keys, and which lists may be missing.
+        ctx: context of the kernel factory.
+        keys: the operands with the keys and with the lists that may be missing.
     """
 
     def __init__(self, ctx: KernelContext, keys: Sequence[Any]) -> None:
@@ -173,7 +173,7 @@ class _Plan:
     def parse(
         self, rows: list[bytes], names: list[bytes], defaults: list[Array], axes: int
     ) -> list[Any]:
-        """All outputs for a batch, or for one example if there is no axis of the batch."""
+        """Return all outputs for a batch, or for one example without the batch axis."""
         columns: list[list[Cell]] = [[None] * len(rows) for _ in self.keys]
         lists: list[dict[int, list[Cell]]] = []
         for row, data in enumerate(rows):
@@ -189,7 +189,7 @@ class _Plan:
     def _read(
         self, data: bytes, row: int, names: list[bytes], columns: list[list[Cell]]
     ) -> dict[int, list[Cell]]:
-        """Take one example apart; the cells of its lists."""
+        """Parse one example into the columns, and return the cells of its lists."""
         found: dict[int, list[Cell]] = {}
         pos, end, in_lists = 0, len(data), False
         try:
@@ -295,7 +295,7 @@ def _step_numbers(places: Array, lengths: Array) -> Array:
 
 
 def _parts(sparse: list[Any], axes: int) -> list[Any]:
-    """Places, then values, then shapes; without the axis of the batch if there is none."""
+    """Return indices, then values, then shapes, without the batch axis if there is none."""
     places, values, shapes = ([part[i] for part in sparse] for i in range(3))
     if not axes:
         places, shapes = [p[:, 1:].copy() for p in places], [s[1:].copy() for s in shapes]

@@ -1,8 +1,8 @@
-"""Tensors as the bytes of a ``TensorProto`` and back, and strings decompressed.
+"""Serialisation of tensors as ``TensorProto`` bytes and back, and decompression of strings.
 
-Owns ``SerializeTensor``, ``ParseTensor`` and ``DecodeCompressed``. What is read may be hostile: a shape is
-compared with what is there, and a short form, in which the last element stands for all that follow, may not
-grow beyond 2 GiB.
+Owns ``SerializeTensor``, ``ParseTensor`` and ``DecodeCompressed``. The input may be hostile: a shape is
+compared with the elements present, and the short form, in which the last element stands for all that follow,
+may not grow beyond 2 GiB.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ __all__ = ["decode_compressed", "parse_tensor", "serialize_tensor"]
 
 # The fields of a TensorProto.
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
-# Where the elements of a type stand that are not in one piece, and their type there; varints if empty.
+# The field of the elements of a type, if not in one piece, and their type there; varints if empty.
 _LISTS: Mapping[str, tuple[int, str]] = {
     "float32": (5, "<f4"), "float64": (6, "<f8"), "complex64": (9, "<f4"), "complex128": (12, "<f8"),
     "float16": (13, ""), "bfloat16": (13, ""), "int64": (10, ""), "bool": (11, ""), "uint32": (16, ""),
     "uint64": (17, ""), **dict.fromkeys(("int32", "int16", "int8", "uint8", "uint16"), (7, "")),
 }  # fmt: skip
-# protobuf messages end at 2 GiB, so a tensor written out in full never has more.
+# protobuf messages are limited to 2 GiB, so a tensor written in full is never larger.
 _MOST_BYTES = 2**31
-_MOST_AXES = 64  # numpy's own
+_MOST_AXES = 64  # numpy's own limit
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """A tensor as the bytes of a ``TensorProto``, a string scalar.
+    """Return a tensor as the bytes of a ``TensorProto``, a string scalar.
 
     Args:
         tensor: numbers, bools or strings.
@@ -79,7 +79,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """Return the tensor that stands in the bytes of a ``TensorProto``.
+    """Return the tensor encoded in the bytes of a ``TensorProto``.
 
     Args:
         serialized: the bytes, a string scalar.
@@ -87,8 +87,8 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
         name: wanted name.
 
     Returns:
-        A tensor of unknown shape. InvalidArgumentError at run time for bytes that are no such message, a
-        tensor of another type, and a shape that does not fit its elements.
+        A tensor of unknown shape. At run time an InvalidArgumentError is raised for bytes that are no such
+        message, a tensor of another type, and a shape that does not fit its elements.
 
     Raises:
         TypeError: for a resource.
@@ -97,7 +97,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Return what was compressed into each string.
+    """Decompress each string.
 
     Args:
         bytes: strings.
@@ -105,8 +105,9 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
         name: wanted name.
 
     Returns:
-        Strings. At run time DataLossError for what is not compressed in that way, InvalidArgumentError for
-        another ``compression_type``. What was cut off gives what is there.
+        Strings. At run time a DataLossError is raised for strings not compressed in this form, an
+        InvalidArgumentError for another ``compression_type``. Truncated strings are decompressed as far as
+        possible.
     """
     attrs = {"compression_type": text_of(compression_type)}
     return string_unary("DecodeCompressed", bytes, name, attrs)
@@ -131,7 +132,7 @@ def _serialize_kernel(ctx: KernelContext) -> Kernel:
 
 
 def written(array: Array, dtype: DType) -> bytes:
-    """Return an array as one of TensorFlow's messages of tensors."""
+    """Return an array as a serialized ``TensorProto``."""
     head = write_tag(_DTYPE, 0) + write_varint(dtype.as_datatype_enum)
     sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
     shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
@@ -171,7 +172,7 @@ def _parse_kernel(ctx: KernelContext) -> Kernel:
 
 
 def parsed(data: bytes, dtype: DType) -> Any:
-    """Return the array that a message holds; ValueError or TypeError for what is none."""
+    """Return the array that a message contains; raise ValueError or TypeError for an invalid message."""
     kind, shape, content = 0, [], b""
     parts: list[Any] = []
     wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
@@ -241,13 +242,13 @@ def _numbers(parts: list[Any], dtype: DType, stored: str) -> Array:
         fixed: Array = np.frombuffer(data, np.uint8).view(dtype.np_dtype.newbyteorder("<"))
         return fixed
     words = varints(b"".join([p if isinstance(p, bytes) else write_varint(p) for p in parts]))
-    if dtype.name in ("float16", "bfloat16"):  # the bits of each
+    if dtype.name in ("float16", "bfloat16"):  # the bits of each element
         return words.astype(np.uint16).view(dtype.np_dtype)
     return words.view(np.int64).astype(dtype.np_dtype)
 
 
 def _repeated(flat: Any, count: int, dtype: DType, shape: list[int]) -> Any:
-    """As many elements as the shape has: the last one again and again, zeros if there is none."""
+    """Return as many elements as the shape has: the last one is repeated, zeros if there are none."""
     if len(flat) > count or (len(flat) < count and count * dtype.itemsize > _MOST_BYTES):
         raise InvalidArgumentError(
             f"ParseTensor: a {dtype.name} tensor of shape {shape} cannot have {len(flat)} elements"

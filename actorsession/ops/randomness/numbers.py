@@ -1,11 +1,11 @@
-"""Random numbers: ops that draw anew in each step, and the rule for their seeds.
+"""Random numbers: ops that draw anew in each step, and the rules for their seeds.
 
-One generator belongs to a session and node (``ctx.state``), so another step draws on where the last
-one ended, and every new session starts the same sequence if a seed is set. The sequence depends on
-the two seeds and the draws alone, never on the device; it is not TensorFlow's sequence.
+Each session and node has one generator (``ctx.state``), so a step continues the sequence where the last step
+ended, and every new session starts the same sequence if a seed is set. The sequence depends only on the two
+seeds and the draws, never on the device; it is not TensorFlow's sequence.
 
-Seeds follow TensorFlow 1: an op has the graph's seed and its own. With the graph's alone, the op's is
-the number of operations built before it; with its own alone, the graph's is a fixed number; with
+Seeds follow TensorFlow 1: an op has the graph's seed and its own. With only the graph's seed, the op's seed
+is the number of operations built before it; with only its own, the graph's seed is a fixed number; with
 neither, the sequence is new in every session.
 """
 
@@ -68,15 +68,15 @@ __all__ = [
     "uniform_numbers",
 ]  # fmt: skip
 
-# TensorFlow's number for the graph's seed where only an op has one.
+# TensorFlow's value for the graph's seed where only the op has one.
 _DEFAULT_GRAPH_SEED = 87654321
 _MAX_INT32 = 2**31 - 1
 _WORD = 2**64 - 1
 
-# A truncated normal number is drawn again when it lies this many deviations out.
+# Truncated normal numbers this many deviations from the mean are drawn again.
 _TRUNCATED_AT = 2.0
 
-# Microseconds an element (ziggurat in float32).
+# Microseconds per element (ziggurat in float32).
 _COST = 0.007
 
 
@@ -97,27 +97,27 @@ def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int | Non
 
     Args:
         op_seed: the op's own seed, if it was given one.
-        graph: where the op is built; the default graph if left out.
+        graph: the graph of the op; the default graph if left out.
 
     Returns:
-        The graph's part and the op's part; ``(None, None)`` for a new sequence in every session.
+        The graph's and the op's seed; ``(None, None)`` for a new sequence in every session.
     """
     home = get_default_graph() if graph is None else graph
     if home.seed is None:
         return (None, None) if op_seed is None else (_DEFAULT_GRAPH_SEED, int(op_seed))
     own = home.built if op_seed is None else int(op_seed)
-    # (0, 0) is how an op says that it has no seed.
+    # (0, 0) means that an op has no seed.
     return (0, _MAX_INT32) if (home.seed, own) == (0, 0) else (home.seed, own)
 
 
 def seed_attrs(op_seed: int | None, graph: Graph) -> dict[str, Any]:
-    """Return the attributes of a random op built now."""
+    """Return the seed attributes of a random op built now."""
     first, second = get_seed(op_seed, graph)
     return {"seed": first or 0, "seed2": second or 0}
 
 
 def generator_of(ctx: KernelContext) -> np.random.Generator:
-    """The node's generator in this session."""
+    """Return the node's generator in this session."""
     seeds = [ctx.attrs["seed"] & _WORD, ctx.attrs["seed2"] & _WORD]
 
     def make() -> np.random.Generator:
@@ -127,7 +127,7 @@ def generator_of(ctx: KernelContext) -> np.random.Generator:
     return generator
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def random_normal(
@@ -138,12 +138,12 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed random numbers.
+    """Draw normally distributed random numbers.
 
     Args:
         shape: wanted shape.
-        mean: their mean, anything that broadcasts to ``shape``.
-        stddev: their standard deviation, likewise.
+        mean: mean of the numbers, anything that broadcasts to ``shape``.
+        stddev: standard deviation of the numbers, likewise.
         dtype: a floating type.
         seed: the op's own seed.
         name: wanted name.
@@ -161,9 +161,9 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed random numbers less than two deviations from the mean.
+    """Draw normally distributed random numbers less than two deviations from the mean.
 
-    What lies farther out is drawn again; the arguments are those of ``random_normal``.
+    Numbers farther out are drawn again; the arguments are those of ``random_normal``.
     """
     return _normal("TruncatedNormal", shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
@@ -189,12 +189,12 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Uniformly distributed random numbers in ``[minval, maxval)``.
+    """Draw uniformly distributed random numbers in ``[minval, maxval)``.
 
     Args:
         shape: wanted shape.
         minval: the lower end; a scalar for integers.
-        maxval: the upper end; 1 if left out, which integers may not do.
+        maxval: the upper end; 1 if left out; required for integers.
         dtype: a floating type, int32 or int64.
         seed: the op's own seed.
         name: wanted name.
@@ -237,8 +237,8 @@ def _scaled(
     shift: Tensor | None,
     scope: str,
 ) -> Tensor:
-    """Return the draw, times ``factor``, plus ``shift``; the last op that is needed has the name."""
-    # A uniform draw keeps the name that TensorFlow gives it, in its scope.
+    """Return the draw times ``factor`` plus ``shift``; the last op that is needed has the name."""
+    # A uniform draw keeps the name that TensorFlow gives it within its scope.
     last = scope if factor is None and shift is None and op_type != "RandomUniform" else None
     value = refine(make_one(op_type, [dims], attrs, last), dims)
     if factor is not None:
@@ -249,7 +249,7 @@ def _scaled(
 
 
 def _unless(neutral: float, value: Any, dtype: DType, name: str, graph: Graph) -> Tensor | None:
-    """A value as a tensor, or nothing if it is a plain number that would change nothing."""
+    """Return a value as a tensor, or ``None`` if it is a plain number that changes nothing."""
     if not _symbolic(value) and np.ndim(value) == 0 and value == neutral:
         return None
     if isinstance(value, (np.ndarray, np.generic)):
@@ -304,7 +304,7 @@ def _checked(dims: Ints) -> Ints:
 
 
 def _drawing(draw: Draw) -> Callable[[KernelContext], Kernel]:
-    """Return the kernel factory of an op that draws floating numbers."""
+    """Return the kernel factory of an op that draws floating-point numbers."""
 
     def kernel(ctx: KernelContext) -> Kernel:
         generator, dims = generator_of(ctx), constant_ints(ctx, 0)
@@ -317,7 +317,7 @@ def _drawing(draw: Draw) -> Callable[[KernelContext], Kernel]:
 
 
 def normal_numbers(generator: np.random.Generator, dims: Ints, dtype: DType) -> Array:
-    """Normally distributed numbers."""
+    """Draw normally distributed numbers."""
     if dtype is float64:
         return generator.standard_normal(dims)
     drawn: Array = generator.standard_normal(dims, np.float32)
@@ -325,7 +325,7 @@ def normal_numbers(generator: np.random.Generator, dims: Ints, dtype: DType) -> 
 
 
 def truncated_normal_numbers(generator: np.random.Generator, dims: Ints, dtype: DType) -> Array:
-    """Normally distributed numbers, those beyond two deviations drawn again."""
+    """Draw normally distributed numbers; those beyond two deviations are drawn again."""
     wide = np.float64 if dtype is float64 else np.float32
     drawn: Array = np.asarray(generator.standard_normal(dims, wide))
     flat = drawn.reshape(-1)
@@ -338,12 +338,12 @@ def truncated_normal_numbers(generator: np.random.Generator, dims: Ints, dtype: 
 
 
 def uniform_numbers(generator: np.random.Generator, dims: Ints, dtype: DType) -> Array:
-    """Numbers from 0 to 1, without 1."""
+    """Draw numbers from 0 to 1, excluding 1."""
     if dtype is float64:
         return generator.random(dims)
     if dtype is float32:
         return generator.random(dims, np.float32)
-    # As many random bits as the type has digits: rounding a longer number could give 1.
+    # As many random bits as the type has digits: rounding a wider number could give 1.
     steps = {float16: 2**11, bfloat16: 2**8}[dtype]
     drawn = generator.integers(0, steps, dims, np.uint16)
     return (drawn.astype(np.float32) / np.float32(steps)).astype(dtype.np_dtype)

@@ -1,6 +1,6 @@
-"""Random samples that go on from step to step: classes, gamma and Poisson numbers, shuffled rows.
+"""Random samples that continue from step to step: classes, gamma and Poisson numbers, shuffled rows.
 
-Generators and seeds are those of ``random_numbers``.
+Generators and seeds are those of ``numbers``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from actorsession.ops.shape_operands import Ints, elements, ints, require_floati
 
 __all__ = ["categorical", "multinomial", "random_gamma", "random_poisson", "random_shuffle"]
 
-# Microseconds for each number drawn.
+# Microseconds per number drawn.
 _COST = 0.05
 
 
@@ -46,14 +46,14 @@ def multinomial(
     name: str | None = None,
     output_dtype: Any = None,
 ) -> Tensor:
-    """Classes drawn by their logarithmic weights.
+    """Draw classes by their logarithmic weights.
 
     Args:
-        logits: a row of weights for each row of samples; what is not finite is never drawn.
-        num_samples: an int32 scalar, how many are drawn for each row.
+        logits: a row of weights for each row of samples; classes with non-finite weights are never drawn.
+        num_samples: number of samples per row, an int32 scalar.
         seed: the op's own seed.
         name: wanted name.
-        output_dtype: int32 or int64; the latter if left out.
+        output_dtype: int32 or int64; int64 if left out.
     """
     graph = graph_of(logits, num_samples)
     with graph.name_scope(name or "multinomial"):
@@ -71,7 +71,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Classes drawn by their logarithmic weights. Arguments as ``multinomial``."""
+    """Draw classes by their logarithmic weights; arguments as for ``multinomial``."""
     return multinomial(logits, num_samples, seed, name or "categorical", dtype)
 
 
@@ -83,11 +83,11 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers of gamma distributions.
+    """Draw numbers from gamma distributions.
 
     Args:
-        shape: how many are drawn for each pair of parameters; the result has this shape, and then that of
-            the parameters.
+        shape: shape of the draws for each pair of parameters; the shape of the result is this one followed by
+            that of the parameters.
         alpha: the shapes of the distributions; NaN is drawn where they are below 0.
         beta: their inverse scales, 1 if left out; they broadcast with ``alpha``.
         dtype: a floating type.
@@ -110,12 +110,13 @@ def random_gamma(
 def random_poisson(
     lam: Any, shape: Any, dtype: Any = float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Numbers of Poisson distributions.
+    """Draw numbers from Poisson distributions.
 
     Args:
-        lam: their means; 0 is drawn where they are below 0.
-        shape: how many are drawn for each; the result has this shape, and then that of ``lam``.
-        dtype: of the result, a floating type, int32 or int64.
+        lam: means of the distributions; 0 is drawn where they are below 0.
+        shape: shape of the draws for each mean; the shape of the result is this one followed by that of
+            ``lam``.
+        dtype: dtype of the result, a floating type, int32 or int64.
         seed: the op's own seed.
         name: wanted name.
     """
@@ -131,7 +132,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     """Return the rows of a tensor, or the entries of a vector, in random order.
 
     Args:
-        value: any dtype.
+        value: a tensor of any dtype.
         seed: the op's own seed.
         name: wanted name.
     """
@@ -164,10 +165,10 @@ def infer_classes(ctx: InferContext) -> list[TensorSpec]:
 
 
 def drawn_classes(generator: np.random.Generator, logits: Array, count: Any) -> Array:
-    """Classes for each row of logits, by inversion of the cumulated weights.
+    """Draw classes for each row of logits, by inversion of the cumulative weights.
 
     Raises:
-        InvalidArgumentError: if there is nothing to draw from, or fewer than 0 are asked for.
+        InvalidArgumentError: if a row has no classes, or ``count`` is below 0.
     """
     if logits.ndim != 2 or logits.shape[1] == 0:
         raise InvalidArgumentError(
@@ -184,7 +185,8 @@ def drawn_classes(generator: np.random.Generator, logits: Array, count: Any) -> 
     places = generator.random((len(wide), int(count)))
     found = np.empty(places.shape, np.int64)
     for row, (end, place) in enumerate(zip(ends, places, strict=True)):
-        # The product is below the last end, and a class without weight is never the first above it.
+        # The product is below the last end, and the first end above it never belongs to a class without
+        # weight.
         found[row] = np.searchsorted(end, place * end[-1], side="right")
     return np.asarray(np.minimum(found, logits.shape[1] - 1))
 
@@ -215,7 +217,7 @@ def _infer_poisson(ctx: InferContext) -> list[TensorSpec]:
 
 
 def drawn_gamma(generator: np.random.Generator, dims: Ints, alpha: Any) -> Array:
-    """Numbers of gamma distributions of scale 1, in float64; NaN where ``alpha`` is below 0."""
+    """Draw numbers from gamma distributions of scale 1, in float64; NaN where ``alpha`` is below 0."""
     shapes = np.asarray(alpha, np.float64)
     bad = ~(shapes >= 0)
     out = np.asarray(generator.standard_gamma(np.where(bad, 1.0, shapes), (*dims, *shapes.shape)))
@@ -223,10 +225,10 @@ def drawn_gamma(generator: np.random.Generator, dims: Ints, alpha: Any) -> Array
 
 
 def drawn_poisson(generator: np.random.Generator, dims: Ints, lam: Any) -> Array:
-    """Numbers of Poisson distributions.
+    """Draw numbers from Poisson distributions.
 
     Raises:
-        InvalidArgumentError: for means that are no number or beyond the range of int64.
+        InvalidArgumentError: for means that are NaN or beyond the range of int64.
     """
     means = np.maximum(np.asarray(lam, np.float64), 0.0)
     try:
@@ -263,11 +265,11 @@ def _parameter_kernel(draw: Draw) -> Callable[[KernelContext], Kernel]:
 
 
 def gamma_gradient(op: Operation, grad: Tensor, alpha: Tensor) -> Tensor | None:
-    """Return the gradient by the shape of gamma distributions.
+    """Return the gradient by the shape parameter of gamma distributions.
 
-    The sample at a fixed place of the distribution moves with ``alpha``: the derivative of the cumulated
-    distribution by ``alpha``, over its density (M. Figurnov, S. Mohamed, A. Mnih, Implicit
-    reparameterization gradients). Numbers of 0 do not move.
+    The sample at a fixed quantile of the distribution moves with ``alpha``: its derivative is that of the
+    cumulative distribution by ``alpha``, over the density (M. Figurnov, S. Mohamed, A. Mnih, Implicit
+    reparameterization gradients). Samples of 0 do not move.
     """
     sample = op.outputs[0]
     moved = make_one("IgammaGradA", [alpha, sample])
@@ -295,7 +297,7 @@ def _shuffle_kernel(ctx: KernelContext) -> Kernel:
 
 
 def sample_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    """Return an estimate by the number of samples."""
+    """Return a cost estimate proportional to the number of samples."""
     return 2.0 + _COST * elements(outputs[0])
 
 

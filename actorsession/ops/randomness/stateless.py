@@ -1,7 +1,7 @@
-"""Random numbers that are a function of their seed: the same seed gives the same numbers in each step.
+"""Random numbers that are a function of their seed: the same seed yields the same numbers in each step.
 
-The seed is an operand, two integers, so a program can compute it. The numbers depend on the seed, the shape
-and the parameters alone, never on the device or the session; they are not TensorFlow's numbers. Different
+The seed is an operand of two integers, so a program can compute it. The numbers depend only on the seed, the
+shape and the parameters, never on the device or the session; they are not TensorFlow's numbers. Different
 shapes with one seed share numbers.
 """
 
@@ -54,7 +54,7 @@ __all__ = [
 _WORD = 2**64 - 1
 
 
-# -- what users call -----------------------------------------------------------------------------
+# -- public functions ----------------------------------------------------------------------------
 
 
 def stateless_uniform(
@@ -65,13 +65,13 @@ def stateless_uniform(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Uniformly distributed numbers in ``[minval, maxval)``, a function of the seed.
+    """Return uniformly distributed numbers in ``[minval, maxval)``, as a function of the seed.
 
     Args:
         shape: wanted shape.
         seed: two integers.
         minval: the lower end; a scalar for integers.
-        maxval: the upper end; 1 if left out. Integers have both ends or neither: ``None`` for both draws
+        maxval: the upper end; 1 if left out. Integers require both ends or neither: ``None`` for both draws
             from all numbers of the dtype.
         dtype: a floating type, int32 or int64; uint32 and uint64 without ends.
         name: wanted name.
@@ -112,13 +112,13 @@ def stateless_normal(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed numbers, a function of the seed.
+    """Return normally distributed numbers, as a function of the seed.
 
     Args:
         shape: wanted shape.
         seed: two integers.
-        mean: their mean, anything that broadcasts to ``shape``.
-        stddev: their standard deviation, likewise.
+        mean: mean of the numbers, anything that broadcasts to ``shape``.
+        stddev: standard deviation of the numbers, likewise.
         dtype: a floating type.
         name: wanted name.
     """
@@ -134,7 +134,7 @@ def stateless_truncated_normal(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Normally distributed numbers less than two deviations from the mean. Else ``stateless_normal``."""
+    """Return ``stateless_normal`` restricted to numbers less than two deviations from the mean."""
     name = name or "stateless_truncated_normal"
     return _normal("StatelessTruncatedNormal", shape, seed, mean, stddev, dtype, name)
 
@@ -142,11 +142,11 @@ def stateless_truncated_normal(
 def stateless_multinomial(
     logits: Any, num_samples: Any, seed: Any, output_dtype: Any = int64, name: str | None = None
 ) -> Tensor:
-    """Classes drawn by their logarithmic weights, a function of the seed.
+    """Return classes drawn by their logarithmic weights, as a function of the seed.
 
     Args:
-        logits: a row of weights for each row of samples; what is not finite is never drawn.
-        num_samples: an int32 scalar, how many are drawn for each row.
+        logits: a row of weights for each row of samples; classes with non-finite weights are never drawn.
+        num_samples: number of samples per row, an int32 scalar.
         seed: two integers.
         output_dtype: int32 or int64.
         name: wanted name.
@@ -162,7 +162,7 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None
 ) -> Tensor:
-    """Classes drawn by their logarithmic weights. Arguments as ``stateless_multinomial``."""
+    """Return classes drawn by logarithmic weights; arguments as for ``stateless_multinomial``."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
 
 
@@ -174,7 +174,7 @@ def stateless_gamma(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers of gamma distributions, a function of the seed.
+    """Return numbers from gamma distributions, as a function of the seed.
 
     Args:
         shape: shape of the result; it ends with that of the parameters, broadcast.
@@ -200,13 +200,13 @@ def stateless_gamma(
 def stateless_poisson(
     shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """Numbers of Poisson distributions, a function of the seed.
+    """Return numbers from Poisson distributions, as a function of the seed.
 
     Args:
         shape: shape of the result; it ends with that of ``lam``.
         seed: two integers.
-        lam: their means; 0 is drawn where they are below 0.
-        dtype: of the result, a floating type, int32 or int64.
+        lam: means of the distributions; 0 is drawn where they are below 0.
+        dtype: dtype of the result, a floating type, int32 or int64.
         name: wanted name.
     """
     graph = graph_of(seed, lam, shape)
@@ -346,7 +346,7 @@ def _multinomial_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _leading(op: str, dims: Ints, parameter: Any) -> Ints:
-    """Return the part of a shape before that of the parameters."""
+    """Return the part of a shape before that of the parameters, which it must end with."""
     theirs = np.shape(parameter)
     if dims[len(dims) - len(theirs) :] != theirs or len(theirs) > len(dims):
         raise InvalidArgumentError(

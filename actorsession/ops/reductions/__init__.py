@@ -1,1 +1,1 @@
-"""Many elements into few: reductions over axes, segments, counts, and what ranks or searches."""
+"""Reductions of many elements to few: over axes, by segments, counts, ranking and searching."""

@@ -1,7 +1,7 @@
-"""Where the largest or smallest element along an axis is.
+"""The position of the largest or smallest element along an axis.
 
-Owns ``ArgMax`` and ``ArgMin``. The first of equal elements counts; NaN is never chosen where there is
-anything else, as in TensorFlow.
+Owns ``ArgMax`` and ``ArgMin``. Among equal elements the first is chosen; NaN is chosen only if there is
+nothing else, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def argmax(
 
     Args:
         input: numbers, rank 1 or more.
-        axis: the axis, which the result has no more; 0 if left out.
+        axis: the axis to reduce, which the result lacks; 0 if left out.
         name: wanted name.
         dimension: older name of ``axis``.
         output_type: int32 or int64, for ``argmax`` also int16 or uint16.
@@ -61,21 +61,21 @@ def argmin(
     dimension: Any = None,
     output_type: Any = int64,
 ) -> Tensor:
-    """Return the index of the smallest element along an axis. Arguments as ``argmax``."""
+    """Return the index of the smallest element along an axis; arguments as for ``argmax``."""
     return _along("ArgMin", input, axis if dimension is None else dimension, output_type, name)
 
 
 def arg_max(
     input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
 ) -> Tensor:
-    """``argmax`` under its older name."""
+    """Return ``argmax`` under its older name."""
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
 ) -> Tensor:
-    """``argmin`` under its older name."""
+    """Return ``argmin`` under its older name."""
     return argmin(input, dimension, name, output_type=output_type)
 
 
@@ -102,11 +102,11 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[KernelContext], Kernel]:
-    """Make the kernel.
+    """Return a kernel factory.
 
     Args:
-        search: the array method, which gives the platform's index type, and finds NaN first.
-        never: what is not chosen before any number.
+        search: the array method, which returns the platform's index type and finds NaN first.
+        never: value that is chosen only if there are no numbers.
     """
 
     def kernel(ctx: KernelContext) -> Kernel:

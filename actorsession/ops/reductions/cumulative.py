@@ -1,7 +1,7 @@
-"""Sums, products and log-sum-exps of all that comes before, along an axis.
+"""Cumulative sums, products and log-sum-exps along an axis.
 
-``exclusive`` leaves an element out of its own total, ``reverse`` starts at the end. Totals are kept
-in the dtype of the tensor from step to step, as in TensorFlow.
+``exclusive`` excludes an element from its own total, ``reverse`` starts at the end. Totals are kept in the
+dtype of the tensor from element to element, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def cumsum(
 
     Args:
         x: numbers of rank at least 1.
-        axis: which axis, an int32 or int64 scalar; may be negative.
-        exclusive: whether an element is left out of its own sum, so that the first one is 0.
+        axis: the axis, an int32 or int64 scalar; may be negative.
+        exclusive: whether an element is excluded from its own sum, so that the first sum is 0.
         reverse: whether sums start at the end.
         name: wanted name.
 
@@ -56,16 +56,17 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the products of all elements up to each one. Arguments as ``cumsum``."""
+    """Return the products of all elements up to each one; arguments as for ``cumsum``."""
     return _cumulative("Cumprod", x, axis, exclusive, reverse, name)
 
 
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """``log(sum(exp(...)))`` of all elements up to each one, without overflow.
+    """Return ``log(sum(exp(...)))`` of all elements up to each one, without overflow.
 
-    Of nothing it is minus infinity. Arguments as ``cumsum``; ``x`` is of a floating type.
+    The value of an empty sum is minus infinity. The arguments are those of ``cumsum``; ``x`` has a floating
+    type.
     """
     return _cumulative("CumulativeLogsumexp", x, axis, exclusive, reverse, name)
 
@@ -128,7 +129,7 @@ def _cumsum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _cumprod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """As in TensorFlow, nothing flows to an element that is 0."""
+    """Return the gradient; as in TensorFlow, that of elements equal to 0 is 0."""
     x, axis = op.inputs
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
     total = make_one("Cumsum", [op.outputs[0] * grad, axis], attrs)
@@ -136,7 +137,7 @@ def _cumprod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _logsumexp_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Positive and negative gradients apart, because only those have logarithms."""
+    """Return the gradient; positive and negative parts are separate, to have logarithms of both."""
     x, result = op.inputs[0], op.outputs[0]
     lowest = scalar_like(float(lowest_value(grad.dtype)), grad)
     one, zero = scalar_like(1, grad), scalar_like(0, grad)

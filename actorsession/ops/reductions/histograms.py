@@ -1,4 +1,4 @@
-"""How often values occur: bincount, histograms of equal bins, confusion matrices."""
+"""Frequencies of values: bincount, histograms with equal bins, confusion matrices."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def bincount(
     dtype: Any = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Return how often each integer from 0 occurs, or the sum of the weights of its places.
+    """Return how often each integer from 0 on occurs, or the sum of its weights.
 
     Args:
-        arr: int32 or int64 of any shape, none below 0; other numbers than integers become int32.
-        weights: a number for each of them: int32, int64, float32 or float64.
-        minlength: how long the result is at least.
-        maxlength: how long it is at most; larger integers are not counted.
-        dtype: of the result, if there are no weights.
+        arr: int32 or int64 of any shape, not negative; numbers other than integers become int32.
+        weights: a number for each element: int32, int64, float32 or float64.
+        minlength: minimum length of the result.
+        maxlength: maximum length of the result; larger integers are not counted.
+        dtype: dtype of the result, if there are no weights.
         name: wanted name.
 
     Returns:
-        A vector as long as the largest integer plus 1.
+        A vector whose length is the largest integer plus 1.
     """
     graph = graph_of(arr, weights)
     with graph.name_scope(name or "bincount"):
@@ -147,14 +147,14 @@ register(
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """Return how many values fall into each of some equal bins.
+    """Return how many values fall into each of several equal bins.
 
     Args:
-        values: int32, int64, float32 or float64 of any shape; those outside the range count in the
-            first or last bin.
+        values: int32, int64, float32 or float64 of any shape; those outside the range count in the first or
+            last bin.
         value_range: vector of the lower and the upper end, of the same dtype.
-        nbins: how many bins.
-        dtype: of the counts, int32 or int64.
+        nbins: number of bins.
+        dtype: dtype of the counts, int32 or int64.
         name: wanted name.
     """
     given = convert_to_tensor(values)
@@ -168,13 +168,13 @@ def histogram_fixed_width(
 def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
-    """Return which of some equal bins each value falls into, int32 of the shape of ``values``.
+    """Return the index of the bin that each value falls into, int32 of the shape of ``values``.
 
     Args:
         values: floating numbers.
         value_range: vector of the lower and the upper end, of the same dtype.
-        nbins: how many bins.
-        dtype: accepted for TensorFlow's sake, which makes int32 of any.
+        nbins: number of bins.
+        dtype: accepted for compatibility with TensorFlow, whose result is always int32.
         name: wanted name.
 
     Raises:
@@ -254,19 +254,19 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """Return how often each class was predicted for each class.
+    """Return how often each class was predicted for each true class.
 
     Args:
         labels: vector of the right classes, integers from 0; a last axis of length 1 is dropped.
-        predictions: vector of the predicted ones.
-        num_classes: how many classes there are; as many as are seen if left out.
-        dtype: of the result.
+        predictions: vector of the predicted classes.
+        num_classes: number of classes; inferred from the values if left out.
+        dtype: dtype of the result.
         name: wanted name.
-        weights: what each prediction counts, 1 if left out.
+        weights: weight of each prediction, 1 if left out.
 
     Returns:
-        A matrix with a row for each label and a column for each prediction. A class out of range is an
-        InvalidArgumentError of the step.
+        A matrix with a row for each label and a column for each prediction. A class out of range raises an
+        InvalidArgumentError in the step.
     """
     graph = graph_of(labels, predictions, weights)
     with graph.name_scope(name or "confusion_matrix") as scope:
@@ -288,7 +288,7 @@ def confusion_matrix(
 
 
 def _without_single(labels: Tensor, predictions: Tensor) -> tuple[Tensor, Tensor]:
-    """Both, with a last axis of length 1 dropped from the one that has an axis more."""
+    """Return both tensors, dropping a last axis of length 1 from the one that has one axis more."""
     ranks = labels.shape.rank, predictions.shape.rank
     if ranks[0] is not None and ranks[1] is not None:
         if ranks[1] == ranks[0] + 1 and predictions.spec.shape[-1] in (None, 1):

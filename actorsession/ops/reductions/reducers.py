@@ -1,12 +1,12 @@
-"""How kernels reduce: the numpy side of sums, means, products and extrema over axes.
+"""The numpy implementation of reductions: sums, means, products and extrema over axes.
 
-A *reducer* takes an array, axes (``None`` for all) and whether reduced axes stay with length 1. It
-returns an array or scalar of exactly the dtype that it was made for. ``reduction`` registers the
-ops and binds reducers to constant axes, so that a step does no work on axes at all.
+A *reducer* is called with an array, axes (``None`` for all) and whether reduced axes stay with length 1. It
+returns an array or scalar of exactly the dtype that it was made for. ``reduction`` registers the ops and
+binds reducers to constant axes, so that a step does no work on axes at all.
 
-16-bit floats are summed and multiplied in float32 and rounded once. Sums of float32 and float64
-over leading or trailing axes are matrix-vector products with ones: BLAS takes a fourth to a tenth
-of the time of numpy's loop, which starts anew for every row.
+16-bit floats are summed and multiplied in float32 and rounded once. Sums of float32 and float64 over leading
+or trailing axes are matrix-vector products with ones: BLAS takes a fourth to a tenth of the time of numpy's
+loop, which restarts for every row.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ __all__ = [
 Axes: TypeAlias = "tuple[int, ...] | None"
 Reducer: TypeAlias = Callable[[Any, Axes, bool], Any]
 
-# numpy's stubs allow keywords only, which take longer to pass.
+# numpy's stubs allow only keywords, which take longer to pass.
 _ADD: Kernel = np.add.reduce
 _MULTIPLY: Kernel = np.multiply.reduce
 
-# A row of ones for longer products would cost more memory traffic than it saves; and summing a long
-# row in one go loses the accuracy of numpy's pairwise sum, which is fast enough there.
+# A row of ones for longer products would cost more memory traffic than it saves. Summing a long row in one
+# pass loses the accuracy of numpy's pairwise sum, which is fast enough there.
 _MOST_ROWS = 1 << 20
 _LONGEST_ROW = 4096
-# Up to this length of rows, numpy's maximum is faster on a transposed copy.
+# Up to this row length, numpy's maximum is faster on a transposed copy.
 _SHORT_ROW = 32
 
 
 def bound_to_axes(ctx: KernelContext, reducer: Reducer) -> Kernel:
-    """Return the kernel of a reduction op: ``reducer`` with its axes, constant or from the step."""
+    """Return the kernel of a reduction op: ``reducer`` with constant axes, or with those of the step."""
     keep = bool(ctx.attrs["keep_dims"])
     fixed = constant_ints(ctx, 1)
     if fixed is None:
@@ -55,9 +55,9 @@ def bound_to_axes(ctx: KernelContext, reducer: Reducer) -> Kernel:
     return lambda x, _: reducer(x, axes, keep)
 
 
-@functools.lru_cache(maxsize=1024)  # a program has few; working one out takes 1 us
+@functools.lru_cache(maxsize=1024)  # a program has few; computing one takes 1 us
 def _normal(axes: tuple[int, ...], rank: int) -> Axes:
-    """Axes counted from the front, sorted; ``None`` for all."""
+    """Return the axes counted from the front and sorted, or ``None`` for all."""
     found = tuple(sorted({a + rank if a < 0 else a for a in axes}))
     if len(found) < len(axes) or (found and not 0 <= found[0] <= found[-1] < rank):
         raise InvalidArgumentError(
@@ -75,7 +75,7 @@ def _wide(dtype: DType) -> np.dtype[Any]:
 
 
 def total(dtype: DType) -> Reducer:
-    """Sums; of integers modulo their range, as everywhere in numpy."""
+    """Return a reducer for sums; sums of integers wrap around, as everywhere in numpy."""
     if dtype in (float32, float64):
         return _blas_total(dtype.np_dtype)
     wide, narrow = _wide(dtype), dtype.np_dtype
@@ -86,7 +86,7 @@ def total(dtype: DType) -> Reducer:
 
 def _blas_total(dtype: np.dtype[Any]) -> Reducer:
     def reduce(x: Any, axes: Axes, keep: bool) -> Any:
-        # All axes, none, or memory that BLAS would copy first: numpy's own loop is right.
+        # All axes, none, or memory that BLAS would copy first: numpy's own loop is better.
         if axes and x.flags.c_contiguous:
             count, shape = len(axes), x.shape
             if axes[-1] == count - 1:
@@ -108,7 +108,7 @@ _ONES: dict[np.dtype[Any], Array] = {}
 
 
 def _ones(length: int, dtype: np.dtype[Any]) -> Array:
-    """A read-only vector of ones; all kernels of a process share the longest made so far."""
+    """Return a read-only vector of ones; all kernels of a process share the longest one made so far."""
     ones = _ONES.get(dtype)
     if ones is None or ones.size < length:
         ones = np.ones(max(length, _LONGEST_ROW), dtype)
@@ -118,7 +118,10 @@ def _ones(length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def mean(dtype: DType) -> Reducer:
-    """Means; NaN of nothing. Integers are summed in 64 bits and divided towards zero."""
+    """Return a reducer for means, NaN for no elements.
+
+    Integers are summed in 64 bits and divided towards zero.
+    """
     if dtype.is_integer:
         return _integer_mean(dtype.np_dtype, np.dtype(np.int64 if dtype.kind == "i" else np.uint64))
     wide, narrow = _wide(dtype), dtype.np_dtype
@@ -142,7 +145,7 @@ def _integer_mean(narrow: np.dtype[Any], wide: np.dtype[Any]) -> Reducer:
 
 
 def euclidean_norm(dtype: DType) -> Reducer:
-    """Roots of sums of squares; of integers the sum is kept in their type, and the root is cut."""
+    """Return a reducer for Euclidean norms; integers are summed in their type, the root is truncated."""
     wide, narrow = _wide(dtype), dtype.np_dtype
 
     def reduce(x: Any, axes: Axes, keep: bool) -> Any:
@@ -153,11 +156,11 @@ def euclidean_norm(dtype: DType) -> Reducer:
     return reduce
 
 
-# -- the others ----------------------------------------------------------------------------------
+# -- other reducers ------------------------------------------------------------------------------
 
 
 def product(dtype: DType) -> Reducer:
-    """Products; 1 of nothing."""
+    """Return a reducer for products, 1 for no elements."""
     wide, narrow = _wide(dtype), dtype.np_dtype
     if wide == narrow:
         return lambda x, axes, keep: _MULTIPLY(x, axes, wide, None, keep)
@@ -165,7 +168,7 @@ def product(dtype: DType) -> Reducer:
 
 
 def extremum(dtype: DType, ufunc: np.ufunc) -> Reducer:
-    """Maxima or minima by ``ufunc``; NaN wins, and nothing gives the lowest or highest value."""
+    """Return a reducer for maxima or minima; NaN wins, and no elements yield the lowest or highest value."""
     fold: Kernel = ufunc.reduce
     start = dtype.np_dtype.type(_identity(dtype, largest=ufunc is np.minimum))
 
@@ -187,6 +190,6 @@ def _identity(dtype: DType, *, largest: bool) -> float:
 
 
 def logical(ufunc: np.ufunc) -> Reducer:
-    """Return whether all or any are true, by ``ufunc``."""
+    """Return a reducer for whether all or any elements are true, by ``ufunc``."""
     fold: Kernel = ufunc.reduce
     return lambda x, axes, keep: fold(x, axes, None, None, keep)

@@ -1,8 +1,7 @@
 """Reductions over axes: sums, means, products, extrema, all and any.
 
-Owns the ops, their shape functions and gradients, and the functions that users call; ``reducers``
-computes. Axes are an operand, as in TensorFlow; where they are constant the kernel is made for
-them.
+Owns the ops, their shape functions and gradients, and the public functions; ``reducers`` has the computation.
+Axes are an operand, as in TensorFlow; where they are constant the kernel is specialised for them.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- functions -----------------------------------------------------------------------------------
+# -- public functions ----------------------------------------------------------------------------
 
 
 def reduce_sum(
@@ -86,7 +85,10 @@ def reduce_mean(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return the mean over axes, NaN of nothing; integers stay integers. Arguments as ``reduce_sum``."""
+    """Return the mean over axes, NaN for no elements; integers stay integers.
+
+    The arguments are those of ``reduce_sum``.
+    """
     keep = _either(keepdims, keep_dims)
     return _reduce("Mean", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -99,7 +101,7 @@ def reduce_prod(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return the product over axes. Arguments as ``reduce_sum``."""
+    """Return the product over axes; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Prod", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -112,7 +114,10 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return the largest over axes, the type's lowest value of nothing. Arguments as ``reduce_sum``."""
+    """Return the maximum over axes, or the type's lowest value for no elements.
+
+    The arguments are those of ``reduce_sum``.
+    """
     keep = _either(keepdims, keep_dims)
     return _reduce("Max", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -125,7 +130,10 @@ def reduce_min(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return the smallest over axes, the type's highest value of nothing. Arguments as ``reduce_sum``."""
+    """Return the minimum over axes, or the type's highest value for no elements.
+
+    The arguments are those of ``reduce_sum``.
+    """
     keep = _either(keepdims, keep_dims)
     return _reduce("Min", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -138,7 +146,7 @@ def reduce_all(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return whether all bools over axes are true. Arguments as ``reduce_sum``."""
+    """Return whether all bools over axes are true; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("All", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -151,7 +159,7 @@ def reduce_any(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return whether any bool over axes is true. Arguments as ``reduce_sum``."""
+    """Return whether any bool over axes is true; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Any", input_tensor, _either(axis, reduction_indices), keep, name)
 
@@ -159,9 +167,9 @@ def reduce_any(
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the root of the sum of squares over axes; of integers without fraction.
+    """Return the root of the sum of squares over axes, truncated for integers.
 
-    Arguments as ``reduce_sum``.
+    The arguments are those of ``reduce_sum``.
     """
     return _reduce("EuclideanNorm", input_tensor, axis, keepdims, name)
 
@@ -174,13 +182,13 @@ def reduce_logsumexp(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """``log(sum(exp(x)))`` over axes without overflow. Arguments as ``reduce_sum``."""
+    """Return ``log(sum(exp(x)))`` over axes without overflow; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     axes = _either(axis, reduction_indices)
     x = convert_to_tensor(input_tensor)
     with x.graph.name_scope(name or "ReduceLogSumExp") as scope:
         highest = reduce_max(x, axes, keepdims=True)
-        # Of infinities there is no difference; and the shift is no part of the derivative.
+        # The difference of infinities is undefined; and the shift must not contribute to the derivative.
         finite = where_v2(is_finite(highest), highest, scalar_like(0, highest))
         shift = make_one("StopGradient", [finite])
         result = log(reduce_sum(exp(x - shift), axes, keepdims=keep))
@@ -254,7 +262,7 @@ def _normal_axes(axes: Sequence[int], rank: int, op: str) -> set[int]:
 
 
 def _kept(op: Operation, value: Tensor) -> Tensor:
-    """A tensor of the result's shape with the reduced axes as 1, to broadcast to the input's."""
+    """Return a tensor of the result's shape with the reduced axes as 1, to broadcast to the input's."""
     if op.attrs["keep_dims"]:
         return value
     x, axes = op.inputs
@@ -273,13 +281,13 @@ def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    # Divided before it is spread.
+    # The division comes before the broadcast.
     share = _kept(op, grad) / _count(op, grad)
     return [broadcast_to(share, shape_tensor(op.inputs[0])), None]
 
 
 def _count(op: Operation, like: Tensor) -> Tensor:
-    """Return how many elements make one of the result, as a scalar of the dtype of ``like``."""
+    """Return the number of elements reduced to one, as a scalar of the dtype of ``like``."""
     x, axes = op.inputs
     known = constant_ints_of(axes)
     if known is not None and x.shape.sizes is not None:
@@ -293,7 +301,7 @@ def _count(op: Operation, like: Tensor) -> Tensor:
 
 
 def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Equal shares for all elements that attain the extremum."""
+    """Return the gradient in equal shares for all elements that attain the extremum."""
     x, axes = op.inputs
     attained = cast(equal(x, _kept(op, op.outputs[0])), x.dtype)
     count = reduce_sum(attained, axes, keepdims=True)
@@ -301,7 +309,7 @@ def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Each element's gradient is the product of the others, which division gives but for zeros."""
+    """Return each element's gradient, the product of the others: by division, except for zeros."""
     x, axes = op.inputs
     zero = equal(x, scalar_like(0, x))
     nonzero = where_v2(zero, scalar_like(1, x), x)
@@ -313,7 +321,7 @@ def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _norm_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """As in TensorFlow, NaN where the norm is 0."""
+    """Return the gradient; as in TensorFlow, NaN where the norm is 0."""
     x, norm = op.inputs[0], op.outputs[0]
     return [x * _kept(op, grad / conj(norm)), None]
 
@@ -335,7 +343,7 @@ def _reduced_shape_kernel(ctx: KernelContext) -> Kernel:
 
 register(
     OpDef(
-        # Ours: TensorFlow builds it of five ops in each gradient.
+        # An op of our own: TensorFlow builds it from five ops in each gradient.
         name="ReducedShape",
         infer=_infer_reduced_shape,
         kernel=_reduced_shape_kernel,

@@ -1,7 +1,7 @@
-"""Order: where values stand among sorted ones, and tensors sorted along an axis.
+"""Order: positions of values in sorted sequences, and tensors sorted along an axis.
 
-Owns ``LowerBound`` and ``UpperBound``. Sorting is composed of ``top_k``, as in TensorFlow, which decides
-about ties (the lower index first) and NaN (last, either way).
+Owns ``LowerBound`` and ``UpperBound``. Sorting is composed of ``top_k``, as in TensorFlow, which determines
+the order of ties (the lower index first) and of NaN (last, in either direction).
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def searchsorted(
     out_type: Any = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Return where values would have to be put into sorted sequences.
+    """Return the positions at which values would be inserted into sorted sequences.
 
     Args:
         sorted_sequence: ``[..., n]``, ascending along the last axis.
         values: ``[..., m]`` of the same dtype; all axes but the last are those of the sequences.
-        side: ``left`` for the first place that fits, ``right`` for the last.
+        side: ``left`` for the first suitable position, ``right`` for the last.
         out_type: dtype of the result, int32 or int64.
         name: wanted name.
 
     Returns:
-        A place in [0, n] for each value.
+        A position in [0, n] for each value.
 
     Raises:
         ValueError: for another ``side``.
@@ -119,12 +119,12 @@ def sort(
 
     Args:
         values: real numbers, of rank at least 1.
-        axis: along which axis; negative counts from the end.
+        axis: the axis to sort along; negative counts from the end.
         direction: ``ASCENDING`` or ``DESCENDING``.
         name: wanted name.
 
     Raises:
-        ValueError: for another direction, or an axis that there is not.
+        ValueError: for another direction, or an axis that does not exist.
     """
     return _sorted(values, axis, direction, name or "sort", indices=False)
 
@@ -136,13 +136,13 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Indices, int32, that sort a tensor along an axis; arguments as ``sort``.
+    """Return the int32 indices that sort a tensor along an axis; arguments as for ``sort``.
 
     Args:
         values: real numbers, of rank at least 1.
-        axis: along which axis.
+        axis: the axis to sort along.
         direction: ``ASCENDING`` or ``DESCENDING``.
-        stable: accepted for TensorFlow's sake; equal elements always keep their order.
+        stable: accepted for compatibility with TensorFlow; equal elements always keep their order.
         name: wanted name.
     """
     return _sorted(values, axis, direction, name or "argsort", indices=True)
@@ -163,16 +163,16 @@ def _sorted(values: Any, axis: Any, direction: str, name: str, *, indices: bool)
 
 
 def _reversed_order(value: Tensor) -> Tensor:
-    """Numbers in the opposite order; the same function again gives back the numbers."""
+    """Return numbers whose order is reversed; applying the function twice restores the numbers."""
     if value.dtype.is_integer:
-        # Unlike the negative, never out of range.
+        # Unlike the negation, this never overflows.
         limits = np.iinfo(value.dtype.np_dtype)
         return subtract(scalar_like(int(limits.max) + int(limits.min), value), value)
     return negative(value)
 
 
 def _swap_with_last(value: Tensor, axis: Any, name: str) -> Tensor | None:
-    """Return the order of axes in which ``axis`` and the last change places, ``None`` if it is the last."""
+    """Return the permutation that exchanges ``axis`` with the last one, ``None`` if it is the last."""
     known = axis
     if hasattr(axis, "_as_graph_element"):
         found = constant_ints_of(convert_to_tensor(axis))

@@ -1,7 +1,7 @@
-"""How rows that belong together are folded: the numpy side of ``segments`` and ``sparse_segments``.
+"""Reduction of rows by segment: the numpy implementation of ``segments`` and of sparse segments.
 
-Sorted rows are folded run by run, others element by element: numpy is fast at both for flat arrays.
-16-bit floats are folded in float32 and rounded once.
+Sorted rows are reduced run by run, others element by element: numpy is fast at both for flat arrays. 16-bit
+floats are reduced in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = [
 
 
 def reduced_rows(rows: Array, ids: Array, count: int, fold: np.ufunc, empty: float) -> Array:
-    """Rows folded by id, in the dtype of ``rows``.
+    """Return rows reduced by id, in the dtype of ``rows``.
 
     Args:
         rows: shape [n, ...].
         ids: shape [n], rising, each in [0, count).
-        count: how many rows the result has.
-        fold: what folds two rows into one.
-        empty: what stands where no row is.
+        count: number of rows of the result.
+        fold: ufunc that combines two rows.
+        empty: value for ids without a row.
     """
     wide = rows.astype(np.float32) if rows.dtype.itemsize == 2 and rows.dtype.kind in "fV" else rows
     out = np.full((count, *rows.shape[1:]), empty, rows.dtype)
@@ -46,7 +46,7 @@ def check_sorted(op: str, ids: Any, rows: int) -> None:
     """Check ids of sorted segments while a step runs.
 
     Raises:
-        InvalidArgumentError: if they are no vector of that many, fall, or begin below 0.
+        InvalidArgumentError: if the ids are no vector of that length, decrease, or begin below 0.
     """
     if ids.shape != (rows,):
         raise InvalidArgumentError(
@@ -59,7 +59,7 @@ def check_sorted(op: str, ids: Any, rows: int) -> None:
 
 
 def row_counts(ids: Array, count: int, row_rank: int) -> Array:
-    """Return how many rows have each id, at least 1, as a column that broadcasts with rows."""
+    """Return the number of rows of each id, at least 1, as a column that broadcasts with rows."""
     number = np.maximum(np.bincount(ids.astype(np.intp), minlength=count), 1)
     return number.reshape(count, *[1] * row_rank)
 
@@ -68,8 +68,8 @@ def sorted_kernel(fold: np.ufunc, empty: float, mean: bool) -> Callable[[KernelC
     """Return the kernel of an op on sorted segments.
 
     Args:
-        fold: what folds two rows into one.
-        empty: what stands where no row is.
+        fold: ufunc that combines two rows.
+        empty: value for ids without a row.
         mean: whether the result is divided by the number of rows.
     """
 
@@ -92,7 +92,7 @@ def sorted_kernel(fold: np.ufunc, empty: float, mean: bool) -> Callable[[KernelC
 def _divided(total: Array, number: Array) -> Array:
     """Return the quotient in the dtype of ``total``; integers are rounded towards zero."""
     if total.dtype.kind in "iu":
-        # In 64 bits, because a count may be too large for a narrow type.
+        # In 64 bits, because a count may overflow a narrow type.
         wide = np.dtype(np.int64 if total.dtype.kind == "i" else np.uint64)
         dividend, divisor = total.astype(wide), number.astype(wide)
         return np.asarray((dividend - np.fmod(dividend, divisor)) // divisor, total.dtype)
@@ -102,7 +102,7 @@ def _divided(total: Array, number: Array) -> Array:
 def unsorted_kernel(
     fold: np.ufunc, empty: Callable[[DType], Any]
 ) -> Callable[[KernelContext], Kernel]:
-    """Return the kernel of an op on segments in any order; ``empty`` is what stands where no row is."""
+    """Return the kernel of an op on unsorted segments; ``empty`` is the value for ids without rows."""
     at: Kernel = fold.at
 
     def kernel(ctx: KernelContext) -> Kernel:
@@ -129,7 +129,7 @@ def unsorted_kernel(
 
 
 def _mark_nan(out: Array, places: Array, values: Array) -> None:
-    """Write NaN where there were values, but none that is a number."""
+    """Write NaN where there were values but no number among them."""
     unknown = np.zeros(out.shape, np.bool_)
     unknown[places] = True
     unknown[places[~np.isnan(values)]] = False
@@ -137,7 +137,7 @@ def _mark_nan(out: Array, places: Array, values: Array) -> None:
 
 
 def _placed(op: str, data: Any, ids: Any, num_segments: Any) -> tuple[Array, Array]:
-    """Return the ids that are not negative, and the rows that they belong to."""
+    """Return the non-negative ids, and the rows that they belong to."""
     if np.ndim(num_segments) or ids.shape != data.shape[: ids.ndim] or int(num_segments) < 0:
         raise InvalidArgumentError(
             f"{op}: the shape of the ids begins that of the data, and the number of segments is a "

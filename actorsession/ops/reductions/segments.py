@@ -1,9 +1,9 @@
-"""Rows that belong together, by a number for each: their sums, means, products and extrema.
+"""Reduction of rows by segment ids: sums, means, products and extrema.
 
-In the sorted ops ids rise from row to row, and the result has as many rows as the last id says; the
-unsorted ops take ids in any order and say how many there are. Their sum is in ``scatter``, because
-gathers need it. What has no rows is 0, or 1 as a product, or as an unsorted extremum the type's lowest
-or highest value. NaN is no extremum unless there is nothing else, as in TensorFlow.
+In the sorted ops the ids are non-decreasing, and the last id determines the number of rows of the result. The
+unsorted ops accept ids in any order and are given the number of segments. The unsorted sum is in ``scatter``,
+because gathers need it. Segments without rows yield 0, or 1 for products, or the type's lowest or highest
+value for unsorted extrema. NaN is an extremum only if there is nothing else, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- functions -----------------------------------------------------------------------------------
+# -- public functions ----------------------------------------------------------------------------
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Sums of the rows of ``data`` with one id.
+    """Return the sums of the rows of ``data`` with equal ids.
 
     Args:
         data: numbers of rank at least 1.
@@ -58,64 +58,64 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         name: wanted name.
 
     Returns:
-        A tensor with a row for each id up to the last one. Ids that fall, are negative or are too few
-        are an InvalidArgumentError of the step.
+        A tensor with a row for each id up to the last one. Ids that decrease, are negative or are too few
+        raise an InvalidArgumentError in the step.
     """
     return _sorted("SegmentSum", data, segment_ids, name)
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Means of the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    """Return the means of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
     return _sorted("SegmentMean", data, segment_ids, name)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Products of the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    """Return the products of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
     return _sorted("SegmentProd", data, segment_ids, name)
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Return the smallest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    """Return the minima of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
     return _sorted("SegmentMin", data, segment_ids, name)
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Return the largest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    """Return the maxima of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
     return _sorted("SegmentMax", data, segment_ids, name)
 
 
 def unsorted_segment_prod(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Products of the rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    """Return the products of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return _unsorted("UnsortedSegmentProd", data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_min(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the smallest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    """Return the minima of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return _unsorted("UnsortedSegmentMin", data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_max(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the largest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    """Return the maxima of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return _unsorted("UnsortedSegmentMax", data, segment_ids, num_segments, name)
 
 
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Means of the rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    """Return the means of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
     return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentMean", None)
 
 
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Sums of rows divided by the root of their number. Arguments as ``unsorted_segment_sum``."""
+    """Return sums of rows over the root of their number; arguments as for ``unsorted_segment_sum``."""
     return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", sqrt)
 
 
@@ -183,20 +183,20 @@ def _infer_unsorted(kinds: str) -> Any:
 
 
 def _total(op: Operation, rows: Tensor) -> Tensor:
-    """Sums of rows by the ids of ``op``."""
+    """Return the sums of rows by the ids of ``op``."""
     if len(op.inputs) == 2:
         return segment_sum(rows, op.inputs[1])
     return unsorted_segment_sum(rows, op.inputs[1], op.inputs[2])
 
 
 def _found(op: Operation, rows: Tensor) -> Tensor:
-    """For each row of data that of its id; of id 0 for rows that were left out."""
+    """Return for each row of data the row of its id, or that of id 0 for rows that were left out."""
     ids = op.inputs[1]
     return gather(rows, ids if len(op.inputs) == 2 else maximum(ids, scalar_like(0, ids)))
 
 
 def _counted(op: Operation, rows: Tensor) -> Tensor:
-    """``rows`` with zeros where the id is negative."""
+    """Return ``rows`` with zeros where the id is negative."""
     if len(op.inputs) == 2:
         return rows
     ids = op.inputs[1]
@@ -221,7 +221,7 @@ def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Equal shares for all elements that attain the extremum."""
+    """Return the gradient in equal shares for all elements that attain the extremum."""
     data = op.inputs[0]
     attained = equal(data, _found(op, op.outputs[0]))
     share = grad / _total(op, cast(attained, grad.dtype))
@@ -230,7 +230,7 @@ def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    """Each element's gradient is the product of the others, which division gives but for zeros."""
+    """Return each element's gradient, the product of the others: by division, except for zeros."""
     data = op.inputs[0]
     is_zero = equal(data, scalar_like(0, data))
     zeros = _total(op, cast(is_zero, int32))
@@ -257,7 +257,7 @@ def _register_sorted(
             infer=_infer_sorted(kinds),
             kernel=sorted_kernel(fold, empty, mean),
             gradient=gradient,
-            sized_by=(1,),  # the last number of a segment says how many there are
+            sized_by=(1,),  # the number of rows depends on the last id
         )
     )
 

@@ -1,6 +1,6 @@
-"""Variance, deviation and counts over axes; facts about all elements of a tensor.
+"""Variance, deviation and counts over axes; properties of all elements of a tensor.
 
-Composed of other ops, as in TensorFlow. Imports ``reduction`` and the elementwise files.
+Composed of other ops, as in TensorFlow. Imports ``reduction`` and the modules of element-wise ops.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the root of the variance over axes. Arguments as ``reduce_variance``."""
+    """Return the root of the variance over axes; arguments as for ``reduce_variance``."""
     value = convert_to_tensor(input_tensor)
     with value.graph.name_scope(name or "reduce_std"):
         return sqrt(reduce_variance(value, axis, keepdims))
@@ -71,13 +71,13 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Return how many elements are not 0, over axes.
+    """Return the number of elements that are not 0, over axes.
 
     Args:
-        input_tensor: numbers, bools (``True`` counts) or strings (the empty one does not).
+        input_tensor: numbers, bools (``True`` counts) or strings (the empty one does not count).
         axis: an axis or several; all if left out.
         keepdims: whether reduced axes stay with length 1.
-        dtype: of the result.
+        dtype: dtype of the result.
         name: wanted name.
         reduction_indices: older name of ``axis``.
         keep_dims: older name of ``keepdims``.
@@ -107,7 +107,7 @@ def _is_something(value: Tensor) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Return the share of elements that are 0, a float32 scalar; NaN of nothing."""
+    """Return the fraction of elements that are 0, a float32 scalar; NaN for no elements."""
     tensor = convert_to_tensor(value)
     with tensor.graph.name_scope(name or "zero_fraction"):
         total = size(tensor, out_type=int64)
@@ -139,19 +139,19 @@ def _in_order(x: Any, name: str, compare: Callable[..., Tensor]) -> Tensor:
         raise TypeError(f"{name} compares numbers; got {value.dtype.name}")
     with value.graph.name_scope(name):
         flat = reshape(value, [-1])
-        # Of fewer than two elements both parts are empty, and nothing is out of order.
+        # With fewer than two elements both slices are empty, and nothing is out of order.
         return reduce_all(compare(flat[1:], flat[:-1]))
 
 
 def l2_normalize(
     x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """``x`` divided by its Euclidean norm over axes.
+    """Divide ``x`` by its Euclidean norm over axes.
 
     Args:
         x: floating or complex numbers.
         axis: an axis or several; all if left out.
-        epsilon: what the squared norm counts as at least.
+        epsilon: lower bound of the squared norm.
         name: wanted name.
         dim: older name of ``axis``.
     """

@@ -1,7 +1,7 @@
 """The largest entries of each row: top_k and in_top_k.
 
-Ties go to the lower index, as on TensorFlow's CPU. NaN counts as the smallest; there it is chance where it
-comes out.
+For ties the lower index comes first, as on TensorFlow's CPU. NaN is treated as the smallest value; in
+TensorFlow its position is undefined.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from actorsession.ops.shape_operands import constant_ints, elements, require_ind
 
 __all__ = ["TopKV2", "in_top_k", "top_k"]
 
-# A partition pays when it leaves only a small part to sort.
+# A partition pays off when it leaves only a small part to sort.
 _PARTITION_FROM = 64
 
 
 class TopKV2(NamedTuple):
-    """The largest entries of each row and where they stand."""
+    """The largest entries of each row, and their indices."""
 
     values: Tensor
     indices: Tensor
@@ -56,7 +56,7 @@ def top_k(
     Args:
         input: real numbers, of rank at least 1 with at least ``k`` entries in the last axis.
         k: scalar int32.
-        sorted: accepted for TensorFlow's sake; the entries are always in order.
+        sorted: accepted for compatibility with TensorFlow; the entries are always sorted.
         index_type: int16, int32 or int64.
         name: wanted name.
 
@@ -87,20 +87,20 @@ def _infer_top_k(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _descending(x: Array) -> Array:
-    """Keys whose stable ascending order is the descending order of ``x``, NaN last."""
+    """Return keys whose stable ascending order is the descending order of ``x``, NaN last."""
     if x.dtype.kind in "iu":
-        return ~x  # unlike the negative, never out of range
+        return ~x  # unlike the negation, this never overflows
     return np.negative(x)
 
 
 def _largest(keys: Array, k: int) -> Array:
-    """Indices of the k smallest keys of each row in order, the lower index first among equals."""
+    """Return the indices of the k smallest keys of each row in order, the lower index first for ties."""
     if keys.shape[-1] < _PARTITION_FROM or 4 * k > keys.shape[-1] or k == 0:
         return np.argsort(keys, axis=-1, kind="stable")[..., :k]
     chosen = np.sort(np.argpartition(keys, k - 1, axis=-1)[..., :k], axis=-1)
     found = np.take_along_axis(keys, chosen, -1)
     limit = found.max(axis=-1, keepdims=True)
-    # Which of several equal keys at the limit were chosen is chance: then sort all.
+    # The partition chooses arbitrarily among equal keys at the limit; in that case sort everything.
     if not ((keys <= limit).sum(axis=-1) == k).all():
         return np.argsort(keys, axis=-1, kind="stable")[..., :k]
     order = np.argsort(found, axis=-1, kind="stable")
@@ -146,7 +146,7 @@ def _top_k_gradient(
     value, indices = op.inputs[0], op.outputs[1]
     dims = shape_tensor(value)
     last = shape(value)[-1]
-    # Rows one behind the other: entry j of row i stands at i * extent + j.
+    # Rows are stored consecutively: entry j of row i is at index i * extent + j.
     by_row = reshape(indices, [-1, 1]) if indices.shape.rank == 0 else _rows(indices)
     count = shape(by_row)[0]
     offsets = reshape(range_(count) * last, [-1, 1])
@@ -197,8 +197,8 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         name: wanted name.
 
     Returns:
-        bool of shape [rows]. Classes that tie with the target count as not before it; the answer
-        is ``False`` for a target out of range or a row with an infinite or NaN prediction.
+        bool of shape [rows]. Classes that tie with the target do not count as larger; the result is ``False``
+        for a target out of range or a row with an infinite or NaN prediction.
     """
     value = convert_to_tensor(predictions)
     with value.graph.name_scope(name or "in_top_k") as scope:

@@ -1,7 +1,7 @@
-"""Vectors as sets: their distinct elements, and what one has that another has not.
+"""Vectors as sets: distinct elements, and differences.
 
-Owns ``Unique``, ``UniqueWithCounts`` and ``ListDiff``. Elements keep the order in which they first
-appear, as TensorFlow's do; numpy's would be sorted. Each NaN is an element of its own.
+Owns ``Unique``, ``UniqueWithCounts`` and ``ListDiff``. Elements keep the order in which they first appear, as
+in TensorFlow; numpy would sort them. Each NaN is a distinct element.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["setdiff1d", "unique", "unique_with_counts"]
 
 
 class Unique(NamedTuple):
-    """The distinct elements of a vector, and where each element stands among them."""
+    """The distinct elements of a vector, and the index among them of each element."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
-    """The same with the number of times that each occurs."""
+    """The distinct elements, the index of each element among them, and the count of each."""
 
     y: Tensor
     idx: Tensor
@@ -38,7 +38,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """What is left of a vector, and where it stood."""
+    """The elements of a difference, and their indices in the first vector."""
 
     out: Tensor
     idx: Tensor
@@ -63,15 +63,14 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
 
 
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
-    """As ``unique``, and how often each element occurs; arguments as ``unique``."""
+    """Return the distinct elements and how often each occurs; arguments as for ``unique``."""
     attrs = {"out_idx": as_dtype(out_idx)}
     op = make("UniqueWithCounts", [convert_to_tensor(x)], attrs, name)
     return UniqueWithCounts(*op.outputs)
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
-    """Return the elements of one vector that another does not have, in their order and as often as they stand
-    there.
+    """Return the elements of one vector that another lacks, in their order and with repetitions.
 
     Args:
         x: vector of any dtype.
@@ -83,7 +82,7 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None)
         ``out``, and ``idx`` such that ``out[i] == x[idx[i]]``.
 
     Raises:
-        ValueError: if one is no vector.
+        ValueError: if an operand is no vector.
     """
     op = make("ListDiff", convert_all([x, y]), {"out_idx": as_dtype(index_dtype)}, name)
     return ListDiff(*op.outputs)
@@ -112,7 +111,7 @@ def _require_vectors(op: str, *values: Any) -> None:
 
 
 def _distinct(x: Array, index_type: np.dtype[Any]) -> tuple[Array, Array, Array]:
-    """Distinct elements in the order of their first appearance, indices into them, and counts."""
+    """Return distinct elements in the order of first appearance, indices into them, and counts."""
     values, first, inverse, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )

@@ -1,1 +1,1 @@
-"""Signals: their spectra, the frames they are cut into, and the windows that these are seen through."""
+"""Signals: spectra, framing, and window functions."""

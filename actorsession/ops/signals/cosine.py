@@ -1,4 +1,4 @@
-"""Cosine transforms, of the first to the fourth type, composed of Fourier transforms."""
+"""Cosine transforms of the first to the fourth type, composed of Fourier transforms."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the cosine transform of a signal, along the last axis, as SciPy has it.
+    """Return the cosine transform of a signal along the last axis, as in SciPy.
 
     Args:
         input: float32 or float64.
         type: 1 to 4.
-        n: how many numbers are taken, with zeros behind them where there are fewer; all if left out.
-        axis: -1.
-        norm: ``ortho`` for a transform that keeps lengths, not of the first type; ``None`` else.
+        n: number of samples to transform, padded with zeros where there are fewer; all if left out.
+        axis: must be -1.
+        norm: ``ortho`` for an orthonormal transform, not with the first type; otherwise ``None``.
         name: wanted name.
 
     Raises:
@@ -66,7 +66,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of ``dct``, but for a factor of ``2 * n`` without ``norm``; arguments as there."""
+    """Return the inverse of ``dct``, up to a factor of ``2 * n`` without ``norm``; arguments as there."""
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)
 
@@ -85,7 +85,7 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _resized(value: Tensor, n: int | None) -> Tensor:
-    """Return the first ``n`` numbers of each signal."""
+    """Return the first ``n`` samples of each signal, padded with zeros."""
     if n is None:
         return value
     rank = value.shape.rank
@@ -102,20 +102,20 @@ def _resized(value: Tensor, n: int | None) -> Tensor:
 
 
 def _count(value: Tensor) -> Any:
-    """Return how long signals are, as a number if that is known."""
+    """Return the length of the signals, as a number if it is known."""
     known = value.shape[-1] if value.shape.rank is not None else None
     return shape(value)[-1] if known is None else known
 
 
 def _turned(value: Tensor, angles: Tensor, away: bool) -> Tensor:
-    """Numbers times twice a rotation by angles, the one way or the other."""
+    """Return numbers times twice a rotation by angles, in one direction or the other."""
     way = sin(angles) * (-2 if away else 2)
     turns = complex_of(cos(angles) * 2, way)
     return value * turns
 
 
 def _angles(value: Tensor) -> Tensor:
-    """A quarter of a turn, in as many steps as there are numbers."""
+    """Return angles over a quarter turn, in as many steps as there are samples."""
     count = _count(value)
     steps = cast(range_(count), value.dtype)
     return steps * (math.pi / 2) / cast(convert_to_tensor(count, int32), value.dtype)
@@ -144,7 +144,7 @@ def _third(value: Tensor, normal: bool) -> Tensor:
 
 
 def _fourth(value: Tensor, normal: bool) -> Tensor:
-    """Every other number of a transform of twice the length."""
+    """Return every other number of a transform of twice the length."""
     count = _count(value)
     double = concat([value, value * 0], -1)
     found = _second(double, normal=False)[..., 1::2]
@@ -155,8 +155,7 @@ def _fourth(value: Tensor, normal: bool) -> Tensor:
 
 
 def _weights(value: Tensor, inverse: bool) -> Tensor:
-    """Return what keeps lengths as they are: another number for the first one, the mean, than for all
-    others."""
+    """Return the factors of an orthonormal transform: that of the mean differs from all others."""
     size = cast(convert_to_tensor(_count(value), int32), value.dtype)
     first = sqrt(size) if inverse else 0.5 * rsqrt(size)
     others = first * (math.sqrt(0.5) if inverse else math.sqrt(2))

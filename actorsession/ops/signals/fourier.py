@@ -1,8 +1,8 @@
-"""Fourier transforms along the last one, two or three axes, by numpy's.
+"""Fourier transforms along the last one, two or three axes, implemented with numpy.
 
-Owns ``FFT``, ``IFFT``, ``RFFT`` and ``IRFFT`` with their forms ``...2D`` and ``...3D``. Those of real numbers
-keep the half of a spectrum that the other half follows from, and take the length of the signal as an operand.
-The other files of the folder build of these.
+Owns ``FFT``, ``IFFT``, ``RFFT`` and ``IRFFT`` with their forms ``...2D`` and ``...3D``. The real transforms
+keep the half of a spectrum that determines the other half, and have the length of the signal as an operand.
+The other modules of ``signals`` are composed of these ops.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["COMPLEX", "REAL", "suffix"]
 
-# The complex dtype that is made of two numbers of a real one, and the other way round.
+# The complex dtype with components of a real dtype, and the reverse.
 COMPLEX = {float32: complex64, float64: complex128}
 REAL = {wide: narrow for narrow, wide in COMPLEX.items()}
 
 
 def suffix(rank: int) -> str:
-    """Return what the names of op types over so many axes end with."""
+    """Return the suffix of op types that transform along the given number of axes."""
     return "" if rank == 1 else f"{rank}D"
 
 
@@ -134,7 +134,7 @@ def _real_kernel(rank: int, back: bool) -> Callable[[KernelContext], Kernel]:
 
 
 def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints:
-    """Return the lengths of a transform, once they are known to be right for what is transformed."""
+    """Check the lengths of a transform against its input, and return them."""
     if len(sizes) != rank or min(sizes) < 0:
         raise InvalidArgumentError(
             f"{op}: fft_length is {rank} numbers of at least 0, got {list(sizes)}"
@@ -151,7 +151,7 @@ def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints
 
 
 def _count(x: Tensor, rank: int) -> Tensor:
-    """Return how many numbers one transform is about."""
+    """Return the number of elements of one transform."""
     return reduce_prod(shape(x)[-rank:])
 
 
@@ -172,15 +172,14 @@ def _ifft_gradient(rank: int) -> Gradient:
 
 
 def _behind(value: Tensor, rank: int, wanted: Tensor) -> Tensor:
-    """A tensor with zeros behind it along its last axes, up to the sizes that are wanted."""
+    """Return a tensor padded with zeros at the end of its last axes, up to the given sizes."""
     sizes = shape(value)
     extra = concat([sizes[:-rank] * 0, wanted - sizes[-rank:]], 0)
     return pad(value, stack([extra * 0, extra], 1))
 
 
 def _rfft_gradient(rank: int) -> Gradient:
-    """Return the half of the spectrum that there is, taken for the whole with zeros behind it, transformed
-    back."""
+    """Return the gradient: the half spectrum, padded with zeros to the whole, is transformed back."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         signal, length = op.inputs
@@ -194,7 +193,7 @@ def _rfft_gradient(rank: int) -> Gradient:
 
 
 def _irfft_gradient(rank: int) -> Gradient:
-    """Numbers of the spectrum that stand for their mirrors as well count twice."""
+    """Return the gradient; numbers of the spectrum that also represent their mirror count twice."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         spectrum, length = op.inputs
@@ -226,7 +225,7 @@ for _rank in (1, 2, 3):
             kernel=_complex_kernel(_rank, np.fft.ifftn), gradient=_ifft_gradient(_rank),
         )
     )  # fmt: skip
-    # TensorFlow has registered no gradient of the last two in three dimensions.
+    # TensorFlow has no gradients of the last two in three dimensions.
     register(
         OpDef(
             name=f"RFFT{_end}", infer=_infer_real(_rank, back=False),

@@ -1,4 +1,4 @@
-"""Signals as frames that overlap, and frames added up to a signal again."""
+"""Splitting of signals into overlapping frames, and addition of frames to a signal."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """A signal cut into frames, which overlap where the step is shorter than they are.
+    """Split a signal into frames, which overlap if the step is shorter than the frames.
 
     Args:
         signal: numbers of rank 1 or more.
-        frame_length: how long frames are, an int32 scalar.
-        frame_step: how far one begins after the one before, an int32 scalar.
-        pad_end: whether frames also begin where not enough is left, and are filled up.
-        pad_value: with what.
-        axis: along which axis.
+        frame_length: length of a frame, an int32 scalar.
+        frame_step: distance between the starts of successive frames, an int32 scalar.
+        pad_end: whether incomplete frames at the end are included and padded.
+        pad_value: value for padding.
+        axis: the axis to split.
         name: wanted name.
 
     Returns:
-        The signal with two axes in the place of that one: frames, and the numbers of each.
+        The signal with two axes in place of ``axis``: frames, and the samples of each.
 
     Raises:
         ValueError: for a scalar, or operands that are no scalars.
@@ -69,7 +69,7 @@ def frame(
 
 
 def _longer(value: Tensor, axis: int, extra: Tensor, filler: Tensor) -> Tensor:
-    """A tensor with a filler behind it along an axis."""
+    """Return a tensor padded with a filler at the end of an axis."""
     if value.shape.rank is not None:
         margins = [[0, 0] for _ in range(value.shape.rank)]
         wide: Any = margins
@@ -85,7 +85,7 @@ def _longer(value: Tensor, axis: int, extra: Tensor, filler: Tensor) -> Tensor:
 def _shaped(
     frames: Tensor, signal: Tensor, axis: int, length: Tensor, step: Tensor, pads: bool
 ) -> Tensor:
-    """Frames with the shape that is known of them."""
+    """Return the frames with their static shape, as far as it is known."""
     if signal.shape.rank is None:
         return frames
     dims = signal.shape.as_list()
@@ -99,7 +99,7 @@ def _shaped(
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
-    """Frames added up to a signal, each beginning a step after the one before.
+    """Add overlapping frames to a signal, each starting a step after the one before.
 
     Args:
         signal: numbers of shape ``[..., frames, frame_length]``.
@@ -107,7 +107,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         name: wanted name.
 
     Returns:
-        Shape ``[..., frame_length + step * (frames - 1)]``.
+        A tensor of shape ``[..., frame_length + step * (frames - 1)]``.
 
     Raises:
         ValueError: for a rank below 2, or a step that is no integer or no scalar.

@@ -1,4 +1,4 @@
-"""Spectra as ears hear them: the mel scale, and the coefficients that speech is described by."""
+"""The mel scale of hearing, and the cepstral coefficients used to describe speech."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from actorsession.ops.signals.cosine import dct
 
 __all__ = ["linear_to_mel_weight_matrix", "mfccs_from_log_mel_spectrograms"]
 
-# HTK's scale: mels are this many times the logarithm of 1 and a frequency over a break.
+# HTK's scale: mels are this factor times the logarithm of 1 plus the frequency over a break frequency.
 _MELS, _BREAK = 1127.0, 700.0
 
 
@@ -30,28 +30,28 @@ def linear_to_mel_weight_matrix(
     dtype: Any = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return the matrix that turns spectra into bands of the mel scale: triangles that overlap by half.
+    """Return the matrix from spectra to bands of the mel scale: triangles that overlap by half.
 
     Args:
-        num_mel_bins: how many bands.
-        num_spectrogram_bins: how many numbers a spectrum has; known while the graph is built.
-        sample_rate: samples of the signal in a second; known while the graph is built.
-        lower_edge_hertz: where the first band begins.
-        upper_edge_hertz: where the last one ends, at most half the sample rate.
+        num_mel_bins: number of bands.
+        num_spectrogram_bins: number of entries of a spectrum; known while the graph is built.
+        sample_rate: samples of the signal per second; known while the graph is built.
+        lower_edge_hertz: start of the first band.
+        upper_edge_hertz: end of the last band, at most half the sample rate.
         dtype: a floating type.
         name: wanted name.
 
     Returns:
-        Shape ``[num_spectrogram_bins, num_mel_bins]``.
+        A matrix of shape ``[num_spectrogram_bins, num_mel_bins]``.
 
     Raises:
-        ValueError: for numbers that cannot be.
+        ValueError: for invalid numbers.
     """
     bins, rate = _known(num_spectrogram_bins), _known(sample_rate)
     kind = as_dtype(dtype)
     _check(num_mel_bins, rate, lower_edge_hertz, upper_edge_hertz, kind)
     edges = np.linspace(_mels(lower_edge_hertz), _mels(upper_edge_hertz), num_mel_bins + 2)
-    # The number of the constant part is left out, and gets no weight.
+    # The constant component is left out, and gets no weight.
     heard = _mels(np.linspace(0, rate / 2, int(bins))[1:, np.newaxis])
     lower, centre, upper = edges[:-2], edges[1:-1], edges[2:]
     rising, falling = (heard - lower) / (centre - lower), (upper - heard) / (upper - centre)
@@ -90,15 +90,14 @@ def _check(count: int, rate: Any, lower: float, upper: float, kind: Any) -> None
 
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
-    """Return the cepstral coefficients of logarithms of mel spectra: their cosine transform, scaled as HTK
-    does.
+    """Return the cepstral coefficients of log mel spectra: their cosine transform, scaled as in HTK.
 
     Args:
         log_mel_spectrograms: floats of shape ``[..., bands]``.
         name: wanted name.
 
     Returns:
-        As many coefficients; the first 13 or so are used as a rule.
+        As many coefficients as bands; usually about the first 13 are used.
 
     Raises:
         ValueError: for no bands.

@@ -1,4 +1,4 @@
-"""Spectra with the constant part in the middle: ``fftshift`` and back."""
+"""``fftshift`` and its inverse: spectra with the constant component in the middle."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["fftshift", "ifftshift"]
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Return the halves of a spectrum exchanged, so that what was first is in the middle.
+    """Exchange the halves of a spectrum, so that the first entry moves to the middle.
 
     Args:
         x: a tensor.
-        axes: along which axes, an integer or several; all if left out.
+        axes: the axes to shift, an integer or several; all if left out.
         name: wanted name.
     """
     return _shifted(x, axes, name or "fftshift", back=False)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Undoe ``fftshift``; arguments as there."""
+    """Undo ``fftshift``; arguments as there."""
     return _shifted(x, axes, name or "ifftshift", back=True)
 
 

@@ -1,4 +1,4 @@
-"""Spectra of frames of a signal, and signals of such spectra: ``stft`` and its inverse."""
+"""``stft`` and its inverse: spectra of the frames of a signal, and signals from such spectra."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def stft(
 
     Args:
         signals: float32 or float64 of shape ``[..., samples]``.
-        frame_length: how long frames are, an int32 scalar.
-        frame_step: how far one begins after the one before, an int32 scalar.
-        fft_length: how many numbers of a frame are transformed; the next power of two if left out.
-        window_fn: makes the window of a length and a ``dtype``; none for ``None``.
-        pad_end: whether frames also begin where not enough is left, and are filled up with zeros.
+        frame_length: length of a frame, an int32 scalar.
+        frame_step: distance between the starts of successive frames, an int32 scalar.
+        fft_length: length of the transform of a frame; the next power of two if left out.
+        window_fn: function from a length and a ``dtype`` to a window; no window for ``None``.
+        pad_end: whether incomplete frames at the end are included and padded with zeros.
         name: wanted name.
 
     Returns:
@@ -67,16 +67,17 @@ def inverse_stft(
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
-    """Return the signal of the spectra of its frames, added up where these overlap.
+    """Return the signal that belongs to the spectra of its frames; overlapping frames are added.
 
-    To get a signal back whole, give the window that ``inverse_stft_window_fn`` makes.
+    For exact reconstruction, use the window made by ``inverse_stft_window_fn``.
 
     Args:
         stfts: complex numbers of shape ``[..., frames, fft_length // 2 + 1]``.
-        frame_length: as in ``stft``, and so is what follows.
-        frame_step: how far one begins after the one before.
-        fft_length: how many numbers of a frame were transformed.
-        window_fn: makes the window that frames are multiplied with once more; none for ``None``.
+        frame_length: as in ``stft``, like the arguments that follow.
+        frame_step: distance between the starts of successive frames.
+        fft_length: length of the transform of a frame.
+        window_fn: function that makes the window by which frames are multiplied again; no window for
+            ``None``.
         name: wanted name.
 
     Returns:
@@ -99,11 +100,11 @@ def inverse_stft_window_fn(
     forward_window_fn: Callable[..., Any] = hann_window,
     name: str | None = None,
 ) -> Callable[[Any, Any], Tensor]:
-    """A function that makes the window for ``inverse_stft`` which undoes the one of ``stft``.
+    """Return a function that makes the window for ``inverse_stft`` that compensates the one of ``stft``.
 
     Args:
-        frame_step: as there.
-        forward_window_fn: the window that was used there.
+        frame_step: as in ``stft``.
+        forward_window_fn: the window function used in ``stft``.
         name: wanted name.
 
     Returns:
@@ -116,7 +117,7 @@ def inverse_stft_window_fn(
             forward = forward_window_fn(length, dtype=dtype)
             overlaps = (length + step - 1) // step
             filled = pad(square(forward), [[0, overlaps * step - length]])
-            # What frames over each other add up to at each place of a step.
+            # The sum of all overlapping frames at each position of a step.
             sums = reduce_sum(reshape(filled, [overlaps, step]), 0, keepdims=True)
             total = reshape(tile(sums, [overlaps, 1]), [overlaps * step])
             window: Tensor = forward / total[:length]
@@ -136,7 +137,7 @@ def _enclosing_power(length: Tensor) -> Tensor:
     known = constant_ints_of(length)
     if known is not None:
         return convert_to_tensor(1 << max(0, known[0] - 1).bit_length(), int32, "fft_length")
-    # Each bit below the highest one is set, one half after the other; integers stay exact.
+    # Each bit below the highest one is set, in doubling strides; integers stay exact.
     filled = maximum(length, 1) - 1
     for shift in (1, 2, 4, 8, 16):
         filled = bitwise_or(filled, filled // (1 << shift))
@@ -144,7 +145,7 @@ def _enclosing_power(length: Tensor) -> Tensor:
 
 
 def _of_length(frames: Tensor, length: Tensor) -> Tensor:
-    """Frames cut off at a length, or filled up with zeros."""
+    """Return frames truncated or padded with zeros to a length."""
     known, old = constant_ints_of(length), frames.shape.rank and frames.shape[-1]
     if known and isinstance(old, int) and known[0] <= old:
         shorter: Tensor = frames[..., : known[0]]

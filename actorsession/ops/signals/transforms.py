@@ -1,7 +1,6 @@
-"""Spectra of signals under TensorFlow's names: ``fft``, ``rfft`` and their kin, over the ops of ``fourier``.
+"""Fourier transforms under TensorFlow's names, ``fft``, ``rfft`` and others, based on the ops of ``fourier``.
 
-The lengths that transforms of real numbers need are taken from shapes here, and zeros filled in where a
-signal is shorter.
+The lengths that real transforms need are derived from shapes here, and shorter signals are padded with zeros.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ __all__ = [
 
 
 def fft(input: Any, name: str | None = None) -> Tensor:
-    """Return the spectrum of a signal, along the last axis.
+    """Return the spectrum of a signal along the last axis.
 
     Args:
-        input: complex numbers of at least as many axes as are transformed.
+        input: complex numbers, with at least as many axes as are transformed.
         name: wanted name.
 
     Returns:
-        As many complex numbers.
+        Complex numbers of the same shape.
 
     Raises:
         TypeError: for other numbers.
@@ -44,38 +43,37 @@ def fft(input: Any, name: str | None = None) -> Tensor:
 
 
 def fft2d(input: Any, name: str | None = None) -> Tensor:
-    """Return the spectrum along the last two axes; arguments as ``fft``."""
+    """Return the spectrum along the last two axes; arguments as for ``fft``."""
     return make_of("FFT2D", {"input": _complex(input)}, None, name)
 
 
 def fft3d(input: Any, name: str | None = None) -> Tensor:
-    """Return the spectrum along the last three axes; arguments as ``fft``."""
+    """Return the spectrum along the last three axes; arguments as for ``fft``."""
     return make_of("FFT3D", {"input": _complex(input)}, None, name)
 
 
 def ifft(input: Any, name: str | None = None) -> Tensor:
-    """Return the signal that has a spectrum, along the last axis; arguments as ``fft``."""
+    """Return the signal of a spectrum along the last axis; arguments as for ``fft``."""
     return make_of("IFFT", {"input": _complex(input)}, None, name)
 
 
 def ifft2d(input: Any, name: str | None = None) -> Tensor:
-    """Return the signal that has a spectrum, along the last two axes; arguments as ``fft``."""
+    """Return the signal of a spectrum along the last two axes; arguments as for ``fft``."""
     return make_of("IFFT2D", {"input": _complex(input)}, None, name)
 
 
 def ifft3d(input: Any, name: str | None = None) -> Tensor:
-    """Return the signal that has a spectrum, along the last three axes; arguments as ``fft``."""
+    """Return the signal of a spectrum along the last three axes; arguments as for ``fft``."""
     return make_of("IFFT3D", {"input": _complex(input)}, None, name)
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the spectrum of a real signal, along the last axis: the half of it that is not a mirror of the
-    other.
+    """Return the spectrum of a real signal along the last axis, without its mirrored half.
 
     Args:
-        input_tensor: float32 or float64 of at least as many axes as are transformed.
-        fft_length: int32 of shape ``[axes]``: how many numbers of the signal are taken, with zeros behind
-            them where there are fewer; all if left out.
+        input_tensor: float32 or float64, with at least as many axes as are transformed.
+        fft_length: int32 of shape ``[axes]``: length of the transform, for which the signal is truncated or
+            padded with zeros; that of the signal if left out.
         name: wanted name.
 
     Returns:
@@ -88,24 +86,28 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
 
 
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the spectrum of a real signal along the last two axes; as ``rfft``, with a length for each
-    axis."""
+    """Return the spectrum of a real signal along the last two axes.
+
+    The arguments are those of ``rfft``, with a length for each axis.
+    """
     return _of_real(2, input_tensor, fft_length, name)
 
 
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the spectrum of a real signal along the last three axes; as ``rfft``, with a length for each
-    axis."""
+    """Return the spectrum of a real signal along the last three axes.
+
+    The arguments are those of ``rfft``, with a length for each axis.
+    """
     return _of_real(3, input_tensor, fft_length, name)
 
 
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real signal that has a spectrum, of which one half is given, along the last axis.
+    """Return the real signal of a half spectrum along the last axis.
 
     Args:
-        input_tensor: complex64 or complex128 of at least as many axes as are transformed.
-        fft_length: int32 of shape ``[axes]``: how long the signal is; what is missing of the spectrum is
-            zero. ``2 * (n - 1)`` of ``n`` numbers if left out.
+        input_tensor: complex64 or complex128, with at least as many axes as are transformed.
+        fft_length: int32 of shape ``[axes]``: length of the signal; missing entries of the spectrum are zero.
+            ``2 * (n - 1)`` for ``n`` entries if left out.
         name: wanted name.
 
     Raises:
@@ -115,12 +117,12 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
 
 
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real signal that has a spectrum, along the last two axes; as ``irfft``."""
+    """Return the real signal of a half spectrum along the last two axes; see ``irfft``."""
     return _to_real(2, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real signal that has a spectrum, along the last three axes; as ``irfft``."""
+    """Return the real signal of a half spectrum along the last three axes; see ``irfft``."""
     return _to_real(3, input_tensor, fft_length, name)
 
 
@@ -163,7 +165,7 @@ def _to_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
 
 
 def _sizes(value: Tensor, rank: int, half: bool = False) -> Tensor:
-    """Return the sizes of the last axes; with ``half``, of the signal whose spectrum has these."""
+    """Return the sizes of the last axes; with ``half``, those of the signal with this spectrum."""
     given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
     known = [size for size in given if size is not None]
     if len(known) == len(given):
@@ -175,7 +177,7 @@ def _sizes(value: Tensor, rank: int, half: bool = False) -> Tensor:
 
 
 def _filled_up(value: Tensor, rank: int, wanted: Tensor, half_of: Tensor | None = None) -> Tensor:
-    """A tensor with zeros behind it where the last axes are shorter than they have to be."""
+    """Return a tensor padded with zeros where the last axes are shorter than needed."""
     known = constant_ints_of(wanted if half_of is None else half_of)
     given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
     if known is not None and len(known) == len(given):

@@ -1,4 +1,4 @@
-"""Windows that frames of a signal are seen through: Hann's, Hamming's, Kaiser's, Vorbis'."""
+"""Window functions for the frames of a signal: Hann, Hamming, Kaiser and Vorbis windows."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = [
 def hann_window(
     window_length: Any, periodic: bool = True, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
-    """Hann's window: half a wave of a cosine, from 0 to 1 and back.
+    """Return a Hann window: one period of a raised cosine, from 0 to 1 and back.
 
     Args:
-        window_length: how many numbers, an int32 scalar.
-        periodic: whether a window of even length goes on with itself; else its last number is its first.
+        window_length: length of the window, an int32 scalar.
+        periodic: whether a window of even length is periodic; otherwise it is symmetric.
         dtype: a floating type.
         name: wanted name.
 
@@ -44,7 +44,7 @@ def hann_window(
 def hamming_window(
     window_length: Any, periodic: bool = True, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
-    """Hamming's window: as Hann's, from 0.08 to 1; arguments as ``hann_window``."""
+    """Return a Hamming window: like Hann's, from 0.08 to 1; arguments as for ``hann_window``."""
     return _cosine(name or "hamming_window", window_length, periodic, dtype, 0.54)
 
 
@@ -55,7 +55,7 @@ def _cosine(name: str, length: Any, periodic: bool, dtype: Any, middle: float) -
         known = constant_ints_of(size)
         if known == (1,):
             return ones([1], kind)
-        # An odd window is never longer than it is, as in TensorFlow; a single number is at its middle.
+        # For odd lengths both forms are equal, as in TensorFlow; a single number is at the middle.
         even = 1 - size % 2
         period = size + even - 1 if periodic else size - 1
         places = cast(range_(size), kind) * (2 * math.pi) / cast(maximum(period, 1), kind)
@@ -72,10 +72,10 @@ def _floating(dtype: Any) -> DType:
 
 
 def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
-    """Return the window of Vorbis: the sine of the square of a sine.
+    """Return the window of Vorbis, the sine of the square of a sine.
 
     Args:
-        window_length: how many numbers, an int32 scalar.
+        window_length: length of the window, an int32 scalar.
         dtype: a floating type.
         name: wanted name.
 
@@ -91,11 +91,11 @@ def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = N
 def kaiser_window(
     window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
-    """Kaiser's window.
+    """Return a Kaiser window.
 
     Args:
-        window_length: how many numbers, an int32 scalar.
-        beta: how narrow it is.
+        window_length: length of the window, an int32 scalar.
+        beta: shape parameter; larger values are narrower.
         dtype: a floating type.
         name: wanted name.
 
@@ -115,10 +115,10 @@ def kaiser_window(
 def kaiser_bessel_derived_window(
     window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None
 ) -> Tensor:
-    """Return the window that is made of the sums of Kaiser's; arguments as ``kaiser_window``.
+    """Return the window derived from sums of Kaiser's; arguments as for ``kaiser_window``.
 
     Returns:
-        As many numbers, or one less for an odd length.
+        A window of that length, or one less for an odd length.
     """
     kind, size = _floating(dtype), convert_to_tensor(window_length, int32, "window_length")
     graph = size.graph

@@ -1,1 +1,1 @@
-"""Sparse tensors: entries by coordinate, and what can be done with them."""
+"""Sparse tensors: entries by coordinate, and the operations on them."""

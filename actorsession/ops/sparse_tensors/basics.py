@@ -1,11 +1,11 @@
-"""Sparse tensors: entries by coordinate, and the ops that make them dense, ordered, or multiply them.
+"""Sparse tensors: entries by coordinate, and the ops that make them dense, order or multiply them.
 
-Owns ``SparseTensor``, three dense tensors that stand for one large one, and ``sparse_placeholder``.
-Sessions fetch and feed them through the conversions of the session room. The arithmetic on numpy
-arrays, and the op types, are in ``sparse_kernels`` and ``sparse_sums``.
+Owns ``SparseTensor``, three dense tensors that represent one large one, and ``sparse_placeholder``. Sessions
+fetch and feed them through the conversions of the session package. The arithmetic on numpy arrays, and the op
+types, are in ``kernels`` and ``sums``.
 
-Invariant: the entries of a ``SparseTensor`` may come in any order. Ops that need row-major order, as
-TensorFlow's do, say so when they meet another.
+Invariant: the entries of a ``SparseTensor`` may be in any order. Ops that need row-major order, as
+TensorFlow's do, report an error for any other order.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ __all__ = [
 
 
 class SparseTensorValue(NamedTuple):
-    """What fetching a ``SparseTensor`` gives, and what may be fed for one.
+    """The fetched value of a ``SparseTensor``, which may also be fed for one.
 
     Attributes:
         indices: coordinates of the entries, int64, shape ``[n, rank]``.
         values: the entries, shape ``[n]``.
-        dense_shape: shape of the whole, int64, shape ``[rank]``.
+        dense_shape: shape of the whole tensor, int64, shape ``[rank]``.
     """
 
     indices: Any
@@ -57,11 +57,11 @@ class SparseTensor(DenseOperators, Composite):
     Args:
         indices: coordinates of the entries, int64, shape ``[n, rank]``.
         values: the entries, shape ``[n]``, of any dtype.
-        dense_shape: shape of the whole, int64, shape ``[rank]``. If its value is known, it becomes
-            part of the static shape, and it can no longer be fed.
+        dense_shape: shape of the whole tensor, int64, shape ``[rank]``. If its value is known, it determines
+            the static shape and can no longer be fed.
 
     Raises:
-        TypeError: if indices or shape are no int64.
+        TypeError: if indices or shape are not int64.
         ValueError: if the shapes of the parts do not fit each other.
     """
 
@@ -100,7 +100,7 @@ class SparseTensor(DenseOperators, Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: SparseTensorValue | SparseTensor) -> SparseTensor:
-        """Return the sparse tensor of a value that was fetched, as constants.
+        """Return a fetched value as a sparse tensor of constants.
 
         Raises:
             TypeError: if the argument is no ``SparseTensorValue`` or ``SparseTensor``.
@@ -115,7 +115,7 @@ class SparseTensor(DenseOperators, Composite):
 
     @property
     def indices(self) -> Tensor:
-        """Coordinate of the entries, shape ``[n, rank]``."""
+        """The coordinates of the entries, shape ``[n, rank]``."""
         return self._indices
 
     @property
@@ -125,29 +125,29 @@ class SparseTensor(DenseOperators, Composite):
 
     @property
     def dense_shape(self) -> Tensor:
-        """Shape of the whole as an int64 vector."""
+        """The shape of the whole tensor as an int64 vector."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the whole tensor, as far as it is known."""
         return shown(self._shape)
 
     def get_shape(self) -> TensorShape:
-        """Return the static shape of the whole (TensorFlow's older spelling)."""
+        """Return the static shape of the whole tensor (TensorFlow's older spelling)."""
         return shown(self._shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Add what is known of the static shape of the whole.
+        """Refine the static shape of the whole tensor.
 
         Raises:
-            ValueError: if it contradicts what is known already.
+            ValueError: if it contradicts the known shape.
         """
         self._shape = self._shape.merge_with(as_shape(shape))
 
     @property
     def dtype(self) -> DType:
-        """Element type of the entries."""
+        """The element type of the entries."""
         return self._values.dtype
 
     @property
@@ -166,11 +166,11 @@ class SparseTensor(DenseOperators, Composite):
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that take the entries as input, in the order they were built."""
+        """Return the operations that consume the entries, in the order in which they were built."""
         return self._values.consumers()
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """Evaluate it in a session; see ``Tensor.eval``.
+        """Evaluate the tensor in a session; see ``Tensor.eval``.
 
         Returns:
             A ``SparseTensorValue``; for an ``AsyncSession`` an awaitable of it.
@@ -178,7 +178,7 @@ class SparseTensor(DenseOperators, Composite):
         return run_in_session(self, feed_dict, session, "eval()")
 
     def with_values(self, new_values: Any) -> SparseTensor:
-        """Other entries, maybe of another dtype, at the same places."""
+        """Return a sparse tensor with other values, possibly of another dtype, at the same coordinates."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     def _parts(self) -> list[Tensor]:
@@ -200,7 +200,7 @@ class SparseTensor(DenseOperators, Composite):
 
 
 def _used_as_shape(vector: Tensor) -> TensorShape:
-    """Return the static shape that a vector describes; what it was read from can no longer be fed."""
+    """Return the static shape that a vector describes; its source can no longer be fed."""
     waiting = [vector]
     while waiting:
         part = waiting.pop()
@@ -210,22 +210,22 @@ def _used_as_shape(vector: Tensor) -> TensorShape:
         elif kind == "Pack":
             for scalar in part.op.inputs:
                 get_static_value(scalar)
-        elif kind != "Shape":  # which says nothing that a feed could change
+        elif kind != "Shape":  # a Shape does not depend on feeds
             get_static_value(part)
     return shape_from(vector)
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor that gets its value from a feed in every step.
+    """Return a sparse tensor that is fed in every step.
 
     Args:
         dtype: element type of the entries.
-        shape: shape of the whole, ``None`` or -1 where it is not known; or an int64 vector. It is
-            the value of ``dense_shape`` unless that is fed.
+        shape: shape of the whole tensor, ``None`` or -1 where unknown, or an int64 vector. It is the value of
+            ``dense_shape`` unless that is fed.
         name: name scope of the three placeholders.
 
     Returns:
-        A sparse tensor that takes a ``SparseTensorValue`` or a tuple (indices, values, shape).
+        A sparse tensor for which a ``SparseTensorValue`` or a tuple (indices, values, shape) is fed.
     """
     prefix = "" if name is None else f"{name}/"
     names = {
@@ -238,7 +238,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     else:
         default, known = _default_shape(shape, names["shape_default"])
         rank = default.spec.shape.with_rank(1)[0]
-        # By way of a node, so that the shape stays feedable although its default is known.
+        # Through a node, so that the shape stays feedable although its default is known.
         dense_shape = placeholder_with_default(default, default.shape, names["shape"])
     values = placeholder(dtype, [None], names["values"])
     result = SparseTensor(placeholder(int64, [None, rank], names["indices"]), values, dense_shape)
@@ -267,13 +267,13 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A dense tensor with some entries set and a default elsewhere.
+    """Return a dense tensor with some entries set and a default elsewhere.
 
     Args:
         sparse_indices: coordinates, int32 or int64: ``[n, rank]``, ``[n]`` for a vector, or a scalar.
         output_shape: shape of the result, of the same dtype.
         sparse_values: the entries, one for each coordinate or a scalar for all.
-        default_value: scalar for all other places.
+        default_value: scalar for all other positions.
         validate_indices: whether coordinates must be in row-major order without repetition.
         name: wanted name.
     """
@@ -294,11 +294,11 @@ def sparse_tensor_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return the whole tensor that a sparse one stands for.
+    """Return a sparse tensor as a dense one.
 
     Args:
         sp_input: the sparse tensor.
-        default_value: scalar for all other places; zero, or an empty string, if left out.
+        default_value: scalar for all other positions; zero, or an empty string, if left out.
         validate_indices: whether coordinates must be in row-major order without repetition.
         name: wanted name.
 
@@ -316,7 +316,7 @@ def sparse_tensor_to_dense(
 
 
 def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Return the same sparse tensor with its entries in row-major order.
+    """Return a sparse tensor with its entries in row-major order.
 
     Args:
         sp_input: the sparse tensor.
@@ -344,7 +344,7 @@ def sparse_tensor_dense_matmul(
         sp_a: the sparse matrix; its entries may come in any order.
         b: the dense matrix, of the same dtype.
         adjoint_a: whether ``sp_a`` is transposed and conjugated first.
-        adjoint_b: whether ``b`` is.
+        adjoint_b: likewise for ``b``.
         name: wanted name.
     """
     sparse = _checked(sp_a)
@@ -365,7 +365,7 @@ def sparse_add(
     Args:
         a: a sparse or dense tensor.
         b: a sparse or dense tensor of the same dtype and shape; nothing is broadcast.
-        threshold: sums of two sparse tensors drop entries whose size is below it; 0 if left out,
+        threshold: sums of two sparse tensors drop entries whose absolute value is below it; 0 if left out,
             which keeps entries that became zero.
         thresh: TensorFlow's older name of ``threshold``.
         name: wanted name.

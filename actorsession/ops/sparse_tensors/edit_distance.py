@@ -1,7 +1,7 @@
-"""How far sequences are from each other: the edit distance of Levenshtein.
+"""``edit_distance``: Levenshtein's distance between sequences.
 
-Owns ``EditDistance``. Sequences are the rows of sparse tensors; the distance of two is worked out with
-one vector operation per element of the first.
+Owns ``EditDistance``. Sequences are the rows of sparse tensors; the distance of two is computed with one
+vector operation per element of the first.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ __all__ = ["edit_distance"]
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """Return how many elements must be put in, taken out or replaced to make one sequence another.
+    """Return how many insertions, deletions and substitutions turn one sequence into another.
 
     Args:
         hypothesis: a ``SparseTensor`` whose last axis runs along sequences.
         truth: another of the same rank and dtype.
-        normalize: whether a distance is divided by the length of the sequence in ``truth``; the distance
-            to an empty one is then infinite.
+        normalize: whether a distance is divided by the length of the sequence in ``truth``; the distance to
+            an empty one is then infinite.
         name: wanted name.
 
     Returns:
         float32 of the common shape without the last axis.
 
     Raises:
-        TypeError: if one is no sparse tensor, or the dtypes differ.
+        TypeError: if an argument is no sparse tensor, or the dtypes differ.
     """
     parts: list[Tensor] = []
     for what, given in (("hypothesis", hypothesis), ("truth", truth)):
@@ -87,7 +87,7 @@ def _common(first: Ints, second: Ints) -> Ints:
 
 
 def _sequences(indices: Any, values: Any, dims: Ints, what: str) -> dict[Ints, list[Any]]:
-    """Return the elements of each sequence that has any, by its position."""
+    """Return the elements of each non-empty sequence, by its position."""
     if indices.shape != (len(values), len(dims)) or not dims:
         raise InvalidArgumentError(
             f"{what}: {len(values)} entries of a tensor of shape {list(dims)} need indices of shape "
@@ -103,7 +103,7 @@ def _sequences(indices: Any, values: Any, dims: Ints, what: str) -> dict[Ints, l
 
 
 def _distance(first: list[Any], second: list[Any]) -> int:
-    """Levenshtein's distance, a row of the table at a time."""
+    """Return Levenshtein's distance, computed row by row."""
     target = np.empty(len(second), object)
     target[:] = second
     steps = np.arange(len(second) + 1)
@@ -111,7 +111,7 @@ def _distance(first: list[Any], second: list[Any]) -> int:
     for count, element in enumerate(first, 1):
         replaced = row[:-1] + (target != element)
         best = np.concatenate(([count], np.minimum(row[1:] + 1, replaced)))
-        # Putting elements in costs 1 each: the least of all places before, as far as they are away.
+        # An insertion costs 1: take the minimum over all earlier positions plus their distance.
         row = np.minimum.accumulate(best - steps) + steps
     return int(row[-1])
 

@@ -1,6 +1,6 @@
-"""Sparse tensors joined, cut, reshaped, turned, reduced and filled, under TensorFlow 1's names.
+"""Functions that join, slice, reshape, transpose, reduce and fill sparse tensors, under TensorFlow 1's names.
 
-``sparse_shapes`` and ``sparse_rows`` have the op types; sums and products are in ``sparse``.
+``shapes`` and ``rows`` have the op types; sums and products are in ``basics``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def checked_sparse(value: Any) -> SparseTensor:
-    """A sparse tensor, or one of a value that was fetched.
+    """Return a sparse tensor, or a fetched value as one.
 
     Raises:
         TypeError: for anything else.
@@ -69,21 +69,21 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors joined along an axis.
+    """Join sparse tensors along an axis.
 
     Args:
-        axis: which axis.
-        sp_inputs: the tensors; but for this axis they have one shape.
+        axis: the axis to join along.
+        sp_inputs: the tensors; they have the same shape except along this axis.
         name: wanted name.
-        expand_nonconcat_dim: whether along other axes the largest extent counts, instead of being the same.
+        expand_nonconcat_dim: whether other axes may differ; the largest extent is then used.
         concat_dim: older name of ``axis``.
         expand_nonconcat_dims: other name of ``expand_nonconcat_dim``.
 
     Returns:
-        The entries of all in row-major order.
+        A sparse tensor with all entries in row-major order.
 
     Raises:
-        ValueError: for an axis that is not there.
+        ValueError: for an axis that does not exist.
         TypeError: if an input is not sparse, or dtypes differ.
     """
     along = int(one_spelling(axis, concat_dim, "axis", "concat_dim"))
@@ -123,7 +123,7 @@ def _joined_shape(given: list[SparseTensor], axis: int, expand: bool) -> TensorS
 
 
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
-    """A sparse tensor with its entries in the same order in another shape.
+    """Reshape a sparse tensor, keeping the row-major order of its elements.
 
     Args:
         sp_input: the sparse tensor.
@@ -131,7 +131,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         name: wanted name.
 
     Raises:
-        ValueError: if the number of elements is known to be another.
+        ValueError: if the number of elements is known to differ.
     """
     sparse = checked_sparse(sp_input)
     wanted = convert_to_tensor(shape, graph=sparse.indices.graph)
@@ -150,12 +150,12 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """A box of a sparse tensor.
+    """Return a rectangular slice of a sparse tensor.
 
     Args:
         sp_input: the sparse tensor.
-        start: where the box begins, a vector.
-        size: how large it is; what is beyond the tensor is left out.
+        start: start of the slice, a vector.
+        size: size of the slice; it is limited by the tensor.
         name: wanted name.
     """
     sparse = checked_sparse(sp_input)
@@ -168,14 +168,14 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """A sparse tensor with some of its entries.
+    """Return a sparse tensor with selected entries.
 
     Args:
         sp_input: the sparse tensor.
         to_retain: a bool for each entry.
 
     Raises:
-        ValueError: if there are known to be more or fewer.
+        ValueError: if their number is known to differ from that of the entries.
     """
     sparse = checked_sparse(sp_input)
     graph = sparse.indices.graph
@@ -190,7 +190,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor with its axes in another order, and its entries in row-major order.
+    """Permute the axes of a sparse tensor, and put its entries into row-major order.
 
     Args:
         sp_input: the sparse tensor.
@@ -198,8 +198,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         name: wanted name.
 
     Raises:
-        ValueError: if ``perm`` is known to be no order of the axes, or left out where the rank is not
-            known.
+        ValueError: if ``perm`` is known to be no permutation of the axes, or left out where the rank is
+            unknown.
     """
     sparse = checked_sparse(sp_input)
     graph = sparse.indices.graph
@@ -222,11 +222,12 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """A sparse tensor with another shape around the same coordinates.
+    """Return a sparse tensor with another dense shape and the same coordinates.
 
     Args:
         sp_input: the sparse tensor.
-        new_shape: at least as large along each axis; the smallest that holds all entries if left out.
+        new_shape: the new shape, at least as large along each axis; the smallest one that contains all
+            entries if left out.
 
     Raises:
         ValueError: if ``new_shape`` is known to be too small, or of another rank.
@@ -261,17 +262,17 @@ def sparse_reduce_sum(
     sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Sums of a sparse tensor along axes, dense.
+    """Return the sums of a sparse tensor along axes, as a dense tensor.
 
     Args:
         sp_input: the sparse tensor.
         axis: an axis or several; all if left out.
-        keepdims: whether they stay, with extent 1.
+        keepdims: whether the axes are kept with extent 1.
         reduction_axes: older name of ``axis``.
         keep_dims: older name of ``keepdims``.
 
     Raises:
-        ValueError: for an axis that is not there, or two names of one argument.
+        ValueError: for an axis that does not exist, or if both names of an argument are given.
     """
     return _reduced("SparseReduceSum", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
@@ -280,9 +281,9 @@ def sparse_reduce_max(
     sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the largest entries of a sparse tensor along axes, dense; 0 where there is none.
+    """Return the maxima of a sparse tensor along axes as a dense tensor, 0 where there are no entries.
 
-    Arguments as ``sparse_reduce_sum``; places without an entry do not count.
+    The arguments are those of ``sparse_reduce_sum``; positions without an entry are ignored.
     """
     return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
@@ -296,7 +297,7 @@ def _reduced(
 def reduction(
     op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
 ) -> Operation:
-    """Add a node that reduces a sparse tensor along axes; arguments as ``sparse_reduce_sum``."""
+    """Add a node that reduces a sparse tensor along axes; arguments as for ``sparse_reduce_sum``."""
     sparse = checked_sparse(sp_input)
     axes = one_spelling(axis, older_axis, "axis", "reduction_axes")
     keep = one_spelling(keepdims, older_keep, "keepdims", "keep_dims")
@@ -314,7 +315,7 @@ def reduction(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Return the softmax of each row, over its entries alone.
+    """Return the softmax of each row, over its entries only.
 
     Args:
         sp_input: a sparse tensor of floating type and rank 2 at least; rows run along the last axis.
@@ -331,15 +332,15 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """A sparse tensor in which every row has an entry.
+    """Add an entry to each empty row of a sparse tensor.
 
     Args:
-        sp_input: the sparse tensor; a row is all that has the same first coordinate.
-        default_value: a scalar, put at the beginning of rows that have none.
+        sp_input: the sparse tensor; a row consists of all entries with the same first coordinate.
+        default_value: a scalar, inserted at the beginning of empty rows.
         name: wanted name.
 
     Returns:
-        The tensor, and a bool for each row: whether it was empty.
+        The sparse tensor, and a bool for each row that tells whether it was empty.
     """
     sparse = checked_sparse(sp_input)
     default = convert_to_tensor(default_value, sparse.dtype, graph=sparse.indices.graph)

@@ -1,8 +1,8 @@
 """The op types of sparse tensors: shape functions, numpy kernels and gradients.
 
-Owns ``SparseToDense``, ``SparseReorder`` and ``SparseTensorDenseMatMul``; sums are in ``sparse_sums``.
-``sparse`` builds nodes of them; nobody else does. Coordinates are compared by their place in row-major
-order, one integer each.
+Owns ``SparseToDense``, ``SparseReorder`` and ``SparseTensorDenseMatMul``; sums are in ``sums``. Only
+``basics`` builds nodes of these types. Coordinates are compared by their position in row-major order, one
+integer each.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__: list[str] = []
 
 _ANY = "biufcs"
 NUMBERS = "iufc"
-# What an int64 can count.
+# The largest number of positions that an int64 can count.
 _PLACES = 2**63 - 1
 
 
@@ -51,7 +51,7 @@ def require_rank(ctx: InferContext, ranks: dict[int, int]) -> None:
 
 
 def described_shape(ctx: InferContext, index: int) -> TensorShape:
-    """Return the static shape that an operand describes, -1 for what it does not say."""
+    """Return the static shape that an operand describes, with unknown dimensions where it has -1."""
     known = constant_ints(ctx, index)
     if known is None:
         return shape_of_rank(vector_length(ctx.inputs[index]))
@@ -64,7 +64,7 @@ def described_shape(ctx: InferContext, index: int) -> TensorShape:
 
 
 def checked_dims(vector: Array, op: str) -> tuple[int, ...]:
-    """Return the dimensions that a vector holds, none of them negative."""
+    """Return the dimensions in a vector, checked to be not negative."""
     dims = tuple(vector.tolist())
     if any(d < 0 for d in dims):
         raise InvalidArgumentError(f"{op}: shape {list(dims)} has a negative dimension")
@@ -88,7 +88,7 @@ def check_entries(indices: Array, count: int, dims: Sequence[int], op: str) -> N
 
 
 def places_of(indices: Array, dims: Sequence[int]) -> Array:
-    """Return the place of each entry in row-major order."""
+    """Return the row-major position of each entry."""
     if prod(dims) > _PLACES:
         raise InvalidArgumentError(f"shape {list(dims)} has more than {_PLACES} places")
     places = np.zeros(len(indices), np.int64)
@@ -191,7 +191,7 @@ def _reordered(indices: Array, values: Array, shape: Array) -> Any:
             f"SparseReorder: indices of shape {list(indices.shape)} do not fit a tensor of shape "
             f"{shape.tolist()}"
         )
-    # By coordinate and not by place: it need not be inside the shape, as in TensorFlow.
+    # By coordinate and not by position: it need not be inside the shape, as in TensorFlow.
     keys = indices.T[::-1]
     order = np.lexsort(keys) if len(keys) else np.arange(len(values))
     return indices[order], values[order]

@@ -1,6 +1,6 @@
-"""Sparse tensors made of dense ones, of ids, or of nothing, and the indicator of ids.
+"""Sparse tensors made from dense ones or ids, sparse unit matrices, and the indicator of ids.
 
-Composed of other ops; TensorFlow 1's names.
+Composed of other ops; the names are TensorFlow 1's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["sparse_eye", "sparse_from_dense", "sparse_merge", "sparse_to_indicat
 
 
 def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """Return the elements of a dense tensor that are not zero (or empty strings)."""
+    """Return a sparse tensor of the elements of a dense one that are not zero (or empty strings)."""
     value = convert_to_tensor(tensor)
     with value.graph.as_default(), value.graph.name_scope(name or "dense_to_sparse"):
         zero = b"" if value.dtype.kind == "s" else np.zeros((), value.dtype.np_dtype)
@@ -44,12 +44,12 @@ def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 def sparse_eye(
     num_rows: int, num_columns: int | None = None, dtype: Any = float32, name: str | None = None
 ) -> SparseTensor:
-    """Return the unit matrix.
+    """Return the unit matrix as a sparse tensor.
 
     Args:
-        num_rows: how many rows it has.
-        num_columns: how many columns; as many if left out.
-        dtype: of its ones.
+        num_rows: number of rows.
+        num_columns: number of columns; ``num_rows`` if left out.
+        dtype: dtype of the ones.
         name: wanted name.
     """
     columns = num_rows if num_columns is None else num_columns
@@ -65,14 +65,14 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Values whose last coordinate is said by another sparse tensor of the same places.
+    """Return values whose last coordinate is given by another sparse tensor with the same positions.
 
     Args:
         sp_ids: integers below ``vocab_size``.
-        sp_values: their values.
+        sp_values: values at the same positions.
         vocab_size: extent of the new last axis.
         name: wanted name.
-        already_sorted: whether ids stand in order within rows; otherwise they are put in order.
+        already_sorted: whether ids are sorted within rows; otherwise the result is reordered.
     """
     ids, values = checked_sparse(sp_ids), checked_sparse(sp_values)
     graph = ids.indices.graph
@@ -87,11 +87,11 @@ def sparse_merge(
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
-    """For each row which ids are in it, as bools.
+    """Return for each row and id, as bools, whether the row contains the id.
 
     Args:
-        sp_input: integers below ``vocab_size``, none twice in a row.
-        vocab_size: how many ids there are.
+        sp_input: integers below ``vocab_size``, without repetitions within a row.
+        vocab_size: number of ids.
         name: wanted name.
     """
     sparse = checked_sparse(sp_input)

@@ -1,7 +1,7 @@
-"""Sparse tensors made of sparse ones: pieces along an axis, reductions that stay sparse, extremes of two.
+"""Sparse tensors made from sparse ones: pieces along an axis, sparse reductions, extrema of two tensors.
 
 Owns ``SparseSplit``, ``SparseReduceSumSparse``, ``SparseReduceMaxSparse``, ``SparseSparseMinimum`` and
-``SparseSparseMaximum``. TensorFlow has no gradient of any of them that works, and neither is there one here.
+``SparseSparseMaximum``. TensorFlow has no working gradient of any of them, and neither is there one here.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ __all__ = [
 
 
 class KeywordRequired:
-    """Stands where an argument must not be given by its position."""
+    """A marker for arguments that must not be given by position."""
 
 
 _BY_NAME = KeywordRequired()
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def sparse_split(
@@ -66,18 +66,18 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """Return the pieces of a sparse tensor along an axis, the first ones longer by one if it does not divide.
+    """Split a sparse tensor along an axis; the first pieces are longer by one if it does not divide.
 
     Args:
-        keyword_required: nothing; all arguments are given by name.
+        keyword_required: must not be given; all arguments are given by name.
         sp_input: the sparse tensor.
-        num_split: how many pieces.
-        axis: along which axis, an integer scalar.
+        num_split: number of pieces.
+        axis: the axis to split along, an integer scalar.
         name: wanted name.
         split_dim: older name of ``axis``.
 
     Raises:
-        ValueError: for an argument without its name, or one that is missing.
+        ValueError: for an argument without its name, or a missing argument.
     """
     if not isinstance(keyword_required, KeywordRequired):
         raise ValueError("Keyword arguments are required for this function.")
@@ -98,7 +98,7 @@ def sparse_reduce_sum_sparse(
     sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
-    """Sums of a sparse tensor along axes, where there are entries; arguments as ``sparse_reduce_sum``."""
+    """Return sums along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
     made = reduction("SparseReduceSumSparse", sp_input, axis, keepdims, reduction_axes, keep_dims)
     return SparseTensor(*made.outputs)
 
@@ -107,17 +107,17 @@ def sparse_reduce_max_sparse(
     sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
-    """Return the largest entries along axes, where there are any; arguments as ``sparse_reduce_sum``."""
+    """Return maxima along axes where there are entries; arguments as for ``sparse_reduce_sum``."""
     made = reduction("SparseReduceMaxSparse", sp_input, axis, keepdims, reduction_axes, keep_dims)
     return SparseTensor(*made.outputs)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the smaller one of the entries of two sparse tensors in each place; what is not there is 0.
+    """Return the element-wise minimum of two sparse tensors; missing entries count as 0.
 
     Args:
         sp_a: real numbers.
-        sp_b: others of the same dtype and shape.
+        sp_b: numbers of the same dtype and shape.
         name: wanted name.
 
     Raises:
@@ -127,7 +127,7 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the larger one of the entries of two sparse tensors in each place; as ``sparse_minimum``."""
+    """Return the element-wise maximum of two sparse tensors; see ``sparse_minimum``."""
     return _extreme("SparseSparseMaximum", sp_a, sp_b, name)
 
 
@@ -249,7 +249,7 @@ for _name in ("SparseReduceSumSparse", "SparseReduceMaxSparse"):
     )
 
 
-# -- two of them -----------------------------------------------------------------------------------
+# -- element-wise extrema --------------------------------------------------------------------------
 
 
 def _infer_extreme(ctx: InferContext) -> list[TensorSpec]:

@@ -1,7 +1,7 @@
-"""The op types that go along the rows of sparse tensors: softmax, and filling rows that have no entry.
+"""The op types that work on rows of sparse tensors: softmax, and filling of empty rows.
 
-``sparse_functions`` builds nodes of them. A row of ``SparseSoftmax`` is what the last axis runs along, one of
-``SparseFillEmptyRows`` all that has the same first coordinate.
+``functions`` builds nodes of them. A row of ``SparseSoftmax`` extends along the last axis, one of
+``SparseFillEmptyRows`` consists of all entries with the same first coordinate.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _softmax(indices: Array, values: Array, shape: Array) -> Any:
 
 
 def _softmax_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    """Softmax times what flows in, less its mean over the row; rows are told apart by their place."""
+    """Return the gradient of the softmax; rows are distinguished by their position."""
     indices, _, dims = op.inputs
     result = op.outputs[0]
     rank = indices.spec.shape.with_rank(2)[1] or dims.spec.shape.with_rank(1)[0]

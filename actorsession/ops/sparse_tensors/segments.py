@@ -1,8 +1,8 @@
 """Rows of a tensor looked up by index and summed by segment, in one op: embeddings of bags of words.
 
-The ids of segments rise, as in ``segments``; the ops ``...WithNumSegments`` say how many there are.
-Gradients are those of TensorFlow: ops that scatter into a dense tensor, or ``IndexedSlices`` where
-``sparse_gradient`` asks for them.
+Segment ids are non-decreasing, as in ``segments`` of ``reductions``; the ops ``...WithNumSegments`` are given
+the number of segments. Gradients are TensorFlow's: ops that scatter into a dense tensor, or ``IndexedSlices``
+if ``sparse_gradient`` is set.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def sparse_segment_sum(
     num_segments: Any = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """Sums of rows of ``data``, chosen by index, with one id.
+    """Return sums of rows of ``data``, selected by index, over equal segment ids.
 
     Args:
         data: numbers of rank at least 1.
-        indices: int32 or int64 vector: which rows.
+        indices: int32 or int64 vector of row indices.
         segment_ids: int32 or int64 vector of the same length, in rising order.
         name: wanted name.
-        num_segments: how many rows the result has; one more than the last id if left out.
+        num_segments: number of rows of the result; one more than the last id if left out.
         sparse_gradient: whether the gradient by ``data`` is ``IndexedSlices``.
     """
     return _sparse("Sum", data, indices, segment_ids, name, num_segments, sparse_gradient)
@@ -65,7 +65,7 @@ def sparse_segment_mean(
     num_segments: Any = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """Means of rows, chosen by index. Arguments as ``sparse_segment_sum``; ``data`` is floating."""
+    """Return means of rows selected by index; arguments as for ``sparse_segment_sum``, ``data`` floating."""
     return _sparse("Mean", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
@@ -77,7 +77,7 @@ def sparse_segment_sqrt_n(
     num_segments: Any = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """Sums of rows divided by the root of their number. Arguments as ``sparse_segment_mean``."""
+    """Return sums of rows over the root of their number; arguments as for ``sparse_segment_mean``."""
     return _sparse("SqrtN", data, indices, segment_ids, name, num_segments, sparse_gradient)
 
 
@@ -133,7 +133,7 @@ def _infer_grad(ctx: InferContext) -> list[TensorSpec]:
 
 # -- kernels -------------------------------------------------------------------------------------
 
-# What a sum of n rows is divided by.
+# The divisor of a sum of n rows.
 _DIVISORS: dict[str, Callable[[Array], Array] | None] = {
     "Sum": None,
     "Mean": lambda n: n,
@@ -213,7 +213,7 @@ def _gradient(kind: str) -> Any:
         nothing: list[Tensor | None] = [None] * (len(op.inputs) - 1)
         if op.attrs["sparse_gradient"]:
             slices = IndexedSlices(_shares(kind, grad, ids), indices, shape_tensor(data))
-            # Gradient functions are typed for tensors; ``gradients`` knows slices.
+            # Gradient functions are typed for tensors; ``gradients`` accepts slices.
             return [typed(Tensor, slices), *nothing]
         rows = shape(data)[0]
         return [make_one(f"SparseSegment{kind}Grad", [grad, indices, ids, rows]), *nothing]
@@ -243,7 +243,7 @@ for _kind in _DIVISORS:
                 sized_by=(2, 3),
             )
         )
-    # TensorFlow has no gradient of these.
+    # TensorFlow has no gradient of these ops.
     register(
         OpDef(
             name=f"SparseSegment{_kind}Grad",

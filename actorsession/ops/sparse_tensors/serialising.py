@@ -1,7 +1,7 @@
-"""Sparse tensors as strings, so that queues and batches take them like any element.
+"""Serialisation of sparse tensors as strings, so that queues and batches accept them like any element.
 
-Owns ``SerializeSparse``, ``SerializeManySparse`` and ``DeserializeManySparse``. Each sparse tensor is three
-strings: TensorFlow's messages of its indices, values and shape. Nothing flows back through them.
+Owns ``SerializeSparse``, ``SerializeManySparse`` and ``DeserializeManySparse``. Each sparse tensor becomes
+three strings: TensorFlow's messages of its indices, values and shape. The ops have no gradients.
 """
 
 from __future__ import annotations
@@ -34,25 +34,24 @@ __all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse
 
 
 def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
-    """A sparse tensor as three strings.
+    """Return a sparse tensor as three strings.
 
     Args:
         sp_input: the sparse tensor.
         name: wanted name.
-        out_type: string.
+        out_type: must be string.
 
     Raises:
-        TypeError: for another ``out_type``, or what is no sparse tensor.
+        TypeError: for another ``out_type``, or an argument that is no sparse tensor.
     """
     return _strings("SerializeSparse", sp_input, name, out_type)
 
 
 def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = string) -> Tensor:
-    """Return the parts of a sparse tensor along its first axis, as three strings each; as
-    ``serialize_sparse``.
+    """Return the slices of a sparse tensor along its first axis, each as in ``serialize_sparse``.
 
     Returns:
-        Strings of shape ``[parts, 3]``.
+        Strings of shape ``[slices, 3]``.
     """
     return _strings("SerializeManySparse", sp_input, name, out_type)
 
@@ -68,7 +67,7 @@ def _strings(op_type: str, sp_input: Any, name: str | None, out_type: Any) -> Te
 def deserialize_many_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """One sparse tensor of many that are strings, with an axis in front that says which.
+    """Return many serialized sparse tensors as one, stacked along a new first axis.
 
     Args:
         serialized_sparse: strings of shape ``[many, 3]``.
@@ -77,7 +76,7 @@ def deserialize_many_sparse(
         name: wanted name.
 
     Returns:
-        A sparse tensor, as large along each axis as the largest of them.
+        A sparse tensor whose extent along each axis is the largest of all.
 
     Raises:
         ValueError: for strings of another shape.
@@ -156,7 +155,7 @@ def _many_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _read(op: str, row: Any, dtype: DType) -> tuple[Array, Array, Array]:
-    """Return the parts of one sparse tensor."""
+    """Return the components of one sparse tensor."""
     try:
         indices, values, shape = (
             np.asarray(parsed(text, kind))
@@ -199,7 +198,7 @@ def _joined_kernel(ctx: KernelContext) -> Kernel:
     return joined
 
 
-# TensorFlow has registered no gradient of any of them.
+# TensorFlow has no gradients of these ops.
 register(
     OpDef(
         name="SerializeSparse", infer=_infer_strings, kernel=_one_kernel, attrs={"out_type": string}

@@ -1,8 +1,8 @@
-"""Sets, a row of a tensor each: how large they are, and unions, intersections and differences of two.
+"""Sets, one per row of a tensor: sizes, and unions, intersections and differences of two.
 
 Owns ``SetSize``, ``DenseToDenseSetOperation``, ``DenseToSparseSetOperation`` and
-``SparseToSparseSetOperation``. The last axis of a tensor holds the elements of sets; the
-namespace ``sets`` has the functions under TensorFlow's names. Nothing flows back through any of them.
+``SparseToSparseSetOperation``. The last axis of a tensor contains the elements of sets; the namespace
+``sets`` has the functions under TensorFlow's names. None of the ops has a gradient.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _KINDS = frozenset((int8, int16, int32, int64, uint8, uint16, string))
 _OPERATIONS = ("a-b", "b-a", "intersection", "union")
 
 
-# -- what users call -------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
-    """Return how many different elements each set has.
+    """Return the number of different elements of each set.
 
     Args:
-        a: sparse tensor of integers or strings; its last axis holds the elements of sets.
-        validate_indices: whether entries out of order are an error.
+        a: sparse tensor of integers or strings; its last axis contains the elements of sets.
+        validate_indices: whether unsorted entries are an error.
 
     Returns:
         int32, of the shape of ``a`` without its last axis.
@@ -62,38 +62,38 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the elements that are in either of two sets, for each pair of rows.
+    """Return the union of two sets, for each pair of rows.
 
     Args:
         a: tensor or sparse tensor of integers or strings, with at least two axes.
-        b: another of the same dtype, with the same axes but for the last.
-        validate_indices: whether entries out of order are an error.
+        b: another of the same dtype, with the same axes except for the last.
+        validate_indices: whether unsorted entries are an error.
 
     Returns:
-        A sparse tensor in which elements stand in order.
+        A sparse tensor with sorted elements.
 
     Raises:
-        TypeError: for another dtype, or two.
-        ValueError: for shapes that do not go together.
+        TypeError: for another dtype, or different dtypes.
+        ValueError: for shapes that do not fit together.
     """
     return _combined(a, b, "union", validate_indices)
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the elements that are in both of two sets; as ``set_union``."""
+    """Return the intersection of two sets, for each pair of rows; see ``set_union``."""
     return _combined(a, b, "intersection", validate_indices)
 
 
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """Return the elements that are in one set and not in the other.
+    """Return the difference of two sets, for each pair of rows.
 
     Args:
         a: as in ``set_union``.
-        b: as there.
-        aminusb: whether those of ``a`` that are not in ``b`` are wanted, and not the other way round.
-        validate_indices: as there.
+        b: as in ``set_union``.
+        aminusb: whether to return ``a`` minus ``b`` rather than ``b`` minus ``a``.
+        validate_indices: as in ``set_union``.
     """
     return _combined(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
@@ -115,7 +115,7 @@ def _combined(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
     if first.dtype is not second.dtype:
         raise TypeError(f"Types don't match, {first.dtype.name} vs {second.dtype.name}.")
     if isinstance(first, SparseTensor) and isinstance(second, Tensor):
-        # There is no op for this order, and the other one does as well.
+        # There is no op for this order of operands; the reverse order gives the same result.
         first, second = second, first
         operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
     attrs = {"set_operation": operation, "validate_indices": bool(validate)}
@@ -194,7 +194,7 @@ def _infer_combined(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _dense(op: str) -> tuple[bool, bool]:
-    """Return whether the operands of an op are dense."""
+    """Return for each operand of an op whether it is dense."""
     return op.startswith("Dense"), "ToDense" in op
 
 
@@ -202,11 +202,11 @@ def _dense(op: str) -> tuple[bool, bool]:
 
 
 class _Sets:
-    """Sets by the place of their row.
+    """Sets by the position of their row.
 
     Args:
-        outer: the shape of rows.
-        rows: for each element the row that it is in.
+        outer: the shape of the tensor without its last axis.
+        rows: for each element the index of its row.
         values: the elements.
     """
 
@@ -245,7 +245,7 @@ def _from_sparse(op: str, parts: Sequence[Any], validate: bool) -> _Sets:
 
 def _check_order(op: str, indices: Array) -> None:
     changes = np.diff(indices, axis=0)
-    # The first coordinate that changes has to grow.
+    # The first coordinate that changes must increase.
     first = changes[np.arange(len(changes)), (changes != 0).argmax(1)]
     if not (first > 0).all():
         i = int((first <= 0).argmax()) + 1
@@ -294,7 +294,7 @@ def _combined_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _as_sparse(rows: list[list[Any]], outer: tuple[int, ...], dtype: Any) -> Any:
-    """Return the parts of a sparse tensor with a set in each row."""
+    """Return the components of a sparse tensor with a set in each row."""
     sizes = [len(row) for row in rows]
     total = sum(sizes)
     which = np.repeat(np.arange(len(rows)), sizes)

@@ -1,7 +1,7 @@
-"""The op types that join, cut, reshape, reduce and fill sparse tensors: shape functions, kernels, gradients.
+"""The op types that join, slice, reshape and reduce sparse tensors: shape functions, kernels, gradients.
 
-``sparse_functions`` builds nodes of them; nobody else does. Checks and coordinates are those of
-``sparse_kernels``. The gradient of a reduction needs its axes to be known while the graph is built.
+Only ``functions`` builds nodes of them. Checks and coordinates are those of ``kernels``. The gradient of a
+reduction requires axes that are known while the graph is built.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__: list[str] = []
 
 
 def _sparse_specs(ctx: InferContext, index: int, rank: int | None) -> list[TensorSpec]:
-    """Return the static types of a sparse tensor with the dtype of an operand and any number of entries."""
+    """Return the static types of a sparse tensor with an operand's dtype and any number of entries."""
     return [
         TensorSpec(int64, TensorShape([None, rank])),
         TensorSpec(ctx.inputs[index].dtype, TensorShape([None])),
@@ -126,7 +126,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _new_dims(old: Any, new: Any, error: type[Exception]) -> tuple[int, ...]:
-    """Return the new shape, with the one dimension that was left open."""
+    """Return the new shape, with the open dimension filled in."""
     total, dims = prod(old), list(new)
     said = prod(d for d in dims if d != -1)
     if dims.count(-1) == 1 and said and total % said == 0:
@@ -170,7 +170,7 @@ def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _inside(indices: Array, dims: Any, start: Array, size: Array, op: str) -> tuple[Any, Any]:
-    """Return which entries are in a box, and the shape of the box."""
+    """Return a mask of the entries inside a slice, and the shape of the slice."""
     if len(start) != len(dims) or len(size) != len(dims):
         raise InvalidArgumentError(
             f"{op}: start and size have {len(dims)} entries, got {len(start)} and {len(size)}"
@@ -205,7 +205,7 @@ def _infer_slice_grad(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _slice_back(grad: Array, indices: Array, start: Array, kept: Array) -> Any:
-    """Return the gradient of each entry: that of the same coordinates in the box, or 0."""
+    """Return the gradient of each entry: that of the same coordinates in the slice, or 0."""
     if len(grad) != len(kept):
         raise InvalidArgumentError(f"SparseSliceGrad: {len(grad)} gradients of {len(kept)} entries")
     found = dict(zip(map(tuple, (kept + start).tolist()), grad.tolist(), strict=True))
@@ -252,7 +252,7 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
         out = np.zeros(prod(kept), values.dtype)
         groups = places_of(indices[:, left], kept)
         if most:
-            # Where there are entries, absent ones do not count; elsewhere 0 stays.
+            # Where there are entries, missing ones are ignored; elsewhere the result stays 0.
             out[groups] = values
             np.maximum.at(out, groups, values)
         else:
@@ -274,10 +274,10 @@ def _reduce_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 def _constant_axes(op: Operation) -> tuple[int, set[int]]:
-    """Return the rank of what is reduced, and along which axes, if both are known while the graph is built.
+    """Return the rank and the axes of a reduction, if both are known while the graph is built.
 
     Raises:
-        LookupError: if they are not.
+        LookupError: if they are unknown.
     """
     axes, rank = get_static_value(op.inputs[3]), op.inputs[0].spec.shape.with_rank(2)[1]
     if rank is None:

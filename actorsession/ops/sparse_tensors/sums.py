@@ -1,7 +1,7 @@
-"""Sums of sparse tensors, and of a sparse tensor and a dense one.
+"""Sums of sparse tensors, and of a sparse and a dense tensor.
 
-Owns ``SparseAdd`` with ``SparseAddGrad``, and ``SparseTensorDenseAdd``. ``sparse`` builds nodes of them;
-nobody else does. Checks and coordinates are those of ``sparse_kernels``.
+Owns ``SparseAdd`` with ``SparseAddGrad``, and ``SparseTensorDenseAdd``. Only ``basics`` builds nodes of them.
+Checks and coordinates are those of ``kernels``.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def _infer_add_grad(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _add_grad(grad: Array, a: Array, b: Array, total: Array) -> tuple[Array, Array]:
-    """Return the gradient at the entries of both summands: that of the sum there, 0 where it was dropped."""
+    """Return the gradients by the entries of both summands, 0 for entries that were dropped."""
     if len(grad) != len(total) or not a.shape[1:] == b.shape[1:] == total.shape[1:]:
         raise InvalidArgumentError(
             f"SparseAddGrad: {len(grad)} gradients for a sum with indices of shape "
             f"{list(total.shape)} of summands with indices of shape {list(a.shape)} and {list(b.shape)}"
         )
-    # The shape is not given; one that holds all entries orders them in the same way.
+    # The shape is not given; any shape that contains all entries yields the same order.
     largest = np.concatenate([a, b, total]).max(axis=0, initial=-1)
     dims = [int(d) + 1 for d in largest]
     there = places_of(total, dims)
@@ -116,7 +116,7 @@ def _add_grad(grad: Array, a: Array, b: Array, total: Array) -> tuple[Array, Arr
 
 
 def _at_places(grad: Array, there: Array, wanted: Array) -> Array:
-    """Return the gradient at each place that is wanted, given those where it stands, in order."""
+    """Return the gradient at each wanted position, given the sorted positions where it is present."""
     out = np.zeros(len(wanted), grad.dtype)
     if len(there):
         at = np.minimum(np.searchsorted(there, wanted), len(there) - 1)

@@ -1,8 +1,8 @@
-"""A sparse tensor and a dense one, entry by entry: ``sparse * dense``, ``sparse / dense``.
+"""Element-wise operators between sparse and dense tensors: ``sparse * dense``, ``sparse / dense``.
 
-Owns ``SparseDenseCwiseAdd``, ``SparseDenseCwiseMul`` and ``SparseDenseCwiseDiv``, and the operators of
-``SparseTensor``, which inherits them. The dense operand broadcasts to the shape of the sparse one, never the
-other way round; what is not there in the sparse one stays away, whatever the dense one has in its place.
+Owns ``SparseDenseCwiseAdd``, ``SparseDenseCwiseMul`` and ``SparseDenseCwiseDiv``, and the operators that
+``SparseTensor`` inherits. The dense operand is broadcast to the shape of the sparse one, never the reverse.
+Entries missing in the sparse operand stay missing, whatever the dense operand contains there.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ __all__ = ["DenseOperators"]
 
 
 class DenseOperators:
-    """What Python's operators do between a sparse tensor and a dense one, or a number."""
+    """Python's operators between a sparse tensor and a dense one, or a number."""
 
     __slots__ = ()
-    # An array of numpy on the left gives way instead of looping over its elements.
+    # A numpy array on the left defers to this class instead of iterating over its elements.
     __array_ufunc__ = None
-    # And so does a tensor.
+    # A tensor on the left does so as well.
     _multiplies_tensors = True
 
     def _parts(self) -> list[Tensor]:
-        """Indices, values and dense shape."""
+        """Return indices, values and dense shape."""
         raise NotImplementedError
 
     def with_values(self, new_values: Any) -> Self:
-        """Other entries at the same places."""
+        """Return the tensor with other values at the same coordinates."""
         raise NotImplementedError
 
     def __mul__(self, other: Any) -> Self:
@@ -139,11 +139,13 @@ def _gradients(
     of_met: Callable[[Tensor], Tensor],
     dense: Tensor,
 ) -> list[Tensor | None]:
-    """Return the gradients by way of the dense entry that each sparse one met, of which several may be
-    one."""
+    """Return the gradients, through the dense entry that each sparse entry was combined with.
+
+    Several sparse entries may share one dense entry.
+    """
     indices, _, dims, _ = op.inputs
     own = shape_of(dense, out_type=int64)
-    # The dense shape with axes of one element before it, which every index meets at 0.
+    # The dense shape with leading axes of extent 1, at which every index is 0.
     padded = concat([fill(reshape(size(dims) - rank(dense), [1]), np.int64(1)), own], 0)
     places = indices // (dims // maximum(padded, np.int64(1)))
     met = gather_nd(reshape(dense, padded), places)

@@ -1,6 +1,6 @@
-"""What fills static lookup tables: two tensors, or the lines of a text file.
+"""Initializers of static lookup tables: from two tensors, or from the lines of a text file.
 
-``tables`` calls ``initialize`` when it makes a table. The operation is put into the collection
+``tables`` calls ``initialize`` when it makes a table. The operation is added to the collection
 ``TABLE_INITIALIZERS``.
 """
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class HasHandle(Protocol):
-    """A table, as far as who fills it needs to know."""
+    """The part of a table that an initializer needs."""
 
     @property
     def resource_handle(self) -> Tensor:
@@ -29,7 +29,7 @@ class HasHandle(Protocol):
 
 
 class TableInitializer(Protocol):
-    """What fills a table."""
+    """The interface of initializers, which fill a table."""
 
     @property
     def key_dtype(self) -> DType:
@@ -40,7 +40,7 @@ class TableInitializer(Protocol):
         """The dtype of values."""
 
     def initialize(self, table: HasHandle) -> Operation:
-        """Add the operation that fills the table."""
+        """Add and return the operation that fills the table."""
 
 
 def _registered(op: Operation) -> Operation:
@@ -49,14 +49,14 @@ def _registered(op: Operation) -> Operation:
 
 
 class KeyValueTensorInitializer:
-    """Fills a table from two tensors.
+    """An initializer that fills a table from two tensors.
 
     Args:
         keys: a vector of keys.
         values: their values.
-        key_dtype: of the keys.
-        value_dtype: of the values.
-        name: of the operation.
+        key_dtype: dtype of the keys.
+        value_dtype: dtype of the values.
+        name: name of the operation.
     """
 
     def __init__(
@@ -78,33 +78,33 @@ class KeyValueTensorInitializer:
         return self._values.dtype
 
     def initialize(self, table: HasHandle) -> Operation:
-        """Add the operation that fills the table."""
+        """Add and return the operation that fills the table."""
         with table.resource_handle.graph.name_scope(self._name):
             operands = [table.resource_handle, self._keys, self._values]
             return _registered(make("LookupTableImportV2", operands))
 
 
 class TextFileIndex:
-    """Columns of a text file that are none."""
+    """Special column indices of a text file."""
 
     WHOLE_LINE = WHOLE_LINE
     LINE_NUMBER = LINE_NUMBER
 
 
 class TextFileInitializer:
-    """Fills a table from the lines of a text file.
+    """An initializer that fills a table from the lines of a text file.
 
     Args:
         filename: a string scalar.
-        key_dtype: of the keys.
+        key_dtype: dtype of the keys.
         key_index: their column, or one of ``TextFileIndex``: ``WHOLE_LINE`` for strings, ``LINE_NUMBER`` for
             int64.
-        value_dtype: of the values.
+        value_dtype: dtype of the values.
         value_index: their column, likewise.
-        vocab_size: how many lines are read; all if left out.
+        vocab_size: number of lines to read; all if left out.
         delimiter: the character between columns.
-        name: of the operation.
-        value_index_offset: what is added to line numbers that are values.
+        name: name of the operation.
+        value_index_offset: offset added to line numbers used as values.
 
     Raises:
         ValueError: if a dtype does not fit ``WHOLE_LINE`` or ``LINE_NUMBER``.
@@ -140,7 +140,7 @@ class TextFileInitializer:
         return self._types[1]
 
     def initialize(self, table: HasHandle) -> Operation:
-        """Add the operation that fills the table."""
+        """Add and return the operation that fills the table."""
         graph = table.resource_handle.graph
         with graph.name_scope(self._name):
             name = convert_to_tensor(self._filename, string, "asset_filepath", graph=graph)

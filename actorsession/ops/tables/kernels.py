@@ -1,7 +1,7 @@
-"""The op types of lookup tables: TensorFlow's, over ``table_state``.
+"""The op types of lookup tables, which are TensorFlow's, implemented on ``state``.
 
-A handle says nothing about what is in a table; ops know it by their other operands, and what they know is
-compared with the table when they run. Called by ``tables``.
+A handle has no static type of keys and values; ops infer it from their other operands and compare it with the
+table when they run. Called by ``tables``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from actorsession.ops.text.kernels import one_string, string_array
 
 __all__ = ["LINE_NUMBER", "WHOLE_LINE"]
 
-# Columns of a file that are none: the whole of a line, and which line it is.
+# Special columns of a file: the whole line, and the line number.
 WHOLE_LINE, LINE_NUMBER = -2, -1
 _KIND = "table"
 _TYPES: Mapping[str, Any] = {
@@ -68,13 +68,13 @@ def _check_types(table: TableState, keys: DType | None, values: DType | None, op
 
 
 def _keys(value: Any) -> list[Any]:
-    """Keys as Python has them."""
+    """Return keys as Python objects."""
     found: list[Any] = np.asarray(boxed(value)).ravel().tolist()
     return found
 
 
 def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
-    """Values as Python has them; those that have a shape as arrays of their own."""
+    """Return values as Python objects; values with a shape as arrays of their own."""
     array = np.asarray(boxed(value))
     if (
         array.size != count * int(np.prod(table.shape))
@@ -90,7 +90,7 @@ def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
 
 
 def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any:
-    """Values as an array of keys of some shape."""
+    """Return values as an array, for keys of the given shape."""
     dtype = table.value_dtype
     whole = (*shape, *table.shape)
     if dtype is string and not table.shape:
@@ -216,7 +216,7 @@ def _remove_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in ("LookupTableInsertV2", "LookupTableImportV2", "InitializeTableV2"):
     register_op(_name, _infer_change, _change_kernel)
-# Nothing is waited for. It takes like a dequeue: a step that pops an entry looks it up and removes it.
+# This op never waits. It takes an entry like a dequeue: a step that pops an entry looks it up and removes it.
 register_op("LookupTableRemoveV2", _infer_change, _remove_kernel, suspends=True, takes=True)
 
 
@@ -240,7 +240,7 @@ def _infer_from_file(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _lines(name: bytes, most: int, files: FileRoots) -> Iterator[bytes]:
-    """The lines of a file, as many as a vocabulary has."""
+    """Yield the lines of a file, at most ``most`` if that is not negative."""
     try:
         with open(os.fsdecode(name), "rb", opener=files.opener) as file:
             read = 0
@@ -261,7 +261,7 @@ def _lines(name: bytes, most: int, files: FileRoots) -> Iterator[bytes]:
 
 
 def _cell(line: bytes, number: int, column: int, delimiter: bytes, dtype: DType) -> Any:
-    """A key or value from a line."""
+    """Return a key or value from a line."""
     if column == LINE_NUMBER:
         return number
     text = line

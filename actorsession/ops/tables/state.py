@@ -1,8 +1,8 @@
 """Tables from keys to values: the state behind the handles of lookup tables.
 
-Keys and values are Python's own (``bytes``, ``int``, ``float``, ``bool``), values of a shape are arrays. All
-methods are atomic with respect to each other, in any thread. A static table is filled once, before anything
-is looked up; clearing its container makes it as if it were new.
+Keys and values are Python objects (``bytes``, ``int``, ``float``, ``bool``); values with a shape are arrays.
+All methods are atomic with respect to each other, in any thread. A static table is filled once, before any
+lookup; clearing its container resets it to the initial state.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["TableState"]
 
 
 class TableState:
-    """A table.
+    """A table from keys to values.
 
     Args:
-        label: what it is called in messages.
-        key_dtype: of keys.
-        value_dtype: of values.
-        shape: of each value.
-        static: whether it is filled once, and must be before it is used.
+        label: name of the table in error messages.
+        key_dtype: dtype of the keys.
+        value_dtype: dtype of the values.
+        shape: shape of each value.
+        static: whether the table is filled exactly once, before it is used.
     """
 
     def __init__(
@@ -45,15 +45,16 @@ class TableState:
         return f"<{self.label} from {self.key_dtype.name} to {self.value_dtype.name}>"
 
     def clear(self) -> None:
-        """Make the table as if it were new."""
+        """Reset the table to its initial state."""
         with self._lock:
             self._entries = None if self.static else {}
 
     def fill(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Fill the table, once if it is static, anew if it is not.
+        """Fill the table: once if it is static, replacing all entries if it is not.
 
         Raises:
-            FailedPreconditionError: if a static one was filled with something else, or a key has two values.
+            FailedPreconditionError: if a static table was filled with something else, or a key has two
+                values.
         """
         entries: dict[Any, Any] = {}
         for key, value in pairs:
@@ -71,7 +72,7 @@ class TableState:
             self._entries = entries
 
     def insert(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Put entries in, over those that have the same key.
+        """Insert entries, replacing those with the same key.
 
         Raises:
             InvalidArgumentError: if the table is static.
@@ -81,10 +82,10 @@ class TableState:
             self._changing().update(added)
 
     def remove(self, keys: Iterable[Any]) -> Callable[[], None]:
-        """Take entries out; keys that are not there do not matter.
+        """Remove entries; missing keys are ignored.
 
         Returns:
-            What puts them back, where no other of their key has come since.
+            A function that restores the entries whose keys were not inserted again since.
 
         Raises:
             InvalidArgumentError: if the table is static.
@@ -96,7 +97,7 @@ class TableState:
 
         def undo() -> None:
             with self._lock:
-                if self._entries is entries:  # not cleared or filled anew
+                if self._entries is entries:  # neither cleared nor filled anew
                     for key, value in gone.items():
                         entries.setdefault(key, value)
 
@@ -125,12 +126,12 @@ class TableState:
             return [entries.get(key, default) for key in keys]
 
     def size(self) -> int:
-        """Return how many entries there are; errors as ``find``."""
+        """Return the number of entries; errors as for ``find``."""
         with self._lock:
             return len(self._filled())
 
     def entries(self) -> dict[Any, Any]:
-        """A copy of all entries; errors as ``find``."""
+        """Return a copy of all entries; errors as for ``find``."""
         with self._lock:
             return dict(self._filled())
 

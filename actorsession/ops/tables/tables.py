@@ -1,7 +1,7 @@
-"""Lookup tables as users hold them: static ones, vocabularies with buckets for strangers, mutable ones.
+"""Lookup tables for users: static ones, vocabularies with buckets for unknown keys, and mutable ones.
 
-Names, arguments and defaults are TensorFlow's. ``table_kernels`` has the op types, ``table_initializers``
-what fills static tables; ``tables_initializer`` runs all of those.
+Names, arguments and defaults are TensorFlow's. ``kernels`` has the op types, ``initializers`` fills static
+tables; ``tables_initializer`` runs all initializers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class _Table:
-    """What all tables can do that have a handle."""
+    """The common methods of all tables with a handle."""
 
     def __init__(self, handle: Tensor, key_dtype: DType, value_dtype: DType, default: Any) -> None:
         self._handle = handle
@@ -70,8 +70,8 @@ class _Table:
             name: wanted name.
 
         Returns:
-            Values in the place of keys, sparse if those are. FailedPreconditionError at run time if the
-            table has not been filled.
+            Values in the positions of the keys, sparse if the keys are. At run time a FailedPreconditionError
+            is raised if the table has not been filled.
 
         Raises:
             TypeError: if ``keys`` have another dtype.
@@ -90,7 +90,7 @@ class _Table:
         return make_one("LookupTableFindV2", [self._handle, keys, self._default])
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return how many entries there are, int64."""
+        """Return the number of entries, int64."""
         with self._handle.graph.name_scope(name or f"{self.name}_Size"):
             return make_one("LookupTableSizeV2", [self._handle])
 
@@ -109,7 +109,7 @@ class _Table:
 
 
 def as_keys(keys: Any, dtype: DType, graph: Graph) -> Tensor:
-    """Keys as a tensor.
+    """Return keys as a tensor.
 
     Raises:
         TypeError: for another dtype.
@@ -125,13 +125,13 @@ class StaticHashTable(_Table):
     """A table that is filled once, by its initializer.
 
     Args:
-        initializer: what fills it.
-        default_value: a scalar, for keys that are not in it.
-        name: of its node.
+        initializer: initializer that fills the table.
+        default_value: a scalar, returned for missing keys.
+        name: name of the table's node.
 
     Raises:
         ValueError: if ``default_value`` is no scalar.
-        TypeError: if it has another dtype than values.
+        TypeError: if ``default_value`` has another dtype than the values.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class StaticHashTable(_Table):
 
     @property
     def default_value(self) -> Tensor:
-        """What keys get that are not in the table."""
+        """The value for keys that are not in the table."""
         return self._default
 
     @property
@@ -165,21 +165,21 @@ HashTable = StaticHashTable
 
 
 class StaticVocabularyTable:
-    """A table of ids with buckets for keys that are not in it.
+    """A table from keys to ids, with buckets for keys that are not in the vocabulary.
 
-    Keys of the vocabulary have the ids that the initializer gives, in ``[0, size)``; others fall, by
-    their hash, into one of the buckets that come after.
+    Keys of the vocabulary have the ids of the initializer, in ``[0, size)``; others are mapped by their hash
+    to one of the bucket ids that follow.
 
     Args:
-        initializer: what fills it, with int64 values; nothing for buckets alone.
-        num_oov_buckets: how many buckets there are, at least 1.
-        lookup_key_dtype: dtype of keys that are looked up, if it is another than that of the initializer
-            (both integers then); string without initializer.
-        name: of the table's node.
+        initializer: initializer with int64 values; ``None`` for buckets only.
+        num_oov_buckets: number of buckets, at least 1.
+        lookup_key_dtype: dtype of the keys to look up, if it differs from that of the initializer (both must
+            be integers); string if left out without initializer.
+        name: name of the table's node.
 
     Raises:
         ValueError: for less than 1 bucket.
-        TypeError: if values are no int64, or keys neither strings nor integers.
+        TypeError: if values are not int64, or keys neither strings nor integers.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class StaticVocabularyTable:
 
     @property
     def resource_handle(self) -> Tensor | None:
-        """The handle of the table of the vocabulary, if there is one."""
+        """The handle of the vocabulary's table, or ``None`` if there is none."""
         return None if self._table is None else self._table.resource_handle
 
     @property
@@ -238,13 +238,13 @@ class StaticVocabularyTable:
         return self.initializer
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return how many ids there are, those of buckets included, int64."""
+        """Return the number of ids including those of buckets, int64."""
         if self._table is None:
             return convert_to_tensor(self._buckets, int64, graph=self._graph)
         return self._table.size(name) + self._buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the id of each key; arguments as ``StaticHashTable.lookup``."""
+        """Return the id of each key; arguments as for ``StaticHashTable.lookup``."""
         wanted = keys.values if isinstance(keys, SparseTensor) else keys
         with self._graph.as_default(), self._graph.name_scope(name or f"{self.name}_Lookup"):
             found = self._ids(as_keys(wanted, self._key_dtype, self._graph))
@@ -264,16 +264,16 @@ class StaticVocabularyTable:
 
 
 class MutableHashTable(_Table):
-    """A table that steps change.
+    """A table that steps may change.
 
-    It belongs to the session whose steps use it, and is empty at first.
+    The table belongs to the session whose steps use it, and is initially empty.
 
     Args:
-        key_dtype: of keys.
-        value_dtype: of values.
-        default_value: for keys that are not in it; its shape is that of all values.
-        name: of its node.
-        checkpoint: taken for compatibility; tables are not saved with variables.
+        key_dtype: dtype of the keys.
+        value_dtype: dtype of the values.
+        default_value: value for missing keys; its shape is that of all values.
+        name: name of the table's node.
+        checkpoint: accepted for compatibility with TensorFlow; tables are not saved with variables.
     """
 
     def __init__(
@@ -291,11 +291,11 @@ class MutableHashTable(_Table):
         super().__init__(make_handle(op_type, name, None, attrs), *types, default)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Put entries in, over those that have the same key.
+        """Insert entries, replacing those with the same key.
 
         Args:
-            keys: of any shape.
-            values: a value for each.
+            keys: keys of any shape.
+            values: a value for each key.
             name: wanted name.
 
         Raises:
@@ -307,7 +307,7 @@ class MutableHashTable(_Table):
         )
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """Take entries out; keys that are not there do not matter."""
+        """Remove entries; missing keys are ignored."""
         return self._change("LookupTableRemoveV2", name or f"{self.name}_lookup_table_remove", keys)
 
     def _change(self, op_type: str, name: str, keys: Any, *values: Any) -> Operation:
@@ -327,5 +327,5 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
 
 
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
-    """TensorFlow's older name of ``tables_initializer``."""
+    """Return ``tables_initializer`` under TensorFlow's older name."""
     return tables_initializer(name)

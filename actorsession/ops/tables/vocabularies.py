@@ -1,6 +1,6 @@
-"""Vocabularies: tables from words to their ids and back, from a file or a list.
+"""Vocabularies: tables from words to ids and back, from a file or a list.
 
-Composed of ``tables``; TensorFlow 1 has these functions in its ``lookup``.
+Composed of ``tables``; TensorFlow 1 has these functions in its ``lookup`` module.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def index_table_from_file(
     value_column_index: int = TextFileIndex.LINE_NUMBER,
     delimiter: str = "\t",
 ) -> StaticHashTable | StaticVocabularyTable:
-    """A table from the words of a file, one in a line, to their line numbers.
+    """Return a table from the words of a file, one per line, to their line numbers.
 
     Args:
         vocabulary_file: name of the file.
-        num_oov_buckets: how many buckets there are for other words.
-        vocab_size: how many lines are read; all if left out.
-        default_value: id of other words, without buckets.
+        num_oov_buckets: number of buckets for other words.
+        vocab_size: number of lines to read; all if left out.
+        default_value: id of other words if there are no buckets.
         key_dtype: string, or an integer type.
-        name: of the table's node.
+        name: name of the table's node.
         key_column_index: column of the words.
         value_column_index: column of the ids.
         delimiter: the character between columns.
@@ -78,14 +78,14 @@ def index_table_from_tensor(
     dtype: Any = string,
     name: str | None = None,
 ) -> StaticHashTable | StaticVocabularyTable:
-    """A table from words to their places in a list.
+    """Return a table from words to their positions in a list.
 
     Args:
         vocabulary_list: a vector of words.
-        num_oov_buckets: how many buckets there are for other words.
-        default_value: id of other words, without buckets.
+        num_oov_buckets: number of buckets for other words.
+        default_value: id of other words if there are no buckets.
         dtype: string, or an integer type.
-        name: of the table's node.
+        name: name of the table's node.
 
     Raises:
         ValueError: without a list, or for a negative number of buckets.
@@ -122,13 +122,13 @@ def index_to_string_table_from_file(
     value_column_index: int = TextFileIndex.WHOLE_LINE,
     delimiter: str = "\t",
 ) -> StaticHashTable:
-    """A table from line numbers to the words of a file, one in a line.
+    """Return a table from line numbers to the words of a file, one per line.
 
     Args:
         vocabulary_file: name of the file.
-        vocab_size: how many lines are read; all if left out.
+        vocab_size: number of lines to read; all if left out.
         default_value: the word of other numbers.
-        name: of the table's node.
+        name: name of the table's node.
         key_column_index: column of the ids.
         value_column_index: column of the words.
         delimiter: the character between columns.
@@ -149,12 +149,12 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     vocabulary_list: Any, default_value: Any = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """A table from places in a list to the words that stand there.
+    """Return a table from positions in a list to the words.
 
     Args:
         vocabulary_list: a vector of words.
         default_value: the word of other numbers.
-        name: of the table's node.
+        name: name of the table's node.
 
     Raises:
         ValueError: without a list.

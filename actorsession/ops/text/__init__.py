@@ -1,1 +1,1 @@
-"""Strings: their characters, parts, patterns, numbers and fingerprints."""
+"""Strings: characters, substrings, patterns, numbers and fingerprints."""

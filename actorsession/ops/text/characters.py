@@ -1,7 +1,8 @@
-"""The characters of strings: case, white space, length, parts, base64 and encodings.
+"""The characters of strings: case, white space, length, substrings, base64 and encodings.
 
-Each op stands here whole. Bytes are counted unless ``unit`` is ``UTF8_CHAR``; then every byte that does not
-go on with a character begins one, as in TensorFlow, so broken UTF-8 is counted too.
+Each op is defined here completely. Lengths and positions count bytes unless ``unit`` is ``UTF8_CHAR``. In
+that case every byte that does not continue a character starts one, as in TensorFlow, so broken UTF-8 is
+counted too.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Ten
 
     Args:
         input: strings.
-        encoding: ``utf-8``, or empty, which leaves everything but ASCII letters as it is.
+        encoding: ``utf-8``, or empty to change only ASCII letters.
         name: wanted name.
 
     Raises:
@@ -64,7 +65,7 @@ def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Ten
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Return each string in upper case; arguments as ``string_lower``."""
+    """Return each string in upper case; arguments as for ``string_lower``."""
     return string_unary("StringUpper", input, name, {"encoding": text_of(encoding)})
 
 
@@ -83,7 +84,7 @@ def _check_encoding(ctx: InferContext) -> None:
 def _cased(
     ascii_only: Callable[[bytes], bytes], of_text: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Return the function of one string by the node's encoding."""
+    """Return a factory of the function of one string, chosen by the node's encoding."""
 
     def through_text(value: bytes) -> bytes:
         return of_text(value.decode("utf-8", "replace")).encode()
@@ -115,19 +116,19 @@ def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Te
 
 
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """A part of each string.
+    """Return a substring of each string.
 
     Args:
         input: strings.
-        pos: where the part begins, int32 or int64; counted from the end if negative. Broadcast with
+        pos: start of the substring, int32 or int64; counted from the end if negative. Broadcasts with
             ``input``.
-        len: how long it is, of the dtype and shape of ``pos``; what is not there is left out. A negative
-            one takes all bytes to the end, and no characters.
+        len: its length, of the dtype and shape of ``pos``; it is limited by the end of the string. A negative
+            length selects all bytes to the end, but no characters.
         name: wanted name.
         unit: ``BYTE`` or ``UTF8_CHAR``.
 
     Returns:
-        The strings. InvalidArgumentError at run time for a ``pos`` outside a string.
+        The strings. At run time an InvalidArgumentError is raised for a ``pos`` outside a string.
 
     Raises:
         TypeError: if ``pos`` and ``len`` have different dtypes.
@@ -149,7 +150,7 @@ def _check_unit(ctx: InferContext) -> None:
 
 
 def _starts(value: bytes) -> list[int]:
-    """Return where the characters begin: at every byte that does not go on with one."""
+    """Return the starts of the characters: every byte that does not continue a character."""
     return [i for i, byte in enumerate(value) if byte & 0xC0 != 0x80]
 
 
@@ -234,16 +235,16 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 
     Args:
         input: strings.
-        pad: whether ``=`` fills the last group of four.
+        pad: whether the last group of four is padded with ``=``.
         name: wanted name.
     """
     return string_unary("EncodeBase64", input, name, {"pad": bool(pad)})
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Return what each string says in web-safe base64, padded or not.
+    """Decode each string from web-safe base64, padded or not.
 
-    InvalidArgumentError at run time for what is no base64.
+    At run time an InvalidArgumentError is raised for invalid base64.
     """
     return string_unary("DecodeBase64", input, name)
 
@@ -291,11 +292,11 @@ def unicode_transcode(
 
     Args:
         input: strings.
-        input_encoding: that of the input; a name that Python knows.
+        input_encoding: encoding of the input, a name known to Python.
         output_encoding: ``UTF-8``, ``UTF-16-BE`` or ``UTF-32-BE``.
-        errors: ``replace``, ``ignore`` or ``strict`` about bytes that are no text.
-        replacement_char: code point that stands in for those.
-        replace_control_characters: whether it stands in for the code points below 32 as well.
+        errors: treatment of invalid bytes: ``replace``, ``ignore`` or ``strict``.
+        replacement_char: code point that replaces invalid bytes.
+        replace_control_characters: whether it also replaces the code points below 32.
         name: wanted name.
 
     Raises:

@@ -1,8 +1,8 @@
-"""Fingerprints of values: the same 64 bits in every process, on every machine, in every version.
+"""Fingerprints of values: the same 64 bits in every process, on every machine and in every version.
 
-Owns ``Fingerprint`` and ``farmhash64``, the hash that TensorFlow uses where hashes are kept: Google's
+Owns ``Fingerprint`` and ``farmhash64``, the hash that TensorFlow uses for persistent hashes: Google's
 FarmHash (the 64-bit fingerprint of its ``na`` variant). It is plain integer arithmetic modulo 2**64 on
-little-endian words; short values and long ones have each their own mixing. Not for secrets.
+little-endian words, with different mixing for short and long values. Not suitable for secrets.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _factor(size: int) -> int:
 
 
 def _mixed(first: int, second: int, factor: int) -> int:
-    """Two words made one."""
+    """Return two words mixed into one."""
     inner = _shifted((first ^ second) * factor)
     return _shifted((second ^ inner) * factor) * factor & _MASK
 
@@ -85,7 +85,7 @@ def _of_16(data: bytes) -> int:
 
 
 def _ends_of(data: bytes, prime: int) -> tuple[int, int]:
-    """Two words made of the first and the last 16 bytes."""
+    """Return two words computed from the first and the last 16 bytes."""
     first, second = _word(data, 0) * prime & _MASK, _word(data, 8)
     third = _word(data, -8) * _factor(len(data)) & _MASK
     fourth = _word(data, -16) * _K2
@@ -109,7 +109,7 @@ def _of_64(data: bytes) -> int:
 
 
 def _four_words(data: bytes, start: int, first: int, second: int) -> tuple[int, int]:
-    """Two words of state changed by 32 bytes."""
+    """Return two words of state after mixing in 32 bytes."""
     words = [_word(data, start + 8 * i) for i in range(4)]
     first += words[0]
     second = _turned(second + first + words[3], 21)
@@ -118,7 +118,7 @@ def _four_words(data: bytes, start: int, first: int, second: int) -> tuple[int, 
 
 
 class _State:
-    """The seven words that long values are mixed into, 64 bytes at a time."""
+    """The seven words of state for long values, which are mixed in 64 bytes at a time."""
 
     def __init__(self, data: bytes) -> None:
         seed = 81
@@ -128,7 +128,7 @@ class _State:
         self.x = seed * _K2 + _word(data, 0) & _MASK
 
     def take(self, data: bytes, start: int, factor: int, weight: int) -> None:
-        """Mix 64 bytes in; the last ones get another factor and weight."""
+        """Mix in 64 bytes; the last ones use another factor and weight."""
         (v0, v1), (w0, w1) = self.v, self.w
         x = _turned(self.x + self.y + v0 + _word(data, start + 8), 37) * factor & _MASK
         y = _turned(self.y + v1 + _word(data, start + 48), 42) * factor & _MASK
@@ -163,7 +163,7 @@ def _of_many(data: bytes) -> int:
 
 
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
-    """A fingerprint of each row of a tensor.
+    """Return a fingerprint of each row of a tensor.
 
     Args:
         data: any tensor of rank at least 1; its first axis counts rows.
@@ -207,7 +207,7 @@ def _fingerprints(data: Any, method: Any) -> Array:
 
 
 def _row_bytes(value: Any) -> bytes:
-    """Return what is hashed of one row: its bytes, or the fingerprints of its strings."""
+    """Return the bytes to hash for one row: its own bytes, or the fingerprints of its strings."""
     if isinstance(value, bytes):
         return value
     if value.dtype.kind != "O":

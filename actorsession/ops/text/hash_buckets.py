@@ -1,8 +1,8 @@
-"""Strings hashed into buckets by TensorFlow's other hashes: its own first one, and SipHash, which has a key.
+"""Hash buckets of strings by TensorFlow's other hashes: its original one, and the keyed SipHash.
 
-Owns both hashes and ``StringToHashBucket`` and ``StringToHashBucketStrong``. A bucket is TensorFlow's own, or
-trained tables would not fit. The first hash is what is known as MurmurHash64A; the second is SipHash-2-4,
-whose buckets cannot be foreseen without the key.
+Owns both hashes, ``StringToHashBucket`` and ``StringToHashBucketStrong``. The buckets equal TensorFlow's,
+because otherwise trained tables would not fit. The original hash is MurmurHash64A; the second is SipHash-2-4,
+whose buckets cannot be predicted without the key.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """A bucket for each string, int64; ``string_to_hash_bucket_fast`` is what new programs use.
+    """Return an int64 bucket for each string; new programs use ``string_to_hash_bucket_fast``.
 
     Args:
         string_tensor: strings.
-        num_buckets: how many buckets there are, at least 1.
+        num_buckets: number of buckets, at least 1.
         name: wanted name.
         input: the other name of ``string_tensor``.
 
     Raises:
-        ValueError: for less than 1 bucket, or both names.
+        ValueError: for less than 1 bucket, or if both names are given.
     """
     value = one_spelling(input, string_tensor, "input", "string_tensor")
     return string_unary("StringToHashBucket", value, name, {"num_buckets": int(num_buckets)})
@@ -46,16 +46,16 @@ def string_to_hash_bucket(
 def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Sequence[int], name: str | None = None
 ) -> Tensor:
-    """A bucket for each string, int64, which nobody can foresee who does not know the key.
+    """Return an int64 bucket for each string that cannot be predicted without the key.
 
     Args:
         input: strings.
-        num_buckets: how many buckets there are, at least 1.
+        num_buckets: number of buckets, at least 1.
         key: two whole numbers of 64 bits.
         name: wanted name.
 
     Returns:
-        The buckets. InvalidArgumentError at run time for a key of another length.
+        The buckets. At run time an InvalidArgumentError is raised for a key of another length.
 
     Raises:
         ValueError: for less than 1 bucket.
@@ -71,7 +71,7 @@ _MURMUR, _SEED = 0xC6A4A7935BD1E995, 0xDECAFCAFFE
 
 
 def murmur64(data: bytes) -> int:
-    """MurmurHash64A with TensorFlow's seed, as an unsigned number."""
+    """Return MurmurHash64A with TensorFlow's seed, as an unsigned number."""
     found = _SEED ^ (len(data) * _MURMUR & _MASK)
     whole = len(data) & ~7
     for start in range(0, whole, 8):
@@ -89,7 +89,7 @@ def _turned(value: int, by: int) -> int:
 
 
 def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
-    """Return one round of SipHash over its four words."""
+    """Apply one round of SipHash to its four words."""
     a, c = a + b & _MASK, c + d & _MASK
     b, d = _turned(b, 13) ^ a, _turned(d, 16) ^ c
     a = _turned(a, 32)
@@ -99,14 +99,14 @@ def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 def siphash64(key: Sequence[int], data: bytes) -> int:
-    """SipHash-2-4 with a key of two words, as an unsigned number."""
+    """Return SipHash-2-4 with a key of two words, as an unsigned number."""
     low, high = (word & _MASK for word in key)
     # "somepseudorandomlygeneratedbytes"
     state = (
         low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D,
         low ^ 0x6C7967656E657261, high ^ 0x7465646279746573,
     )  # fmt: skip
-    # The last word has what is left of the bytes, and their number in its highest byte.
+    # The last word contains the remaining bytes, and the number of bytes in its highest byte.
     padded = data + bytes(7 - len(data) % 8) + bytes((len(data) & 255,))
     for start in range(0, len(padded), 8):
         word = int.from_bytes(padded[start : start + 8], "little")

@@ -1,6 +1,6 @@
-"""Strings made of several: joined element by element, along axes, by segment, or put into a template.
+"""Strings composed of others: joined element by element, along axes or by segment, or put into a template.
 
-Each op stands here whole: ``StringJoin``, ``ReduceJoin``, ``UnsortedSegmentJoin``, ``StringFormat``.
+Each op is defined here completely: ``StringJoin``, ``ReduceJoin``, ``UnsortedSegmentJoin``, ``StringFormat``.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ __all__ = ["reduce_join", "string_format", "string_join", "unsorted_segment_join
 
 
 def string_join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
-    """Strings joined element by element.
+    """Join strings element by element.
 
     Args:
         inputs: tensors of strings of one shape; scalars are repeated.
-        separator: what is put between them.
+        separator: the separator between the strings.
         name: wanted name.
 
     Raises:
@@ -116,20 +116,19 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Strings joined along axes.
+    """Join strings along axes.
 
     Args:
         inputs: strings.
-        axis: an axis or several, in the order in which they are joined; all, the last one first, if left
-            out.
+        axis: an axis or several, in the order in which they are joined; all, the last one first, if left out.
         keep_dims: older name of ``keepdims``.
-        separator: what is put between them.
+        separator: the separator between the strings.
         name: wanted name.
         reduction_indices: older name of ``axis``.
         keepdims: whether the axes stay, with extent 1.
 
     Raises:
-        ValueError: for an axis that is not there, or if two names of one argument are given.
+        ValueError: for an axis that does not exist, or if two names of one argument are given.
     """
     axes = one_spelling(axis, reduction_indices, "axis", "reduction_indices")
     keep = one_spelling(keepdims, keep_dims, "keepdims", "keep_dims")
@@ -205,18 +204,18 @@ register(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """Return the strings of each segment joined, in the order in which they come.
+    """Join the strings of each segment in their order.
 
     Args:
         inputs: strings.
-        segment_ids: the segment of each, int32 or int64; its shape begins that of ``inputs``.
-        num_segments: how many segments there are.
-        separator: what is put between them.
+        segment_ids: the segment of each string, int32 or int64; its shape is a prefix of that of ``inputs``.
+        num_segments: number of segments.
+        separator: the separator between the strings.
         name: wanted name.
 
     Returns:
-        One string for each segment, empty for an empty one. InvalidArgumentError at run time for a
-        segment that is not there.
+        One string for each segment, empty for an empty segment. At run time an InvalidArgumentError is raised
+        for a segment out of range.
     """
     value = convert_to_tensor(inputs, string)
     with value.graph.name_scope(name or "UnsortedSegmentJoin") as scope:
@@ -290,13 +289,13 @@ def string_format(
     summarize: int = 3,
     name: str | None = None,
 ) -> Tensor:
-    """A template in which tensors stand, written out.
+    """Format tensors into a template.
 
     Args:
         template: the text.
         inputs: a tensor or a list of them, one for each placeholder.
-        placeholder: what marks where a tensor is written.
-        summarize: how many entries are written at either end of each axis; all for -1.
+        placeholder: text that is replaced by a tensor.
+        summarize: number of entries written at either end of each axis; all for -1.
         name: wanted name.
 
     Raises:
@@ -335,7 +334,7 @@ def _format_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _written(array: Any, most: int, depth: int) -> str:
-    """A tensor as TensorFlow writes it: axes but the last on lines of their own."""
+    """Return a tensor formatted like TensorFlow does, each axis but the last on separate lines."""
     if array.ndim == 0:
         return _one(array[()])
     between = " " if array.ndim == 1 else "\n" * (array.ndim - 1) + " " * (depth + 1)
@@ -363,7 +362,7 @@ def _one(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """Return the fewest digits of two choices that give the number back."""
+    """Return the shorter of two formats that reproduces the number."""
     few, many = (15, 17) if value.dtype == np.float64 else (6, 9)
     short = f"{float(value):.{few}g}"
     with np.errstate(over="ignore"):
@@ -375,7 +374,7 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "
 
 
 def _escaped(value: bytes) -> str:
-    """A string as a C programmer would write it."""
+    """Return a string escaped as in C."""
     text = value.decode("latin-1")
     return "".join(_NAMED.get(c, c if 32 <= ord(c) < 127 else f"\\{ord(c):03o}") for c in text)
 

@@ -1,7 +1,8 @@
-"""What string ops share: kernels that go through strings one at a time, and the shape of those ops.
+"""Helpers of string ops: kernels that process strings one at a time, and the registration of such ops.
 
-A string is ``bytes``. An array of them has dtype object; one of rank 0 travels as plain ``bytes``. Text is
-UTF-8 where an op asks for characters. Called by the other ``string_`` files; imports ``build`` and below.
+A string is ``bytes``. An array of strings has dtype object; one of rank 0 is passed as plain ``bytes``. Text
+is UTF-8 where an op works on characters. Called by the other modules of ``text``; imports ``build`` and
+below.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ __all__ = [
 
 
 LONGEST = 2**31 - 1
-"""The most bytes of one string: what Protocol Buffers, and so TensorFlow's graphs and examples, can hold."""
+"""The maximum bytes of one string: the limit of Protocol Buffers, and so of TensorFlow's graphs."""
 
 
 def text_of(value: Any) -> str:
-    """Return an attribute that TensorFlow takes as ``str`` or ``bytes``, as ``str``."""
+    """Return as ``str`` an attribute that may be ``str`` or ``bytes`` in TensorFlow."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def string_unary(
     op_type: str, value: Any, name: str | None, attrs: Mapping[str, Any] | None = None
 ) -> Tensor:
-    """Add a node with one operand of strings."""
+    """Add a node with one string operand."""
     return make_one(op_type, [convert_to_tensor(value, string)], attrs, name)
 
 
@@ -55,7 +56,7 @@ def string_unary(
 
 
 def string_array(values: list[bytes], shape: tuple[int, ...]) -> Any:
-    """Strings in row-major order as a value of that shape; plain ``bytes`` for rank 0."""
+    """Return strings in row-major order as a value of the given shape; plain ``bytes`` for rank 0."""
     if not shape:
         return values[0]
     out = np.empty(len(values), object)
@@ -64,25 +65,25 @@ def string_array(values: list[bytes], shape: tuple[int, ...]) -> Any:
 
 
 def each(function: Callable[[bytes], bytes], value: Any) -> Any:
-    """``function`` of each string."""
+    """Apply ``function`` to each string."""
     if isinstance(value, bytes):
         return function(value)
     return string_array([function(v) for v in value.flat], value.shape)
 
 
 def each_number(function: Callable[[bytes], Any], value: Any, dtype: np.dtype[Any]) -> Any:
-    """``function`` of each string, as an array of numbers."""
+    """Apply ``function`` to each string, and return the results as an array of numbers."""
     array = boxed(value)
     out = np.fromiter((function(v) for v in array.flat), dtype, array.size).reshape(array.shape)
     return out[()]
 
 
 def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[bytes]:
-    """Return the strings of each row as one, with a separator between them; looks at lengths first.
+    """Join the strings of each row with a separator, after checking the lengths.
 
     Raises:
-        InvalidArgumentError: if one would be longer than a string may be.
-        ResourceExhaustedError: if all of them would be more than there is memory for.
+        InvalidArgumentError: if a result would be longer than a string may be.
+        ResourceExhaustedError: if all results together would exceed the available memory.
     """
     parts = list(rows)
     lengths = [sum(map(len, row)) + len(separator) * max(len(row) - 1, 0) for row in parts]
@@ -98,14 +99,14 @@ def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[b
 
 
 def one_string(value: Any) -> bytes:
-    """Return the string that a value of rank 0 holds."""
+    """Return the string in a value of rank 0."""
     found = value if isinstance(value, bytes) else value.item()
     assert isinstance(found, bytes)
     return found
 
 
 def boxed_all(values: Any) -> list[Any]:
-    """Strings as arrays, those of rank 0 too."""
+    """Return strings as arrays, including those of rank 0."""
     return [boxed(v) for v in values]
 
 
@@ -116,14 +117,14 @@ _FLOAT = re.compile(
     re.IGNORECASE,
 )
 _INTEGER = re.compile(rb"[+-]?\d+")
-# Python reads integers of up to this many digits; no number of these types is longer.
+# Python parses integers of up to this many digits; no number of these types is longer.
 _LONGEST = 4000
 
 
 def number_reader(dtype: DType) -> Callable[[bytes], Any]:
-    """Return the function that reads a number of a type, with white space around it.
+    """Return the function that parses a number of a type, surrounded by white space.
 
-    What it is given and is no number, or is beyond the type, is a ``ValueError``.
+    The function raises ``ValueError`` for text that is no number or out of range.
     """
     pattern = _FLOAT if dtype.is_floating else _INTEGER
     info = None if dtype.is_floating else np.iinfo(dtype.np_dtype)
@@ -172,10 +173,10 @@ def register_each(
 
     Args:
         name: operation type.
-        function: makes the function of one string.
-        dtype: of the result.
+        function: factory of the function of one string.
+        dtype: dtype of the result.
         attrs: attributes with defaults.
-        check: looks at attributes while the node is built.
+        check: checks attributes while the node is built.
         sized_by: see ``OpDef``.
     """
 

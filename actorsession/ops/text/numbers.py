@@ -1,7 +1,7 @@
-"""Strings and numbers: numbers written out and read, bytes taken as numbers, strings hashed into buckets.
+"""Conversions between strings and numbers: formatting, parsing, raw bytes, and hash buckets.
 
-Each op stands here whole. Of TensorFlow's hashes only FarmHash is here (``string_to_hash_bucket_fast``); the
-older ones are in ``hash_buckets``.
+Each op is defined here completely. Of TensorFlow's hashes only FarmHash is here
+(``string_to_hash_bucket_fast``); the older ones are in ``hash_buckets``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from actorsession.ops.text.kernels import (
 __all__ = ["as_string", "decode_raw", "string_to_hash_bucket_fast", "string_to_number"]
 
 
-# -- numbers written out ---------------------------------------------------------------------------
+# -- formatting numbers ----------------------------------------------------------------------------
 
 
 def as_string(
@@ -53,15 +53,15 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return each number as a string, as C's ``printf`` writes it.
+    """Return each number formatted as a string, as by C's ``printf``.
 
     Args:
         input: numbers, bools or strings.
         precision: digits after the point (significant ones if ``shortest``); 6 for -1.
         scientific: whether floating-point numbers are written with an exponent.
-        shortest: whether they are written the shorter way.
-        width: least number of characters; none for -1.
-        fill: what fills up: a blank if empty, ``0``; or a blank, ``+`` or ``-`` as in ``printf``.
+        shortest: whether the shorter of both notations is used.
+        width: minimum number of characters; none for -1.
+        fill: padding: a blank if empty, ``0``; or a blank, ``+`` or ``-`` as in ``printf``.
         name: wanted name.
 
     Raises:
@@ -74,7 +74,8 @@ def as_string(
     return make_of("AsString", {"input": input}, attrs, name)
 
 
-# Characters of one number: the C standard promises so many, and more would only fill memory.
+# Maximum number of characters of one number: the C standard guarantees this many, and more would only waste
+# memory.
 _WIDEST = 4095
 
 
@@ -118,7 +119,7 @@ def _as_string_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _writer(dtype: DType, ctx: KernelContext) -> Callable[[Any], bytes]:
-    """Return the function of one number, as Python has it."""
+    """Return the function that formats one number, given as a Python object."""
     attrs = ctx.attrs
     if dtype.kind == "s":
         return bytes
@@ -134,7 +135,7 @@ def _writer(dtype: DType, ctx: KernelContext) -> Callable[[Any], bytes]:
     plain = pattern.replace("%0", "%", 1)
 
     def real(value: float) -> str:
-        # C does not fill up infinities and NaN with zeros, nor give NaN a sign here.
+        # C does not pad infinities and NaN with zeros, nor give NaN a sign here.
         return (pattern if np.isfinite(value) else plain) % value
 
     if dtype.kind == "c":
@@ -153,7 +154,7 @@ register(
 )
 
 
-# -- numbers read ----------------------------------------------------------------------------------
+# -- parsing numbers -------------------------------------------------------------------------------
 
 
 def string_to_number(
@@ -162,16 +163,17 @@ def string_to_number(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Return the number that each string says.
+    """Parse a number from each string.
 
     Args:
-        string_tensor: strings; white space around a number does not matter.
+        string_tensor: strings; white space around a number is ignored.
         out_type: float32, float64, int32, int64, uint32 or uint64.
         name: wanted name.
         input: the other name of ``string_tensor``.
 
     Returns:
-        The numbers. InvalidArgumentError at run time for what is none, or beyond the type.
+        The numbers. At run time an InvalidArgumentError is raised for invalid numbers or numbers out of
+        range.
 
     Raises:
         TypeError: for another ``out_type``.
@@ -226,7 +228,7 @@ def decode_raw(
     name: str | None = None,
     bytes: Any = None,
 ) -> Tensor:
-    """Return the bytes of each string taken as numbers.
+    """Interpret the bytes of each string as numbers.
 
     Args:
         input_bytes: strings, all of one length.
@@ -236,8 +238,8 @@ def decode_raw(
         bytes: older name of ``input_bytes``.
 
     Returns:
-        An array with one axis more. InvalidArgumentError at run time for strings of different lengths,
-        or of one that is no whole number of elements.
+        A tensor with one more axis. At run time an InvalidArgumentError is raised for strings of different
+        lengths, or of a length that is no multiple of the element size.
 
     Raises:
         TypeError: for a dtype that is no number or bool.
@@ -257,7 +259,7 @@ def _infer_decode_raw(ctx: InferContext) -> list[TensorSpec]:
 
 def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
     dtype, little = ctx.outputs[0].dtype.np_dtype, ctx.attrs["little_endian"]
-    # Each half of a complex number is in that order.
+    # The byte order applies to each half of a complex number.
     step = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
 
     def decoded(value: Any) -> Any:
@@ -295,11 +297,11 @@ register(
 
 
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """A bucket for each string: its FarmHash fingerprint modulo ``num_buckets``, int64.
+    """Return an int64 bucket for each string: its FarmHash fingerprint modulo ``num_buckets``.
 
     Args:
         input: strings.
-        num_buckets: how many buckets there are, at least 1.
+        num_buckets: number of buckets, at least 1.
         name: wanted name.
 
     Raises:

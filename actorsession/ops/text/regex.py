@@ -1,7 +1,7 @@
 """Regular expressions on strings: ``regex_replace`` and ``regex_full_match``.
 
-Patterns are RE2's: ``regex_patterns`` reads them and ``regex_programs`` runs them, in time linear in the
-text. A pattern that is a plain string becomes an attribute of the node, as in TensorFlow.
+Patterns have RE2's syntax: ``regex_patterns`` parses them and ``regex_programs`` runs them, in time linear in
+the text. A pattern that is a plain string becomes an attribute of the node, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ __all__ = ["regex_full_match", "regex_replace"]
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    """Return each string with what matches a pattern replaced.
+    """Replace the matches of a pattern in each string.
 
     Args:
         input: strings.
         pattern: a regular expression of RE2.
-        rewrite: what takes the place; ``\\\\1`` to ``\\\\9`` stand for groups, ``\\\\0`` for the whole.
+        rewrite: the replacement; ``\\\\1`` to ``\\\\9`` stand for groups, ``\\\\0`` for the whole.
         replace_global: whether all matches are replaced, or only the first.
         name: wanted name.
 
     Returns:
-        The strings. InvalidArgumentError at run time for a pattern that is none.
+        The strings. At run time an InvalidArgumentError is raised for an invalid pattern.
     """
     attrs = {"replace_global": bool(replace_global)}
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
@@ -70,7 +70,7 @@ def regex_replace(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Return whether the whole of each string matches a pattern; arguments as ``regex_replace``."""
+    """Return whether the whole of each string matches a pattern; arguments as for ``regex_replace``."""
     if isinstance(pattern, (str, bytes)):
         attrs = {"pattern": text_of(pattern)}
         return string_unary("StaticRegexFullMatch", input, name, attrs)
@@ -90,7 +90,7 @@ def _replaced(
     end = 0
     for found in expression.search(value):
         out.append(value[end : found[0]])
-        # A group without text begins and ends at -1, between which there is nothing.
+        # A group without text begins and ends at -1, which selects an empty slice.
         out.extend(
             [value[found[2 * p] : found[2 * p + 1]] if isinstance(p, int) else p for p in rewrite]
         )
@@ -101,7 +101,7 @@ def _replaced(
 
 
 def _parts(rewrite: bytes, groups: int) -> list[bytes | int]:
-    """A rewrite taken apart: text, and numbers of groups."""
+    """Return the components of a rewrite: text, and numbers of groups."""
     parts: list[bytes | int] = []
     for piece in re.findall(rb"\\.?|[^\\]+", rewrite, re.DOTALL):
         if not piece.startswith(b"\\"):

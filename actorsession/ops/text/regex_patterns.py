@@ -1,9 +1,9 @@
-"""Patterns of RE2, read: a syntax tree of byte sets, sequences, alternatives and repetitions.
+"""Parser of RE2 patterns: a syntax tree of byte sets, sequences, alternatives and repetitions.
 
-Owns ``parse``. The syntax, its limits and the words of its errors are those of RE2 as TensorFlow calls it:
-UTF-8, Perl's classes and groups, no look-around and no back-references, which no linear-time engine can have.
-Of ``\\p{...}`` the general categories are known and ``Any``; scripts are refused, for Python has no table of
-them. Called by ``regex_programs``, which compiles the tree.
+Owns ``parse``. The syntax, its limits and the wording of its errors are those of RE2 as used by TensorFlow:
+UTF-8, Perl's classes and groups, no look-around and no back-references, which a linear-time engine cannot
+support. For ``\\p{...}`` the general categories and ``Any`` are supported; scripts are rejected, because
+Python has no table of them. Called by ``regex_programs``, which compiles the tree.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = [
 
 _Ranges: TypeAlias = "list[tuple[int, int]]"
 
-# What stands at a place between two bytes, as bits of one number.
+# Assertions on the position between two bytes, as bits of one number.
 BEGIN_TEXT, END_TEXT, BEGIN_LINE, END_LINE, WORD, NOT_WORD = 1, 2, 4, 8, 16, 32
 _ASSERTIONS = {"A": BEGIN_TEXT, "z": END_TEXT, "b": WORD, "B": NOT_WORD}
 
 _LAST = sys.maxunicode
-# RE2's limits: repetitions that are counted, nested ones multiplied, and groups in groups.
+# RE2's limits: on the counts of repetitions (multiplied if nested), and on the nesting of groups.
 _MOST_REPEATED = 1000
 _DEEPEST = 1000
-# Bytes of a pattern; one that is much longer is refused for its program anyway.
+# Maximum bytes of a pattern; a much longer one is rejected for the size of its program anyway.
 _LONGEST = 100_000
 _ALL = (1 << 256) - 1
 
@@ -54,40 +54,40 @@ _HEX = re.compile(r"[0-9A-Fa-f]*")
 
 
 class PatternError(ValueError):
-    """What is wrong with a pattern, in RE2's words."""
+    """Raised for an invalid pattern, with RE2's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """One byte of a set: bit ``b`` of ``mask`` stands for byte ``b``."""
+    """One byte out of a set: bit ``b`` of ``mask`` represents byte ``b``."""
 
     mask: int
 
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """One character in UTF-8, of ranges in order that neither touch nor overlap."""
+    """One character in UTF-8 out of ordered ranges that neither touch nor overlap."""
 
     ranges: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """An empty string where an assertion holds."""
+    """The empty string at a position where an assertion holds."""
 
     assertion: int
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Parts one after the other."""
+    """Parts that follow each other."""
 
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """One of several, the first that leads to a match."""
+    """A choice of several; the first one that leads to a match is used."""
 
     choices: tuple[Node, ...]
 
@@ -102,7 +102,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A part ``least`` to ``most`` times (no limit: -1), as often as possible or as rarely."""
+    """A part repeated ``least`` to ``most`` times (-1: no limit), greedily or lazily."""
 
     body: Node
     least: int
@@ -114,13 +114,13 @@ Node: TypeAlias = "Bytes | Characters | Look | Sequence | Alternatives | Group |
 
 
 def parse(pattern: bytes) -> tuple[Node, int]:
-    """Read a pattern.
+    """Parse a pattern.
 
     Returns:
-        Its tree, and how many groups it captures.
+        The syntax tree, and the number of captured groups.
 
     Raises:
-        PatternError: for what RE2 refuses, and for scripts of Unicode.
+        PatternError: for patterns that RE2 rejects, and for Unicode scripts.
     """
     if len(pattern) > _LONGEST:
         raise PatternError("pattern too large - compile failed")
@@ -142,7 +142,7 @@ class _Flags:
 
 
 class _Open:
-    """A group that is still open: what it has, and the flags that hold again after it."""
+    """A group that is still open: its content, and the flags to restore after it."""
 
     __slots__ = ("choices", "flags", "number", "parts")
 
@@ -165,7 +165,7 @@ class _Open:
 
 
 class _Parser:
-    """One pass over a pattern."""
+    """The parser: one pass over a pattern."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -173,7 +173,7 @@ class _Parser:
         self.flags = _Flags()
         self.open = [_Open(None, self.flags)]
         self.groups = 0
-        self.repeated = -1  # where the repetition began that ends here
+        self.repeated = -1  # start of the repetition that ends here
 
     def run(self) -> tuple[Node, int]:
         while self.at < len(self.text):
@@ -250,7 +250,7 @@ class _Parser:
         self.at = end + 1
 
     def _flags_from(self, at: int) -> tuple[_Flags, int]:
-        """Return the flags that stand there, and where the ``:`` or ``)`` after them is."""
+        """Parse flags; return them and the position of the ``:`` or ``)`` that follows."""
         names = {"i": "fold", "m": "lines", "s": "dot_all", "U": "swap_greed"}
         found = {name: getattr(self.flags, name) for name in names.values()}
         on, any_since_minus = True, True
@@ -303,7 +303,7 @@ class _Parser:
     # -- classes and escapes -----------------------------------------------------------------------
 
     def _class(self) -> None:
-        """A class in brackets."""
+        """Parse a class in brackets."""
         begin = self.at
         self.at += 1
         negative = self.text.startswith("^", self.at)
@@ -319,7 +319,7 @@ class _Parser:
         self._put(_characters(_negated(made) if negative else made), 1)
 
     def _class_item(self, begin: int) -> _Ranges:
-        """Return what the next item of a class stands for."""
+        """Parse the next item of a class, and return its ranges."""
         named = _NAMED_CLASS.match(self.text, self.at)
         if named is not None:
             if named[2] not in _POSIX:
@@ -350,12 +350,12 @@ class _Parser:
         return ord(self.text[self.at - 1])
 
     def _signed(self, ranges: _Ranges, *, negative: bool) -> _Ranges:
-        """A known class with all cases, or what it leaves."""
+        """Return a predefined class with case folding, negated if requested."""
         found = _joined(self._folded(ranges))
         return _negated(found) if negative else found
 
     def _letter_class(self) -> _Ranges | None:
-        """The class of a letter after a backslash, such as ``\\d`` or ``\\pL``, if that is here."""
+        """Parse the class of a letter after a backslash, such as ``\\d`` or ``\\pL``, or return ``None``."""
         letter = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] != "\\" or not letter:
             return None
@@ -375,7 +375,7 @@ class _Parser:
         return self._signed(ranges, negative=(letter == "P") != bool(found[1]))
 
     def _escape(self) -> None:
-        """A backslash outside of brackets."""
+        """Parse a backslash outside brackets."""
         letter = self.text[self.at + 1 : self.at + 2]
         if letter and letter in _ASSERTIONS:
             self._put(Look(_ASSERTIONS[letter]), 2)
@@ -395,7 +395,7 @@ class _Parser:
             self._put(_characters(ranges), 0)
 
     def _escaped(self) -> int:
-        """Return the character that an escape stands for, which is passed over."""
+        """Parse an escape, and return the character that it represents."""
         begin, text = self.at, self.text
         letter = text[begin + 1 : begin + 2]
         if not letter:
@@ -418,7 +418,7 @@ class _Parser:
         return code
 
     def _hexadecimal(self, at: int) -> tuple[int, int]:
-        """The number after ``\\x``, or -1; and where it ends."""
+        """Return the number after ``\\x``, or -1, and the position after it."""
         braces = self.text.startswith("{", at)
         found = _HEX.match(self.text, at + braces)
         assert found is not None
@@ -435,7 +435,7 @@ class _Parser:
 
 
 def _copies(node: Node) -> int:
-    """Return how often the most repeated part of a tree stands in it when counts are written out."""
+    """Return how many copies of its most repeated part a tree contains after counts are expanded."""
     if isinstance(node, Repeat):
         times = node.most if node.most >= 0 else node.least
         return max(times, 1) * _copies(node.body)
@@ -457,7 +457,7 @@ def _characters(ranges: _Ranges) -> Node:
 
 
 def _joined(ranges: _Ranges) -> _Ranges:
-    """_Ranges in order, those that touch or overlap made one."""
+    """Return ranges in order, with those that touch or overlap merged."""
     found: _Ranges = []
     for low, high in sorted(ranges):
         if found and low <= found[-1][1] + 1:
@@ -468,13 +468,13 @@ def _joined(ranges: _Ranges) -> _Ranges:
 
 
 def _negated(ranges: _Ranges) -> _Ranges:
-    """All characters that are not in ranges, which are in order."""
+    """Return all characters outside the given ordered ranges."""
     edges = [-1, *[edge for low, high in ranges for edge in (low - 1, high)], _LAST]
     return [(a + 1, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
 
 
 def _with_other_cases(ranges: _Ranges) -> _Ranges:
-    """_Ranges, and the other cases of what is in them."""
+    """Return ranges extended by the other cases of their characters."""
     more = [
         (other, other)
         for code, others in _cases().items()
@@ -486,11 +486,11 @@ def _with_other_cases(ranges: _Ranges) -> _Ranges:
 
 @functools.cache
 def _cases() -> dict[int, tuple[int, ...]]:
-    """For each character that has other cases all of them, as Unicode folds single characters."""
+    """Return all other cases of each character that has any, by Unicode's simple case folding."""
     same: dict[int, set[int]] = {}
-    for code in range(0x1F000):  # no scripts with cases lie beyond
+    for code in range(0x1F000):  # there are no scripts with cases beyond
         character = chr(code)
-        # The dotted and the dotless i fold to no other in any language but Turkish.
+        # The dotted and the dotless i fold to other letters only in Turkish.
         if code in (0x130, 0x131):
             continue
         for other in (character.lower(), character.upper(), character.casefold()):
@@ -510,12 +510,12 @@ def _categories() -> dict[str, _Ranges]:
         if now != name:
             found.setdefault(name, []).append((begin, code - 1))
             begin, name = code, now
-    found.pop("Cn", None)  # RE2 has no name for what is not assigned
+    found.pop("Cn", None)  # RE2 has no name for unassigned characters
     return found
 
 
 def _category(name: str) -> _Ranges:
-    """Return the ranges of a category, or of all that begin with one letter; none for an unknown name."""
+    """Return the ranges of a category, or of all that begin with one letter; none if unknown."""
     found = _categories()
     names = [name] if len(name) == 2 else [n for n in found if len(name) == 1 and n[0] == name]
     return _joined([r for n in names for r in found.get(n, [])])

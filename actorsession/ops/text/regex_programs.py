@@ -1,16 +1,16 @@
-"""Patterns as programs of a non-deterministic automaton over bytes, and their run in linear time.
+"""Patterns as programs of a non-deterministic automaton over bytes, executed in linear time.
 
-Owns ``Expression``. A program is made of **leaves**, which read a byte of a set; of choices in order of
-preference, marks of groups and assertions, which read nothing; and of one end. Characters are read as the
-bytes of their UTF-8, so text that is none is text like any other.
+Owns ``Expression``. A program consists of **leaves**, which read a byte of a set; of choices in order of
+preference, group marks and assertions, which read nothing; and of one end. Characters are read as their UTF-8
+bytes, so invalid UTF-8 can be matched like any other text.
 
-A text is read twice. Backwards, a deterministic automaton that is built as it is needed finds at each place
-the leaves from which a match can still come; its states are sets of leaves. Forwards, whoever stands at a
-place then takes the most preferred leaf of those, and never has to go back: that is the match which RE2, and
-Perl, would find. Both take one turn for each byte, so time is linear in the text whatever the pattern is, and
-matches that follow each other share the first reading.
+A text is read twice. Backwards, a deterministic automaton that is built on demand determines for each
+position the leaves from which a match is still possible; its states are sets of leaves. Forwards, the matcher
+then takes the most preferred of these leaves at each position and never backtracks: this yields the match
+that RE2 and Perl would find. Both passes take one iteration per byte, so the time is linear in the text for
+every pattern, and successive matches share the backward pass.
 
-Invariant: the states that are kept, and the places whose states are kept, are bounded.
+Invariant: the number of cached states, and of positions whose states are kept, is bounded.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ from actorsession.ops.text.regex_patterns import (
 
 __all__ = ["Expression", "compiled"]
 
-# Instructions of a program; RE2 refuses patterns of about five times as many.
+# Maximum number of instructions of a program; RE2 rejects patterns of about five times as many.
 _MOST_CODE = 50_000
-# States kept by one automaton, and places of a text whose states are kept at one time.
+# Number of states cached by one automaton, and of positions of a text whose states are kept at a time.
 _MOST_STATES = 4_000
 _BLOCK = 1 << 14
 _SHOWN = 200
 
 _LEAF, _CHOICE, _MARK, _LOOK, _END = range(5)
-# Where the end stands: the first that is written.
+# The index of the end, which is written first.
 _END_AT = 0
-# What a match comes to where it reads no further byte.
+# The outcomes of a match that reads no further byte.
 _OVER, _FAILED = -1, -2
 _TAIL = (0x80, 0xBF)
-# What is at one side of a place: nothing, the end of a line, a letter of a word, or anything else.
+# The kinds of neighbours of a position: nothing, the end of a line, a letter of a word, or anything else.
 _NOTHING, _NEWLINE, _LETTER, _OTHER = range(4)
 _LETTERS = sum(1 << b for b in b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 
 
 class _Instruction(NamedTuple):
-    """One instruction: its kind, the byte set, group mark or assertion, and what may follow."""
+    """One instruction: its kind, its byte set, group mark or assertion, and its possible successors."""
 
     kind: int
     value: int
@@ -69,7 +69,7 @@ class _Instruction(NamedTuple):
 
 
 class _Compiler:
-    """Writes a program from its end to its beginning: each part knows what follows it."""
+    """A compiler that writes a program from its end to its beginning, so successors already exist."""
 
     def __init__(self) -> None:
         self.code: list[_Instruction] = []
@@ -89,7 +89,7 @@ class _Compiler:
         return len(self.code) - 1
 
     def write(self, node: Node, after: int) -> int:
-        """Write a part that ``after`` follows; returns where it begins."""
+        """Write a part that is followed by ``after``, and return its start."""
         match node:
             case Bytes(mask):
                 return self.add(_LEAF, mask, after)
@@ -125,7 +125,7 @@ class _Compiler:
         return after
 
     def _loop(self, node: Repeat, after: int) -> int:
-        """``x+`` or ``x*``; the latter is an optional ``x+`` where ``x`` may be empty, as in RE2."""
+        """Write ``x+`` or ``x*``; the latter is an optional ``x+`` where ``x`` may be empty, as in RE2."""
         loop = self.place(_Instruction(_CHOICE, 0, ()))
         body = self.write(node.body, loop)
         self.code[loop] = _Instruction(_CHOICE, 0, (body, after) if node.greedy else (after, body))
@@ -137,7 +137,7 @@ class _Compiler:
         return self.add(_CHOICE, 0, *((body, after) if greedy else (after, body)))
 
     def _characters(self, ranges: tuple[tuple[int, int], ...], after: int) -> int:
-        """A character: sets of first bytes, each with the bytes that may come behind."""
+        """Write a character: sets of first bytes, each with the bytes that may follow."""
         masks: dict[int, int] = {}
         for low, high in ranges:
             for first, *rest in _sequences(low, high):
@@ -170,11 +170,11 @@ def _mask(low: int, high: int) -> int:
 
 
 def _sequences(low: int, high: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Ranges of characters as ranges of the bytes of their UTF-8, cut as RE2 cuts them."""
+    """Yield ranges of characters as ranges of their UTF-8 bytes, split as RE2 splits them."""
     if (low, high) == (
         0x80,
         sys.maxunicode,
-    ):  # frequent: RE2 is not strict here, and neither are we
+    ):  # a frequent range: RE2 is not strict here, and neither is this
         yield (0xC2, 0xDF), _TAIL
         yield (0xE0, 0xEF), _TAIL, _TAIL
         yield (0xF0, 0xF4), _TAIL, _TAIL, _TAIL
@@ -198,15 +198,15 @@ def _sequences(low: int, high: int) -> Iterator[tuple[tuple[int, int], ...]]:
 
 
 class Program:
-    """A compiled pattern: the instructions, and what leads to each leaf.
+    """A compiled pattern: the instructions, and the predecessors of each leaf.
 
     Attributes:
         code: the instructions.
-        start: the first of them.
-        classes: for each byte the number of its class; bytes of one class are never told apart.
-        kinds: of each class, what its bytes are beside a place.
-        readers: of each class, the leaves that read it.
-        looks: whether there is any assertion.
+        start: index of the first instruction.
+        classes: for each byte the number of its class; bytes of one class are never distinguished.
+        kinds: for each class, the kind of its bytes as neighbours of a position.
+        readers: for each class, the leaves that read it.
+        looks: whether the program has any assertion.
     """
 
     def __init__(self, tree: Node) -> None:
@@ -234,7 +234,7 @@ class Program:
         self.readers = [
             frozenset([n for n in leaves if self.code[n].value >> byte & 1]) for byte in members
         ]
-        # What leads to each instruction: leaves, and what reads nothing.
+        # The predecessors of each instruction: leaves, and instructions that read nothing.
         self._leaves_of: list[list[int]] = [[] for _ in self.code]
         self._nexts_of: list[list[int]] = [[] for _ in self.code]
         for number, (kind, _, following) in enumerate(self.code):
@@ -247,7 +247,7 @@ class Program:
         return _NEWLINE if byte == 10 else _LETTER if _LETTERS >> byte & 1 else _OTHER
 
     def holding(self, before: int, behind: int) -> int:
-        """Return the assertions that hold between two sides of a place, as bits."""
+        """Return the assertions that hold between two neighbours of a position, as bits."""
         if not self.looks:
             return 0
         found = WORD if (before == _LETTER) != (behind == _LETTER) else NOT_WORD
@@ -255,7 +255,7 @@ class Program:
         return found | BEGIN_LINE * (before <= _NEWLINE) | END_LINE * (behind <= _NEWLINE)
 
     def before(self, leaves: frozenset[int], ended: bool, holding: int) -> frozenset[int]:
-        """Return the leaves behind which one comes to some of ``leaves``, or to the end if that will do."""
+        """Return the leaves from which some of ``leaves`` can follow, or the end if ``ended``."""
         seen = {*leaves, _END_AT} if ended else set(leaves)
         waiting = list(seen)
         while waiting:
@@ -267,7 +267,7 @@ class Program:
         return frozenset([leaf for number in seen for leaf in self._leaves_of[number]])
 
     def walk(self, start: int, holding: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """The leaves, and the end, to which one comes from an instruction without reading.
+        """Yield the leaves, and the end, that are reachable from an instruction without reading.
 
         Yields:
             Each with the marks on the way, the most preferred first.
@@ -291,15 +291,15 @@ class Program:
 
 
 class _State:
-    """What a text read backwards says of one of its places.
+    """The state of the backward pass at one position of the text.
 
     Attributes:
-        leaves: those from which a match can come there.
-        behind: what is behind the place.
-        ended: whether a match may end there.
-        began: whether a match begins at the place behind the byte that was read last.
-        rows: for each class of the byte before it the state at the place before that, once known.
-        steps: by instruction and what is before the place, where a match goes on, once known.
+        leaves: leaves from which a match is possible at the position.
+        behind: kind of the neighbour after the position.
+        ended: whether a match may end at the position.
+        began: whether a match begins at the position after the byte that was read last.
+        rows: for each class of the preceding byte the state at the position before that byte, once known.
+        steps: by instruction and kind of the preceding neighbour, the continuation of a match, once known.
     """
 
     __slots__ = ("began", "behind", "ended", "leaves", "rows", "steps")
@@ -320,7 +320,7 @@ class _Automaton:
 
     Args:
         program: the program.
-        anywhere: whether a match may end anywhere, or at the end of the text alone.
+        anywhere: whether a match may end anywhere, or only at the end of the text.
     """
 
     def __init__(self, program: Program, *, anywhere: bool) -> None:
@@ -330,7 +330,7 @@ class _Automaton:
         self.last = _State(frozenset(), _NOTHING, True, False, len(program.kinds))
 
     def before(self, state: _State, number: int) -> _State:
-        """Return the state at the place before a byte of a class, where that is not known yet."""
+        """Return the state at the position before a byte of a class, if it is not cached yet."""
         program = self.program
         kind = program.kinds[number]
         leaves = program.before(state.leaves, state.ended, program.holding(kind, state.behind))
@@ -347,22 +347,22 @@ class _Automaton:
         return found
 
     def _forget(self) -> None:
-        """Drop all states, so that those in use do not hold the others."""
+        """Drop all states, so that states in use do not keep the others alive."""
         states, self._states = self._states, {}
         for state in (*states.values(), self.last):
             state.rows[:] = [None] * len(state.rows)
             state.steps.clear()
 
     def begins(self, state: _State, before: int) -> bool:
-        """Return whether a match begins at a place."""
+        """Return whether a match begins at a position."""
         return self.step(state, self.program.start, before)[1] != _FAILED
 
     def step(self, state: _State, start: int, before: int) -> tuple[tuple[int, ...], int]:
-        """Return where a match goes on that has come to an instruction at a place.
+        """Return how a match continues that has reached an instruction at a position.
 
         Returns:
-            The marks that it passes, and the instruction behind the byte that it then reads; ``_OVER`` if
-            it ends here, ``_FAILED`` if there is none.
+            The marks that it passes, and the instruction after the byte that it then reads; ``_OVER`` if the
+            match ends here, ``_FAILED`` if there is none.
         """
         found = state.steps.get((start, before))
         if found is None:
@@ -383,13 +383,13 @@ class Expression:
     """A pattern ready to be matched; may be used by several threads at once.
 
     Args:
-        pattern: of RE2.
+        pattern: a pattern in RE2's syntax.
 
     Attributes:
-        groups: how many groups it captures.
+        groups: number of captured groups.
 
     Raises:
-        PatternError: for what is no pattern.
+        PatternError: for an invalid pattern.
     """
 
     def __init__(self, pattern: bytes) -> None:
@@ -407,17 +407,18 @@ class Expression:
         return automaton.begins(state, _NOTHING)
 
     def search(self, text: bytes) -> Iterator[list[int]]:
-        """The matches in a text that a replacement of all takes, from the first on.
+        """Yield the successive matches in a text, as replaced by a replacement of all.
 
         Yields:
-            For each, where the whole and then each group begins and ends; -1 for a group without text.
+            For each match the start and end of the whole and of each group; -1 for a group without text.
         """
         reading = _Reading(self._anywhere, text)
         at, last = 0, -1
         while (begin := reading.begins.find(1, at)) >= 0:
             found = reading.match(begin, self.groups)
             if found[1] == begin == last:
-                # RE2 takes no empty match right behind another, but goes on with the next character.
+                # RE2 accepts no empty match directly after another one, but continues with the next
+                # character.
                 at = begin + _character_at(text, begin)
                 continue
             yield found
@@ -425,7 +426,7 @@ class Expression:
 
 
 def _character_at(text: bytes, at: int) -> int:
-    """Return how many bytes the character at a place has; 1 for what is no UTF-8."""
+    """Return the number of bytes of the character at a position; 1 for invalid UTF-8."""
     first = text[at] if at < len(text) else 0
     length = 1 if first < 0xC2 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     try:
@@ -436,13 +437,13 @@ def _character_at(text: bytes, at: int) -> int:
 
 
 class _Reading:
-    """One text read backwards, ready to be matched from any place on.
+    """One text after the backward pass, ready to be matched from any position.
 
-    The states of all places would take many times the room of the text: they are kept at the ends of
-    blocks, and found again for the block that is looked at.
+    The states of all positions would take many times the memory of the text: they are kept at the ends of
+    blocks, and recomputed for the block in use.
 
     Attributes:
-        begins: a 1 for each place where a match begins.
+        begins: a 1 for each position where a match begins.
     """
 
     def __init__(self, automaton: _Automaton, text: bytes) -> None:
@@ -465,7 +466,7 @@ class _Reading:
         return self._classes[block * _BLOCK : (block + 1) * _BLOCK]
 
     def _state(self, at: int) -> _State:
-        """Return the state at a place."""
+        """Return the state at a position."""
         block, inside = divmod(at, _BLOCK)
         if block != self._block:
             state = self._ends[block]
@@ -478,7 +479,7 @@ class _Reading:
         return self._states[inside]
 
     def match(self, begin: int, groups: int) -> list[int]:
-        """Return the match that begins at a place where one does: begin and end of it and of its groups."""
+        """Return the match that begins at a position: start and end of it and of its groups."""
         step, kinds, classes = self._automaton.step, self._automaton.program.kinds, self._classes
         marks = [-1] * (2 * groups + 2)
         at, number = begin, self._automaton.program.start
@@ -496,10 +497,10 @@ class _Reading:
 
 @functools.lru_cache(maxsize=64)
 def compiled(pattern: bytes) -> Expression:
-    """Return the pattern ready for use.
+    """Return the compiled pattern.
 
     Raises:
-        InvalidArgumentError: for what is no pattern.
+        InvalidArgumentError: for an invalid pattern.
     """
     try:
         return Expression(pattern)

@@ -1,6 +1,6 @@
-"""Strings taken apart: ``string_split`` at any of some characters, ``string_split_v2`` at a separator.
+"""Splitting of strings: ``string_split`` at any of some characters, ``string_split_v2`` at a separator.
 
-Owns ``StringSplit`` and ``StringSplitV2``. What comes out is a sparse tensor with a row for each string.
+Owns ``StringSplit`` and ``StringSplitV2``. The result is a sparse tensor with a row for each string.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def string_split(
     result_type: str = _SPARSE,
     name: str | None = None,
 ) -> SparseTensor:
-    """Strings split at each of some characters.
+    """Split strings at each of some characters.
 
     Args:
         source: a vector of strings.
-        sep: a string whose bytes each end a part; a blank if left out. An empty one splits between
+        sep: a string of which each byte is a delimiter; a blank if left out. An empty one splits between
             bytes.
         skip_empty: whether empty parts are left out.
         delimiter: older name of ``sep``.
-        result_type: ``SparseTensor``; there are no ragged tensors here.
+        result_type: ``SparseTensor``; ragged tensors are not supported.
         name: wanted name.
 
     Returns:
@@ -76,13 +76,13 @@ def string_split_v2(
     source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """Strings split at a separator; ``strings.split``.
+    """Split strings at a separator; also available as ``strings.split``.
 
     Args:
         input: a string, or a vector of them.
         sep: a string; runs of white space separate if it is left out or empty.
-        maxsplit: at how many places a string is split at most; everywhere for -1.
-        result_type: ``SparseTensor``; there are no ragged tensors here.
+        maxsplit: maximum number of splits per string; unlimited for -1.
+        result_type: ``SparseTensor``; ragged tensors are not supported.
         source: older name of ``input``.
         name: wanted name.
 
@@ -146,7 +146,7 @@ def _at_bytes(ctx: KernelContext) -> Callable[[bytes, bytes], list[bytes]]:
     def split(value: bytes, marks: bytes) -> list[bytes]:
         if not marks:
             return [value[i : i + 1] for i in range(len(value))]
-        # With all marks made the first one, a plain split does.
+        # All delimiters are mapped to the first one, so that a plain split suffices.
         parts = value.translate(bytes.maketrans(marks, marks[:1] * len(marks))).split(marks[:1])
         return [part for part in parts if part] if skip else parts if value else []
 

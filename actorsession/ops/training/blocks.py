@@ -1,9 +1,9 @@
-"""What the fused updates of optimisers share: arrays in blocks, slots that are held, static types.
+"""Helpers of the fused optimiser updates: arrays in blocks, locking of slots, static types.
 
-Serves ``training`` and ``training_updates``, which own the op types. Large arrays are gone over in blocks
-that fit the second-level cache together with their scratch.
+Serves ``nodes`` and ``updates``, which own the op types. Large arrays are processed in blocks that fit the
+second-level cache together with their scratch.
 
-Invariant: while a node updates a variable its slots are held, in the order of the op's inputs and the
+Invariant: while a node updates a variable its slots are locked, in the order of the op's inputs and the
 variable last; scratch belongs to the thread. So two steps may run one node at the same time.
 """
 
@@ -24,11 +24,10 @@ __all__ = [
     "update_cost", "with_slots",
 ]  # fmt: skip
 
-# All blocks that an update touches at a time, scratch included: so they stay in a second-level
-# cache of 1 MiB. A third of it doubles the share of the calls themselves; three times as much gains
-# nothing.
+# Size of all blocks that an update uses at a time, scratch included, so that they stay in a second-level
+# cache of 1 MiB. A third of it doubles the relative cost of the calls; three times as much gains nothing.
 CACHE_BYTES = 768 * 1024
-# Gradient descent touches the fewest: variable, gradient, scratch.
+# Gradient descent uses the fewest blocks: variable, gradient, scratch.
 SCRATCH_BYTES = CACHE_BYTES // 3
 
 
@@ -52,11 +51,11 @@ _SCRATCH = _Scratch()
 
 
 def blocks(dtype: np.dtype[Any], *arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Matching pieces of equally long vectors, each tuple ending in a piece of scratch.
+    """Yield matching pieces of equally long vectors, each tuple ending with a piece of scratch.
 
     Args:
-        dtype: of all of them.
-        *arrays: the vectors, where the old value and the new one are mostly the same memory.
+        dtype: dtype of all vectors.
+        *arrays: the vectors; the old value and the new one usually share memory.
     """
     scratch = _SCRATCH.block(dtype)
     size, length = arrays[0].size, CACHE_BYTES // len(arrays) // dtype.itemsize
@@ -74,14 +73,14 @@ def flat(array: Any) -> Array:
 
 
 def target_of(old: Any, out: Array | None) -> Array:
-    """Return where the new value is computed: in ``out`` if it can be written through a flat view."""
+    """Return the array for the new value: ``out`` if it is writable through a flat view, else a new one."""
     if out is not None and out.flags.c_contiguous:
         return out
     return np.empty(np.shape(old), old.dtype)
 
 
 def stored(target: Array, out: Array | None) -> Any:
-    """Return the new value, in ``out`` where that was given: holders need not look at the result."""
+    """Return the new value, in ``out`` if that was given."""
     if out is None:
         return target[()]
     if out is not target:
@@ -90,11 +89,11 @@ def stored(target: Array, out: Array | None) -> Any:
 
 
 def with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) -> None:
-    """Calls ``update`` with a writable, contiguous array per slot, while all of them are held.
+    """Call ``update`` with a writable, contiguous array per slot, while all slots are locked.
 
     Args:
-        holders: the slots, in the order in which every op takes them.
-        update: changes the arrays in place; when it raises, nothing may have changed.
+        holders: the slots, in the order of the inputs of every op.
+        update: function that changes the arrays in place; it must not raise after a change.
     """
 
     def enter(index: int, arrays: tuple[Array, ...]) -> None:
@@ -136,7 +135,7 @@ def infer_update(
     indices: int | None = None,
     kinds: str = "f",
 ) -> Callable[[InferContext], list[TensorSpec]]:
-    """A shape function for an op whose input 0 is the variable; the numbers are input positions."""
+    """Return a shape function for an op whose input 0 is the variable; the numbers are input positions."""
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
         variable = check_handle(ctx)
@@ -157,5 +156,5 @@ def infer_update(
 
 
 def update_cost(grad: int, per_element: float) -> Callable[..., float]:
-    """A cost estimate that follows the size of the gradient, which is input ``grad``."""
+    """Return a cost function proportional to the size of the gradient, which is input ``grad``."""
     return lambda inputs, outputs: 3 + per_element * elements(inputs[grad])

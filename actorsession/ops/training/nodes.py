@@ -1,14 +1,13 @@
 """Fused updates of optimisers: each reads a gradient once and writes a variable and its slots.
 
-Owns TensorFlow's ``ResourceApply*`` op types; ``train/`` builds them. The formulas are
-TensorFlow's, in the variable's own dtype.
+Owns TensorFlow's ``ResourceApply*`` op types of gradient descent, momentum and Adam; ``train/`` builds them.
+The formulas are TensorFlow's, in the variable's own dtype.
 
-Kernels go over the arrays in blocks that fit the second-level cache together with their scratch,
-and do all arithmetic in place. Adam took 0.21 ms so on 200,704 floats and 7 ms on 4 million,
-against 0.25 and 12 ms in whole-array expressions (numpy 2.4, an AMD EPYC with 1 MiB of second-level
-cache a core).
+Kernels process the arrays in blocks that fit the second-level cache together with their scratch, and do all
+arithmetic in place. Adam takes 0.21 ms this way for 200,704 floats and 7 ms for 4 million, against 0.25 and
+12 ms in whole-array expressions (numpy 2.4, an AMD EPYC with 1 MiB of second-level cache per core).
 
-``training_updates`` has the updates of all other optimisers.
+``updates`` has the updates of all other optimisers.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ __all__: list[str] = []
 
 
 def _descend(old: Any, delta: Any, alpha: Any, out: Array | None = None) -> Any:
-    """``old - alpha * delta``."""
+    """Return ``old - alpha * delta``."""
     check_same_shape("ResourceApplyGradientDescent", old, delta)
     target, alpha = target_of(old, out), np.asarray(alpha)
     pieces = blocks(target.dtype, flat(old), flat(target), flat(delta))
@@ -81,9 +80,9 @@ register(
 def _accelerate(
     old: Any, accum: Array, lr: Array, grad: Any, momentum: Array, nesterov: bool, out: Array | None
 ) -> Any:
-    """``accum = momentum * accum + grad`` in place, then ``old - lr * accum``.
+    """Compute ``accum = momentum * accum + grad`` in place, and return ``old - lr * accum``.
 
-    Nesterov's form looks one step ahead: ``old - lr * (grad + momentum * accum)``.
+    Nesterov's form uses the gradient one step ahead: ``old - lr * (grad + momentum * accum)``.
     """
     target = target_of(old, out)
     pieces = blocks(target.dtype, flat(old), flat(target), flat(accum), flat(grad))
@@ -171,10 +170,9 @@ register(
 
 
 class _AdamRates:
-    """The scalars of one Adam step, as rank-0 arrays, which ufuncs take faster than scalars.
+    """The scalars of one Adam step as rank-0 arrays, which ufuncs process faster than scalars.
 
-    They are computed in double precision: near the start of training ``1 - beta2_power`` has few
-    digits.
+    They are computed in double precision: near the start of training ``1 - beta2_power`` has few digits.
     """
 
     __slots__ = ("epsilon", "first", "momentum", "rate", "second")
@@ -194,7 +192,7 @@ class _AdamRates:
 def _adapt(
     old: Any, m: Array, v: Array, grad: Any, rates: _AdamRates, nesterov: bool, out: Array | None
 ) -> Any:
-    """Move the moments ``m`` and ``v`` in place, then ``old - rate * m / (sqrt(v) + epsilon)``."""
+    """Update moments ``m`` and ``v`` in place; return ``old - rate * m / (sqrt(v) + epsilon)``."""
     target = target_of(old, out)
     add, subtract, multiply = np.add, np.subtract, np.multiply
     pieces = blocks(target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))

@@ -1,10 +1,10 @@
-"""The formulas of the optimisers with rates of their own for each element, and of the proximal ones.
+"""The formulas of the optimisers with per-element rates, and of the proximal ones.
 
-Called by ``training_updates``, which makes op types of them. A **rule** computes, from pieces of the
-variable, of its slots and of the gradient, all vectors of one length, the new piece of the variable.
-Slots change in place; everything else is only read.
+Called by ``updates``, which defines op types with them. A **rule** computes the new piece of the variable
+from pieces of the variable, of its slots and of the gradient, all vectors of one length. Slots change in
+place; everything else is only read.
 
-Whole numbers in a rule are ints: a Python float would make float32 of bfloat16.
+Whole numbers in a rule are ints: a Python float would turn bfloat16 into float32.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Rule: TypeAlias = Callable[[Attrs, Array, Arrays, Array, Arrays], Array]
 
 
 def adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """``accum += grad**2``, then ``var - lr * grad / sqrt(accum)``."""
+    """Add ``grad**2`` to ``accum``, and return ``var - lr * grad / sqrt(accum)``."""
     (accum,), (lr,) = slots, rates
     if attrs["update_slots"]:
         accum += grad * grad
@@ -37,7 +37,7 @@ def adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays)
 
 
 def adagrad_da(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """Dual averaging: the new value follows from the sums of gradients and squares alone."""
+    """Apply dual averaging: the new value depends only on the sums of gradients and squares."""
     total, squares = slots
     lr, l1, l2, step = rates
     total += grad
@@ -50,7 +50,7 @@ def adagrad_da(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arra
 
 
 def adadelta(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """Steps of the size of the last steps, over the size of the last gradients."""
+    """Apply a step scaled by the size of recent steps over that of recent gradients."""
     accum, accum_update = slots
     lr, rho, epsilon = rates
     accum *= rho
@@ -63,7 +63,7 @@ def adadelta(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
 
 
 def rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """``ms`` follows ``grad**2``; ``mom = momentum * mom + lr * grad / sqrt(ms + epsilon)``."""
+    """Update ``ms`` towards ``grad**2``, and ``mom = momentum * mom + lr * grad / sqrt(ms + epsilon)``."""
     ms, mom = slots
     lr, rho, momentum, epsilon = rates
     ms += (grad * grad - ms) * (1 - rho)
@@ -73,7 +73,7 @@ def rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
 
 
 def centered_rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """Return the same with the variance of gradients, ``ms - mg**2``, in place of their square."""
+    """Apply ``rms_prop`` with the variance of gradients, ``ms - mg**2``, in place of their mean square."""
     mg, ms, mom = slots
     lr, rho, momentum, epsilon = rates
     ms += (grad * grad - ms) * (1 - rho)
@@ -84,13 +84,13 @@ def centered_rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rate
 
 
 def ftrl(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """Follow the regularised leader: the value is what the sums of the past make best."""
+    """Follow the regularised leader: the new value is optimal for the sums of the past."""
     lr, l1, l2, power = rates
     return _led(attrs, var, slots, grad, (lr, l1, l2, power), grad)
 
 
 def ftrl_v2(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """Return the same with ``2 * l2_shrinkage * var`` added to the gradient, but not to its square."""
+    """Apply ``ftrl`` with ``2 * l2_shrinkage * var`` added to the gradient, but not to its square."""
     lr, l1, l2, shrinkage, power = rates
     return _led(attrs, var, slots, grad, (lr, l1, l2, power), grad + 2 * shrinkage * var)
 
@@ -119,7 +119,7 @@ def _led(
 
 
 def _powered(accum: Array, power: Array) -> Array:
-    """``accum ** -power``, whose usual power is that of a square root."""
+    """Return ``accum ** -power``; the usual power is that of a square root."""
     found: Array = np.sqrt(accum) if power == -0.5 else accum**-power
     return found
 
@@ -127,13 +127,13 @@ def _powered(accum: Array, power: Array) -> Array:
 def proximal_gradient_descent(
     attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
 ) -> Array:
-    """A step of gradient descent, then the nearest value that the two norms allow."""
+    """Apply a step of gradient descent, followed by the shrinkage of the two regularisations."""
     lr, l1, l2 = rates
     return _proximal(var - grad * lr, lr, l1, l2)
 
 
 def proximal_adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
-    """Return the same after a step of Adagrad, by its rate for each element."""
+    """Apply a step of Adagrad, followed by the shrinkage with the rate of each element."""
     (accum,), (lr, l1, l2) = slots, rates
     accum += grad * grad
     each = lr / np.sqrt(accum)

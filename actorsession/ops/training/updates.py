@@ -1,12 +1,12 @@
-"""Op types of the optimisers with per-element rates and of the proximal ones, dense and of some rows.
+"""Op types of the optimisers with per-element rates and of the proximal ones, dense and sparse.
 
 Owns TensorFlow's ``ResourceApplyX`` and ``ResourceSparseApplyX`` for Adadelta, Adagrad, AdagradDA,
-(Centered)RMSProp, Ftrl (two versions), ProximalAdagrad and ProximalGradientDescent; ``train/`` builds
-them. ``training`` has the three that most programs use, written out for speed.
+(Centered)RMSProp, Ftrl (two versions), ProximalAdagrad and ProximalGradientDescent; ``train/`` builds them.
+``nodes`` has the three most common ones, written out for speed.
 
-The dense op applies a rule of ``training_rules`` to whole arrays in blocks, the sparse op to copies of
-the rows that the indices name. Rows with one index are added up before: TensorFlow's optimisers do
-that by ops in front of theirs.
+The dense op applies a rule of ``rules`` to whole arrays in blocks, the sparse op to copies of the rows
+selected by the indices. Rows with equal indices are summed first: TensorFlow's optimisers use separate ops
+for that.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ __all__: list[str] = []
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Update:
-    """One op type in its dense form; the sparse one takes ``indices`` behind the gradient.
+    """One op type in its dense form; the sparse form has a further input ``indices`` after the gradient.
 
     Attributes:
-        name: what follows ``ResourceApply``.
-        inputs: names of the inputs behind the variable, slots first.
-        slots: how many of them are slots.
-        rule: what it computes.
-        attrs: its own attributes.
+        name: the part of the op type after ``ResourceApply``.
+        inputs: names of the inputs after the variable, slots first.
+        slots: number of inputs that are slots.
+        rule: the rule that it applies.
+        attrs: its additional attributes.
     """
 
     name: str
@@ -160,7 +160,7 @@ def _computed(
     rates: Sequence[Any],
     out: Array | None,
 ) -> Any:
-    """Return the new value of whole arrays, block by block; ``slots`` change in place."""
+    """Return the new value of whole arrays, computed block by block; ``slots`` change in place."""
     target = target_of(old, out)
     # A global step is an int64; with a variable of half precision it must not widen the rule.
     scalars = [np.asarray(rate, target.dtype) for rate in rates]
