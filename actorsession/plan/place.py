@@ -13,16 +13,15 @@ Sessions and masters call it as their graph grows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dtypes import resource
-from actorsession.graph.function import CONSTRUCTS, nodes_inside
+from actorsession.graph.function import CONSTRUCTS, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.inside import asking_inside, check_functions
 from actorsession.records import dataclass
 
 __all__ = ["Placed", "Placer"]
@@ -124,7 +123,7 @@ class Placer:
                 device that does not exist, or if no device that it allows runs the operation.
         """
         batch = {node.name: node for node in nodes if node.name not in self._placed}
-        check_functions(batch.values())
+        _check_functions(batch.values())
         handles = {
             (n.name, i)
             for n in batch.values()
@@ -285,7 +284,7 @@ class Placer:
         if self._soft:
             return
         spec = self._devices.specs[placed.device]
-        for node in asking_inside(construct):
+        for node in _asking_inside(construct):
             request = self._request(node)
             if not request.compatible(spec):
                 raise InvalidArgumentError(
@@ -299,7 +298,7 @@ class Placer:
     def _together(self, construct: NodeDef) -> str:
         """Return the merged request of the nodes inside a loop, cond or call; empty if they disagree."""
         merged = _ANYWHERE
-        for node in asking_inside(construct):
+        for node in _asking_inside(construct):
             request = self._request(node)
             if not merged.compatible(request):
                 return ""
@@ -395,3 +394,31 @@ class Placer:
                 here = result[node.name].device
                 if device != here and not self._devices.lacking(device, (node.op,)):
                     result[node.name] = Placed(device, "no device asked for: where its consumer is")
+
+
+def _check_functions(nodes: Iterable[NodeDef]) -> None:
+    """Refuse functional control flow operations whose functions cannot run.
+
+    Raises:
+        InvalidArgumentError: naming the node and the fault.
+    """
+    for node in nodes:
+        fault = function_fault(node)
+        if fault is not None:
+            raise InvalidArgumentError(
+                f"node {node.name!r} {fault}", node=node.name, source=node.source
+            )
+
+
+def _asking_inside(construct: NodeDef) -> Iterator[NodeDef]:
+    """Yield the nodes inside a functional control flow operation that request a device of their own.
+
+    There are none for other nodes. A node that requests the device of the operation follows the operation,
+    and one that takes a resource goes where that is, as outside. An operation without inputs represents
+    one that was placed before.
+    """
+    if construct.op not in CONSTRUCTS or not construct.inputs:
+        return
+    for node, takes_resource in nodes_inside(construct):
+        if node.device not in ("", construct.device) and not takes_resource:
+            yield node
