@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -38,6 +39,12 @@ def two_pools() -> ConfigProto:
 # -- kernel pools ----------------------------------------------------------------------------------
 
 
+def pools(threads: list[str]) -> list[str]:
+    """The pools that threads belong to. The first run of a plan may take a thread of the pool's lane for
+    first runs, if the pool's own is still about to become idle.""" return [re.sub(r"(-first)?_\d+$", "",
+    thread) for thread in threads]
+
+
 async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
     probe = Probe("shared")
     y = probe(ops.constant(1.0))
@@ -47,10 +54,7 @@ async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
             await one.run(y)
             await other.run(y)
             await other.run(y)
-            # The second is the first run of a plan, which has a lane beside a pool that seems busy.
-            first, second, third = probe.threads
-            assert (first, third) == (f"{KERNEL}_0", f"{KERNEL}_0")
-            assert second in {f"{KERNEL}_0", f"{KERNEL}-first_0"}
+            assert pools(probe.threads) == [KERNEL] * 3
             assert one.statistics().offloaded == 1
             assert other.statistics().offloaded == 2
 
@@ -96,7 +100,7 @@ async def test_a_session_may_have_threads_of_its_own(make_session: Make, graph: 
     y = probe(ops.constant(1.0))
     session = make_session(ConfigProto(use_per_session_threads=True))
     assert await session.run(y) == 1.0
-    assert probe.threads == [f"{KERNEL}-session_0"]
+    assert pools(probe.threads) == [f"{KERNEL}-session"]
     assert session.session.statistics().offloaded == 1
 
 
@@ -107,7 +111,7 @@ async def test_a_run_chooses_one_of_the_sessions_pools(make_session: Make, graph
     await session.run(y)
     await session.run(y, options=pool(1))
     await session.run(y, options=pool(0))
-    assert probe.threads == [f"{KERNEL}-0_0", f"{KERNEL}-1_0", f"{KERNEL}-0_0"]
+    assert pools(probe.threads) == [f"{KERNEL}-0", f"{KERNEL}-1", f"{KERNEL}-0"]
     assert session.session.statistics().offloaded == 3
 
 
@@ -180,7 +184,7 @@ async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Grap
     option = ThreadPoolOptionProto(num_threads=1, global_name="serving")
     for _ in range(2):
         await make_session(ConfigProto(session_inter_op_thread_pool=[option])).run(y)
-    assert probe.threads == [f"{KERNEL}-serving_0"] * 2
+    assert pools(probe.threads) == [f"{KERNEL}-serving"] * 2
 
 
 async def test_a_synchronous_session_made_on_an_event_loop_does_not_run_there(
