@@ -41,8 +41,8 @@ def two_pools() -> ConfigProto:
 
 def pools(threads: list[str]) -> list[str]:
     """The pools that threads belong to. The first run of a plan may take a thread of the pool's lane for
-    first runs, if the pool's own is still about to become idle.""" return [re.sub(r"(-first)?_\d+$", "",
-    thread) for thread in threads]
+    first runs, if the pool's own is still about to become idle."""
+    return [re.sub(r"(-first)?_\d+$", "", thread) for thread in threads]
 
 
 async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
