@@ -162,7 +162,7 @@ def classes() -> Members:
 @cache
 def all_names() -> set[str]:
     """What any module defines or imports at its top, and every operation type, TensorFlow's included."""
-    signatures = (ROOT / "actorsession/interop/signatures.txt").read_text(encoding="utf-8")
+    signatures = (ROOT / "actorsession/graph/op_signatures.txt").read_text(encoding="utf-8")
     types = {line.split()[0] for line in signatures.splitlines() if line}
     return types.union(OP_MODULES, *map(top_names, sources()), classes())
 

@@ -18,6 +18,7 @@ import importlib
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy as np
 from actorsession.config.file_roots import FileRoots
 from actorsession.graph.forms import forms
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import REQUIRED, signature_of
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 Kernel: TypeAlias = Callable[..., Any]
 Gradient: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
 
-# Marks an attribute without default.
-REQUIRED: Any = object()
+# Stands for the attributes that the table of signatures has, until the op is first looked up.
+_IN_TABLE: Mapping[str, Any] = MappingProxyType({})
 
 # The positions of all inputs, however many there are.
 ANY_INPUT = range(sys.maxsize)
@@ -188,7 +190,8 @@ class OpDef:
         kernel: makes the function that computes the node.
         gradient: from the op and the gradients of its outputs to those of its inputs; ``None`` when no
             gradient is registered (requesting it is then a LookupError).
-        attrs: attribute names with their defaults; ``REQUIRED`` where there is none.
+        attrs: attribute names with their defaults; ``REQUIRED`` where there is none. An op of the table of
+            signatures leaves it out, and ``lookup`` takes it from there; so it does with ``stateful``.
         stateful: has state or side effects: never shared, folded or dropped from its device.
         aliases: an output may share memory with an input or with state.
         once: has no inputs and one value for the lifetime of a plan: computed when the plan is bound.
@@ -227,7 +230,7 @@ class OpDef:
     infer: Callable[[InferContext], Sequence[TensorSpec]]
     kernel: Callable[[KernelContext], Kernel]
     gradient: Gradient | None = None
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=lambda: _IN_TABLE)
     stateful: bool = False
     aliases: bool = False
     once: bool = False
@@ -305,6 +308,15 @@ def _load(name: str) -> OpDef | None:
     return _OPS.get(name)
 
 
+def _complete(op: OpDef) -> None:
+    """Give an operation type what the table of signatures says of it and its registration left out."""
+    signature = signature_of(op.name)
+    object.__setattr__(op, "attrs", signature.stored if signature else {})
+    object.__setattr__(
+        op, "stateful", op.stateful or (signature is not None and signature.stateful)
+    )
+
+
 def lookup(name: str) -> OpDef:
     """Return the registered operation type of that name.
 
@@ -321,6 +333,8 @@ def lookup(name: str) -> OpDef:
             f"; did you mean {', '.join(near)}?" if near else f"; {len(known)} ops are registered"
         )
         raise ValueError(f"op type {name!r} is not registered{hint}")
+    if found.attrs is _IN_TABLE:
+        _complete(found)
     return found
 
 

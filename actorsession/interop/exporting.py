@@ -20,19 +20,12 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import REQUIRED, Signature, bind, tensorflow_signature
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
 from actorsession.interop.first_values import with_first_values
 from actorsession.interop.functions import CONSTRUCTS, function_proto
-from actorsession.interop.signatures import (
-    FROM_HANDLE,
-    GRAPH_DEF_VERSION,
-    PRIVATE,
-    REQUIRED,
-    Signature,
-    bind,
-    signature_of,
-)
+from actorsession.interop.signatures import FROM_HANDLE, GRAPH_DEF_VERSION, PRIVATE
 from actorsession.interop.tensors import shape_proto
 
 __all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph"]
@@ -182,7 +175,7 @@ def attributes_of(
     Raises:
         ValueError: for a node that does not fit the signature of TensorFlow's operation type.
     """
-    signature = signature_of(node.op)
+    signature = tensorflow_signature(node.op)
     if signature is None:
         return {name: (value, None) for name, value in node.attrs.items() if value is not None}
     bound = _bound(node, inputs, signature)

@@ -15,10 +15,10 @@ from typing import Any
 
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.op_signatures import Arg, tensorflow_signature
 from actorsession.interop import protos
 from actorsession.interop.enums import dtype_number
 from actorsession.interop.planned import Planned, plan_node
-from actorsession.interop.signatures import Arg, signature_of
 from actorsession.records import dataclass
 
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
@@ -49,7 +49,7 @@ def _places(args: Sequence[Arg], total: int, attrs: Mapping[str, Any]) -> list[t
 
 
 def _output_places(op: str, total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
-    signature = signature_of(op)
+    signature = tensorflow_signature(op)
     if signature is None:  # an operation type that only this library has
         return [("output", index) for index in range(total)]
     return _places(signature.outputs, total, attrs)
@@ -162,7 +162,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
 
 def _layout(node: protos.NodeDef) -> Callable[[str], int]:
     """Return a function from the name of an output argument of a node to the index of its first value."""
-    signature = signature_of(node.op)
+    signature = tensorflow_signature(node.op)
     if signature is None:
         return lambda output: 0
     starts: dict[str, int] = {}

@@ -17,6 +17,7 @@ from actorsession.graph.control_flow_ops import MERGES
 from actorsession.graph.dtypes import as_dtype, resource
 from actorsession.graph.function import CALLS
 from actorsession.graph.graph import Graph
+from actorsession.graph.op_signatures import Arg, bind
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, lookup
 from actorsession.interop.calls import build_call
@@ -24,7 +25,7 @@ from actorsession.interop.construct_import import after, build_construct
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
 from actorsession.interop.ordering import in_order
 from actorsession.interop.planned import Planned
-from actorsession.interop.signatures import FROM_HANDLE, Arg, bind
+from actorsession.interop.signatures import FROM_HANDLE
 
 __all__ = ["NodeBuilder", "handle_of"]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.forms import PROTO_VIEWS
+from actorsession.graph.op_signatures import REQUIRED, Arg, tensorflow_signature
 from actorsession.graph.operation import Operation
 from actorsession.graph.registry import OpDef
 from actorsession.graph.shape import TensorShape
@@ -22,7 +23,6 @@ from actorsession.interop import protos
 from actorsession.interop.attributes import attr_proto
 from actorsession.interop.enums import DATA_TYPES, dtype_number
 from actorsession.interop.exporting import attributes_of, node_of
-from actorsession.interop.signatures import REQUIRED, Arg, signature_of
 from actorsession.interop.tensors import make_tensor_proto, shape_proto
 
 __all__: list[str] = []
@@ -35,7 +35,7 @@ class _Forms:
         return node_of(op.plain, _inputs(op))
 
     def attribute(self, op: Operation, name: str) -> Any:
-        signature = signature_of(op.type)
+        signature = tensorflow_signature(op.type)
         kind = signature.attrs[name].type if signature and name in signature.attrs else None
         value = op.attrs.get(name)
         if value is None and kind is not None:
@@ -63,7 +63,7 @@ class _Forms:
 def _definition(name: str, stateful: bool) -> protos.OpDef:
     """Return an operation type as TensorFlow declares it; for a type of this library alone, only its name."""
     made = protos.OpDef(name=name, is_stateful=stateful)
-    signature = signature_of(name)
+    signature = tensorflow_signature(name)
     if signature is None:
         return made
     for args, field in ((signature.inputs, made.input_arg), (signature.outputs, made.output_arg)):

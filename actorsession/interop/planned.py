@@ -12,18 +12,15 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.node import GraphDef as PlainGraphDef
+from actorsession.graph.op_signatures import REQUIRED, Signature, tensorflow_signature
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_of, is_of_kind
-from actorsession.interop.signatures import (
-    GRAPH_DEF_VERSION,
-    PRIVATE,
-    REQUIRED,
-    Signature,
-    signature_of,
-)
+from actorsession.interop.signatures import GRAPH_DEF_VERSION, PRIVATE
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
 from actorsession.records import dataclass
 
@@ -95,7 +92,7 @@ class Planned:
     @property
     def signature(self) -> Signature | None:
         """TensorFlow's signature of its type, if the node came from TensorFlow's form."""
-        return signature_of(self.op) if self.given else None
+        return tensorflow_signature(self.op) if self.given else None
 
 
 def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
@@ -180,7 +177,7 @@ def resource_type(op: str) -> str | None:
     """Return the resource counterpart of a type that takes references; ``None`` for other types."""
     if op in REFERENCES:
         return "VarHandleOp"
-    signature = signature_of(op)
+    signature = tensorflow_signature(op)
     if signature is None or not signature.inputs or not signature.inputs[0].is_ref:
         return None
     sibling = _SIBLINGS.get(op, f"Resource{op}")
@@ -281,7 +278,7 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
 
 
 def _given(node: protos.NodeDef) -> dict[str, Any]:
-    known = signature_of(node.op)
+    known = tensorflow_signature(node.op)
     wanted = lookup(_type_here(node.op)).attrs
     given = {}
     for name, proto in node.attr.items():
@@ -317,7 +314,7 @@ def _ours(
 ) -> dict[str, Any]:
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
     wanted = lookup(type_here).attrs
-    known = signature_of(node.op)
+    known = tensorflow_signature(node.op)
     attrs: dict[str, Any] = {}
     for name, value in given.items():
         if name.startswith(PRIVATE):
@@ -343,6 +340,8 @@ def _check_default(
     # Types and counts have no default, or follow from the inputs.
     if attr.default is REQUIRED or attr.type in ("type", "list(type)") or name in _HINTS:
         return
+    if attr.type == "float":
+        value = float(str(np.float32(value)))  # the number that was written, as the table has it
     if value != attr.default and not (name in producer and producer[name] == value):
         raise ValueError(
             f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; here it can only be "

@@ -21,7 +21,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -337,7 +336,6 @@ register(
         infer=_infer_const,
         kernel=_const_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"value": REQUIRED},
         aliases=True,
         once=True,
         static_value=lambda ctx: ctx.attrs["value"],

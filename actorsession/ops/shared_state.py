@@ -67,8 +67,6 @@ def register_state(
             infer=lambda ctx: [TensorSpec(resource, scalar_shape)],
             kernel=kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs={"container": "", "shared_name": "", **attrs},
-            stateful=True,
             aliases=True,
             once=True,
         )
@@ -90,7 +88,7 @@ def register_op(
     """Register an op that acts on such state."""
     register(
         OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, stateful=True, **more
+            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, **more
         )
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession.graph.op_signatures import tensorflow_signature
 from actorsession.graph.registry import REQUIRED, lookup, registered_ops
 from actorsession.interop import (
     GraphDef,
@@ -20,7 +21,7 @@ from actorsession.interop import (
 )
 from actorsession.interop.enums import DATA_TYPES
 from actorsession.interop.planned import RENAMED
-from actorsession.interop.signatures import GRAPH_DEF_VERSION, signature_of
+from actorsession.interop.signatures import GRAPH_DEF_VERSION
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_types_that_tensorflow_has_take_the_attributes_that_it_has() -> None:
     lost = {
         name: sorted(needed)
         for name in registered_ops()
-        if (signature := signature_of(name)) is not None
+        if (signature := tensorflow_signature(name)) is not None
         and (needed := _required(name) - set(signature.attrs) - known)
     }
     assert lost == {}
@@ -154,7 +155,7 @@ def _required(name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["Sum", "ConcatV2", "Const", "While", "VarHandleOp", "TopKV2"])
 def test_a_signature_reads_as_tensorflow_registers_it(name: str) -> None:
-    found = signature_of(name)
+    found = tensorflow_signature(name)
     assert found is not None
     if name == "Sum":
         assert [(a.name, a.type) for a in found.inputs] == [
@@ -172,4 +173,4 @@ def test_a_signature_reads_as_tensorflow_registers_it(name: str) -> None:
 
 
 def test_types_that_tensorflow_has_not_have_no_signature() -> None:
-    assert signature_of("Spam") is None
+    assert tensorflow_signature("Spam") is None

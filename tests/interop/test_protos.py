@@ -122,9 +122,12 @@ def a_message(kind: type[Message], choose: random.Random, depth: int) -> Any:
             continue
         count = choose.randrange(3)
         if field.key:
-            # Protobuf leaves an empty key out of the text of some entries and not of others.
+            # Protobuf leaves an empty key or value out of the text of some entries and not of others.
             keys = [choose.choice([k for k in _VALUES[field.key] if k]) for _ in range(count)]
-            setattr(made, field.name, {key: _value(field, choose, depth) for key in keys})
+            values = {key: _value(field, choose, depth) for key in keys}
+            if field.scalar is not None:
+                values = {key: value for key, value in values.items() if value}
+            setattr(made, field.name, values)
         elif field.repeated:
             setattr(made, field.name, [_value(field, choose, depth) for _ in range(count)])
         else:

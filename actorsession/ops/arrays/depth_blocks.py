@@ -14,14 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.build import make_of
 
@@ -147,6 +140,5 @@ for _name in ("SpaceToDepth", "DepthToSpace"):
             infer=_infer_depth,
             kernel=_depth_kernel,
             gradient=_depth_gradient,
-            attrs={"block_size": REQUIRED, "data_format": "NHWC"},
         )
     )

@@ -110,7 +110,6 @@ def _register_about(
             kernel=kernel,
             gradient=NOT_DIFFERENTIABLE,
             static_value=static,
-            attrs=attrs,
             aliases=True,  # a statically known result is made once
         )
     )

@@ -222,7 +222,6 @@ register(
         infer=_infer_gather,
         kernel=_gather_kernel,
         gradient=_gather_gradient,
-        attrs={"batch_dims": 0},
     )
 )
 

@@ -14,15 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, broadcast_shapes
 from actorsession.ops.arrays.dimensions import shape_tensor, size
 from actorsession.ops.arrays.fills import ones
@@ -274,6 +266,5 @@ register(
         name="ParallelConcat",
         infer=_infer_parallel,
         kernel=_parallel_kernel,
-        attrs={"shape": REQUIRED},
     )
 )

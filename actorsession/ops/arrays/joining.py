@@ -14,15 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.build import constant, convert_all, convert_to_tensor, make, make_one
@@ -246,7 +238,6 @@ register(
         kernel=_pack_kernel,
         gradient=_pack_gradient,
         static_value=_pack_static,
-        attrs={"axis": 0},
     )
 )
 
@@ -323,7 +314,6 @@ register(
         infer=_infer_unpack,
         kernel=_unpack_kernel,
         gradient=_unpack_gradient,
-        attrs={"num": REQUIRED, "axis": 0},
         aliases=True,
     )
 )

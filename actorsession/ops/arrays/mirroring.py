@@ -13,15 +13,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.layout import check_margins, infer_pad, margins_of, padded_rank
 from actorsession.ops.build import make_one
@@ -81,7 +73,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=_gradient,
-        attrs={"mode": REQUIRED},
         sized_by=(1,),
     )
 )
@@ -139,6 +130,5 @@ register(
         infer=_infer_back,
         kernel=_back_kernel,
         gradient=_gradient,
-        attrs={"mode": REQUIRED},
     )
 )

@@ -17,7 +17,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     ANY_INPUT,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -120,7 +119,6 @@ register(
         infer=_infer_partition,
         kernel=_partition_kernel,
         gradient=_partition_gradient,
-        attrs={"num_partitions": REQUIRED},
     )
 )
 

@@ -16,7 +16,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -77,7 +76,6 @@ register(
         infer=_infer_ensure,
         kernel=_ensure_kernel,
         gradient=lambda op, grad: [grad],
-        attrs={"shape": REQUIRED},
         static_value=lambda ctx: ctx.constants[0],
         aliases=True,
     )
@@ -183,6 +181,5 @@ register(
         infer=_infer_shape_n,
         kernel=_shape_n_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"out_type": int32},
     )
 )

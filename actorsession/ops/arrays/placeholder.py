@@ -10,7 +10,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -58,7 +57,6 @@ register(
         infer=_infer_placeholder,
         kernel=_placeholder_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"dtype": REQUIRED, "shape": TensorShape(None)},
     )
 )
 
@@ -94,7 +92,6 @@ register(
         kernel=lambda ctx: lambda x: x,
         emit=lambda ctx, args: args[0],
         gradient=lambda op, grad: [grad],
-        attrs={"shape": REQUIRED},
         aliases=True,
     )
 )

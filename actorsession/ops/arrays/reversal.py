@@ -14,14 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.shape_operands import (
@@ -212,7 +205,6 @@ register(
         infer=_infer_reverse_sequence,
         kernel=_reverse_sequence_kernel,
         gradient=_reverse_sequence_gradient,
-        attrs={"seq_dim": REQUIRED, "batch_dim": 0},
     )
 )
 

@@ -197,7 +197,6 @@ register(
         infer=_infer_one_hot,
         kernel=_one_hot_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"axis": -1},
         sized_by=(1,),
     )
 )

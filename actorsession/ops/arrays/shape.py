@@ -299,7 +299,6 @@ register(
         kernel=_squeeze_kernel,
         emit=lambda ctx, args: _reshape_text(ctx, args[0]),
         gradient=_reshape_back,
-        attrs={"squeeze_dims": ()},
         aliases=True,
     )
 )

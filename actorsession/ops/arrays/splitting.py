@@ -14,14 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.joining import concat, without_gaps
 from actorsession.ops.build import convert_to_tensor, make
@@ -189,7 +182,6 @@ register(
         infer=_infer_split,
         kernel=_split_kernel,
         gradient=_split_gradient,
-        attrs={"num_split": REQUIRED},
         aliases=True,
     )
 )
@@ -199,7 +191,6 @@ register(
         infer=_infer_split_v,
         kernel=_split_v_kernel,
         gradient=_split_v_gradient,
-        attrs={"num_split": REQUIRED},
         aliases=True,
     )
 )

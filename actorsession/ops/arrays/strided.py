@@ -256,7 +256,6 @@ register(
         emit=_emit_strided,
         gradient=_strided_gradient,
         static_value=_strided_static,
-        attrs=MASKS,
         aliases=True,
     )
 )
@@ -301,7 +300,6 @@ register(
         infer=_infer_strided_grad,
         kernel=_strided_grad_kernel,
         gradient=_strided_grad_gradient,
-        attrs=MASKS,
         sized_by=(0,),
     )
 )

@@ -229,7 +229,6 @@ def _register_scatter(what: str, gradient: Gradient) -> None:
             infer=_infer_scatter,
             kernel=_scatter_kernel,
             gradient=gradient,
-            attrs={"bad_indices_policy": ""},
         )
     )
 

@@ -15,15 +15,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import make_one
@@ -264,13 +256,6 @@ for _name, _infer, _kernel, _sized_by in (
             infer=_infer,
             kernel=_kernel,
             gradient=_gradient,
-            attrs={
-                "strides": REQUIRED,
-                "padding": REQUIRED,
-                "explicit_paddings": (),
-                "data_format": "NHWC",
-                "dilations": (1, 1, 1, 1),
-            },
             cost=_cost,
             sized_by=_sized_by,
         )

@@ -14,15 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.reversal import reverse
 from actorsession.ops.build import convert_to_tensor, make_one
@@ -214,6 +206,5 @@ for _name in ("Dilation2D", "Dilation2DBackpropInput", "Dilation2DBackpropFilter
             infer=_infer,
             kernel=_kernel if _name == "Dilation2D" else _back_kernel,
             gradient=_gradient if _name == "Dilation2D" else None,
-            attrs={"strides": REQUIRED, "rates": REQUIRED, "padding": REQUIRED},
         )
     )

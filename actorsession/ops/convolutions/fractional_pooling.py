@@ -15,15 +15,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, float64, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, make, make_one
@@ -304,13 +296,12 @@ for _name, _gradient, _back in (
 ):
     register(
         OpDef(
-            name=_name, infer=_infer_pool, kernel=_pool_kernel, gradient=_gradient, stateful=True,
-            attrs={
-                "pooling_ratio": REQUIRED, "pseudo_random": False, "overlapping": False,
-                "deterministic": False, "seed": 0, "seed2": 0,
-            },
-        )
+            name=_name, infer=_infer_pool, kernel=_pool_kernel, gradient=_gradient,                     )
     )  # fmt: skip
     register(
-        OpDef(name=f"{_name}Grad", infer=_infer_back, kernel=_back, attrs={"overlapping": False})
+        OpDef(
+            name=f"{_name}Grad",
+            infer=_infer_back,
+            kernel=_back,
+        )
     )

@@ -357,7 +357,6 @@ for _forward, _by_input, _by_filter, _attrs in (
             infer=_infer_convolution,
             kernel=_convolution_kernel,
             gradient=convolution_gradient,
-            attrs=_attrs,
             cost=_cost_forward,
         )
     )
@@ -367,7 +366,6 @@ for _forward, _by_input, _by_filter, _attrs in (
             infer=_infer_input_gradient,
             kernel=_input_gradient_kernel,
             gradient=input_gradient_gradient,
-            attrs=_attrs,
             cost=_cost_by_input,
             sized_by=(0,),
         )
@@ -378,7 +376,6 @@ for _forward, _by_input, _by_filter, _attrs in (
             infer=_infer_filter_gradient,
             kernel=_filter_gradient_kernel,
             gradient=filter_gradient_gradient,
-            attrs=_attrs,
             cost=_cost_by_filter,
             sized_by=(1,),
         )

@@ -189,7 +189,12 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=_gradient,
-        attrs={**_ATTRS, "Targmax": int64},
     )
 )
-register(OpDef(name="MaxPoolGradWithArgmax", infer=_infer_back, kernel=_back_kernel, attrs=_ATTRS))
+register(
+    OpDef(
+        name="MaxPoolGradWithArgmax",
+        infer=_infer_back,
+        kernel=_back_kernel,
+    )
+)

@@ -329,7 +329,6 @@ def _register(name: str, infer: Any, kernel: Any, gradient: Gradient, explicit: 
             infer=infer,
             kernel=kernel,
             gradient=gradient,
-            attrs=attrs,
             cost=_cost,
             sized_by=(0,) if infer is _infer_average_back else (),
         )

@@ -24,15 +24,7 @@ from actorsession.graph.dtypes import (
 )
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.operands import writes
 
@@ -174,7 +166,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=_gradient,
-        attrs={"DstT": REQUIRED, "Truncate": False},
         into=_into,
         static_value=_static_value,
     )

@@ -82,7 +82,6 @@ def _register_comparison(
             infer=compare(kinds),
             kernel=lambda ctx: of_strings if ctx.inputs[0].dtype.kind == "s" else function,
             gradient=NOT_DIFFERENTIABLE,
-            attrs=attrs or {},
             emit=lambda ctx, args: (
                 None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} {symbol} {args[1]})"
             ),

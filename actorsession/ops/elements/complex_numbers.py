@@ -155,7 +155,6 @@ def _register(name: str, infer: Any, function: Kernel, gradient: Gradient) -> No
             infer=infer,
             kernel=lambda ctx: function,
             gradient=gradient,
-            attrs={"Tout": complex64 if name == "Complex" else float32},
         )
     )
 

@@ -116,6 +116,5 @@ register(
         infer=_infer_approximate,
         kernel=_approximate_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"tolerance": 1e-5},
     )
 )

@@ -11,15 +11,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.elements.cast import cast
@@ -98,7 +90,6 @@ register(
         name="Bitcast",
         infer=_infer_bitcast,
         kernel=_bitcast_kernel,
-        attrs={"type": REQUIRED},
         aliases=True,
     )
 )

@@ -18,7 +18,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -223,8 +222,6 @@ register(
         infer=_infer_assert,
         kernel=_assert_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"summarize": _FEW},
-        stateful=True,
     )
 )
 register(
@@ -233,8 +230,6 @@ register(
         infer=lambda ctx: [ctx.inputs[0]],
         kernel=_print_kernel,
         gradient=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)],
-        attrs={"message": "", "first_n": -1, "summarize": _FEW},
-        stateful=True,
         aliases=True,
     )
 )
@@ -248,8 +243,7 @@ register(
                 grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
             )
         ],
-        attrs={"message": REQUIRED},
-        stateful=True,  # never pruned, nor moved
+        # never pruned, nor moved
         aliases=True,
     )
 )

@@ -31,7 +31,6 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -260,8 +259,7 @@ def _register(op_type: str) -> None:
             infer=_infer_call,
             kernel=_compiled,
             gradient=_gradient,
-            attrs={"f": REQUIRED},
-            stateful=True,  # its function may be stateful
+            # its function may be stateful
             aliases=True,  # a function may return one of its arguments
         )
     )

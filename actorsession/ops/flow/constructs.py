@@ -17,14 +17,7 @@ from actorsession.graph.function import IF, MAX_LOOPS, MAX_NESTING, WHILE, Funct
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.flow.extensions import Construct, common_shape
@@ -67,8 +60,7 @@ def _register(name: str, infer: Callable[[InferContext], list[TensorSpec]], *key
             infer=infer,
             kernel=_compiled,
             gradient=_gradient,
-            attrs=dict.fromkeys(keys, REQUIRED),
-            stateful=True,  # its functions may be stateful
+            # its functions may be stateful
             aliases=True,  # a loop that runs no iteration returns its inputs
         )
     )

@@ -166,7 +166,6 @@ for _prefix in ("", "Ref"):
             name=f"{_prefix}Enter",
             infer=_infer_enter,
             kernel=_kernel,
-            attrs=_ENTER_ATTRS,
             aliases=True,
         )
     )
@@ -184,8 +183,7 @@ register(OpDef(name="LoopCond", infer=_infer_loop_cond, kernel=_kernel, aliases=
 register(OpDef(name="ControlTrigger", infer=_infer_trigger, kernel=_kernel))
 register(
     OpDef(
-        name="_SwitchN", infer=_infer_switch_n, kernel=_kernel, attrs={"num_outs": REQUIRED},
-        aliases=True,
+        name="_SwitchN", infer=_infer_switch_n, kernel=_kernel,         aliases=True,
     )
 )  # fmt: skip
 

@@ -42,7 +42,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -384,8 +383,6 @@ for _name in ("PyFunc", "PyFuncStateless"):
             infer=_infer,
             kernel=_kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs={"token": REQUIRED, "Tin": REQUIRED, "Tout": REQUIRED},
-            stateful=_name == "PyFunc",
             blocks=True,
         )
     )
@@ -396,8 +393,6 @@ register(
         infer=_infer,
         kernel=_async_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"token": REQUIRED, "Tin": REQUIRED, "Tout": REQUIRED},
-        stateful=True,
         suspends=True,
     )
 )

@@ -196,10 +196,5 @@ register(
         infer=_infer_sample,
         kernel=_sample_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={
-            "seed": 0, "seed2": 0, "aspect_ratio_range": _RATIOS, "area_range": _AREAS,
-            "max_attempts": _ATTEMPTS, "use_image_if_no_bounding_boxes": False,
-        },
-        stateful=True,
-    )
+                    )
 )  # fmt: skip

@@ -15,15 +15,7 @@ from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import as_dtype, float32, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
@@ -333,7 +325,6 @@ register(
         infer=_infer_crops,
         kernel=_crops_kernel,
         gradient=_crops_gradient,
-        attrs={"method": "bilinear", "extrapolation_value": 0.0},
         sized_by=(3,),
     )
 )
@@ -342,7 +333,6 @@ register(
         name="CropAndResizeGradImage",
         infer=_infer_image_gradient,
         kernel=_image_gradient_kernel,
-        attrs={"T": REQUIRED, "method": "bilinear"},
         sized_by=(3,),
     )
 )
@@ -351,6 +341,5 @@ register(
         name="CropAndResizeGradBoxes",
         infer=_infer_boxes_gradient,
         kernel=lambda ctx: _boxes_gradient,
-        attrs={"method": "bilinear"},
     )
 )

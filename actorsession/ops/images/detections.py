@@ -183,7 +183,6 @@ register(
         name="CombinedNonMaxSuppression",
         infer=_infer_combined,
         kernel=_combined_kernel,
-        attrs={"pad_per_class": False, "clip_boxes": True},
         sized_by=(2, 3),
     )
 )

@@ -312,6 +312,6 @@ for _name, _infer, _kernel, _attrs in (
     register(
         OpDef(
             name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            attrs=dict(_attrs), sized_by=ANY_INPUT if _name.startswith("Decode") else (),
+            sized_by=ANY_INPUT if _name.startswith("Decode") else (),
         )
     )  # fmt: skip

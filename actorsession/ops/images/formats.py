@@ -328,6 +328,6 @@ for _name, _infer, _kernel, _attrs in (
     register(
         OpDef(
             name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            attrs=dict(_attrs), sized_by=ANY_INPUT,
+            sized_by=ANY_INPUT,
         )
     )  # fmt: skip

@@ -152,8 +152,6 @@ register(
         infer=_infer_glimpse,
         kernel=_glimpse_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"centered": True, "normalized": True, "uniform_noise": True, "noise": "uniform"},
-        stateful=True,
         sized_by=(1,),
     )
 )

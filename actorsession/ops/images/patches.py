@@ -15,14 +15,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import range_
@@ -169,6 +162,5 @@ register(
         infer=_infer_patches,
         kernel=_patches_kernel,
         gradient=_patches_gradient,
-        attrs={"ksizes": REQUIRED, "strides": REQUIRED, "rates": REQUIRED, "padding": REQUIRED},
     )
 )

@@ -277,14 +277,13 @@ for _kind in ("Bilinear", "Bicubic"):
     register(
         OpDef(
             name=f"Resize{_kind}", infer=_infer_resize, kernel=_smooth_kernel(_kind),
-            gradient=_smooth_gradient, attrs=_BOTH, sized_by=(1,),
+            gradient=_smooth_gradient, sized_by=(1,),
         )
     )  # fmt: skip
     register(
         OpDef(
             name=f"Resize{_kind}Grad", infer=_infer_smooth_grad, kernel=_smooth_grad_kernel(_kind),
-            gradient=NOT_DIFFERENTIABLE if _kind == "Bilinear" else None, attrs=_BOTH,
-        )
+            gradient=NOT_DIFFERENTIABLE if _kind == "Bilinear" else None,         )
     )  # fmt: skip
 
 register(
@@ -293,7 +292,6 @@ register(
         infer=_infer_resize,
         kernel=_nearest_kernel,
         gradient=_nearest_gradient,
-        attrs=_BOTH,
         sized_by=(1,),
     )
 )
@@ -302,7 +300,6 @@ register(
         name="ResizeNearestNeighborGrad",
         infer=_infer_nearest_grad,
         kernel=_nearest_grad_kernel,
-        attrs=_BOTH,
         sized_by=(1,),
     )
 )
@@ -311,7 +308,6 @@ register(
         name="ResizeArea",
         infer=_infer_resize,
         kernel=_smooth_kernel("Area"),
-        attrs={"align_corners": False},
         sized_by=(1,),
     )
 )

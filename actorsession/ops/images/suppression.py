@@ -313,7 +313,6 @@ for _name, _attrs in (
             kernel=_chosen_kernel,
             # TensorFlow registers the first and the last as not differentiable, and nothing for the others.
             gradient=None if _name[-2:] in ("V4", "V5") else NOT_DIFFERENTIABLE,
-            attrs=_attrs,
             sized_by=(2,),
         )
     )

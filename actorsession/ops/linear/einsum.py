@@ -18,15 +18,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes, unknown_shape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import fill
@@ -369,7 +361,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=_gradient,
-        attrs={"equation": REQUIRED, "N": 1},
         cost=_cost,
     )
 )

@@ -215,7 +215,6 @@ register(
         infer=_infer_qr,
         kernel=_qr_kernel,
         gradient=_qr_gradient,
-        attrs={"full_matrices": False},
         cost=cubic_cost,
     )
 )
@@ -292,7 +291,6 @@ register(
         infer=_infer_lu,
         kernel=_lu_kernel,
         gradient=_lu_gradient,
-        attrs={"output_idx_type": int32},
         cost=cubic_cost,
     )
 )

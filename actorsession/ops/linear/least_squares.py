@@ -158,7 +158,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=_gradient,
-        attrs={"fast": True},
         cost=cubic_cost,
     )
 )

@@ -259,7 +259,6 @@ register(
         infer=_infer_matmul,
         kernel=_matmul_kernel,
         gradient=_matmul_gradient,
-        attrs={"transpose_a": False, "transpose_b": False},
         cost=_cost,
     )
 )
@@ -270,7 +269,6 @@ for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's olde
             infer=_infer_batch_matmul,
             kernel=_batch_matmul_kernel,
             gradient=_batch_matmul_gradient,
-            attrs={"adj_x": False, "adj_y": False},
             cost=_cost,
         )
     )

@@ -332,7 +332,6 @@ register(
         infer=_infer_matrix_diag,
         kernel=_matrix_diag_kernel,
         gradient=_matrix_diag_gradient,
-        attrs=_ALIGN,
         sized_by=(1, 2, 3),
     )
 )
@@ -342,7 +341,6 @@ register(
         infer=_infer_matrix_diag_part,
         kernel=_matrix_diag_part_kernel,
         gradient=_matrix_diag_part_gradient,
-        attrs=_ALIGN,
         sized_by=(1,),
     )
 )
@@ -352,6 +350,5 @@ register(
         infer=_infer_matrix_set_diag,
         kernel=_matrix_set_diag_kernel,
         gradient=_matrix_set_diag_gradient,
-        attrs=_ALIGN,
     )
 )

@@ -127,7 +127,6 @@ register(
         infer=_infer_inverse,
         kernel=_inverse_kernel,
         gradient=_inverse_gradient,
-        attrs={"adjoint": False},
         cost=cubic_cost,
     )
 )
@@ -181,7 +180,6 @@ register(
         infer=_infer_solve,
         kernel=_solve_kernel,
         gradient=_solve_gradient,
-        attrs={"adjoint": False},
         cost=cubic_cost,
     )
 )
@@ -267,7 +265,6 @@ register(
         infer=_infer_triangular,
         kernel=_triangular_kernel,
         gradient=_triangular_gradient,
-        attrs={"lower": True, "adjoint": False},
         cost=cubic_cost,
     )
 )

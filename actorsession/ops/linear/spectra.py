@@ -124,7 +124,6 @@ register(
         infer=_infer_eigen,
         kernel=_eigen_kernel,
         gradient=_eigen_gradient,
-        attrs={"compute_v": True},
         cost=cubic_cost,
     )
 )
@@ -229,7 +228,6 @@ register(
         infer=_infer_svd,
         kernel=_svd_kernel,
         gradient=_svd_gradient,
-        attrs={"compute_uv": True, "full_matrices": False},
         cost=cubic_cost,
     )
 )

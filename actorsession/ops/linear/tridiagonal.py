@@ -327,6 +327,5 @@ register(
         infer=_infer_solution,
         kernel=_solve_kernel,
         gradient=_solution_gradient,
-        attrs={"partial_pivoting": True, "perturb_singular": False},
     )
 )

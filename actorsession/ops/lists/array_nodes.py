@@ -18,7 +18,6 @@ from actorsession.graph.dtypes import float32, int32, int64, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -189,11 +188,7 @@ register(
         gradient=NOT_DIFFERENTIABLE,
         infer=_infer_array,
         kernel=_array_kernel,
-        attrs={
-            "dtype": REQUIRED, "element_shape": unknown_shape, "dynamic_size": False,
-            "clear_after_read": True, "identical_element_shapes": False, "tensor_array_name": "",
-        },
-        stateful=True, sized_by=(0,),
+                sized_by=(0,),
     )
 )  # fmt: skip
 register(
@@ -202,7 +197,6 @@ register(
         gradient=write_gradient,
         infer=_infer_write,
         kernel=lambda ctx: _write,
-        stateful=True,
         keeps=frozenset({2}),
     )
 )
@@ -212,8 +206,6 @@ register(
         gradient=read_gradient,
         infer=_infer_read,
         kernel=lambda ctx: lambda array, index, flow: array.read(int(index)),
-        attrs={"dtype": REQUIRED},
-        stateful=True,
         aliases=True,
     )
 )
@@ -223,8 +215,6 @@ register(
         gradient=gather_gradient,
         infer=_infer_gather,
         kernel=_gather_kernel,
-        attrs={"dtype": REQUIRED, "element_shape": unknown_shape},
-        stateful=True,
     )
 )
 register(
@@ -233,7 +223,6 @@ register(
         gradient=scatter_gradient,
         infer=_infer_scatter,
         kernel=lambda ctx: _scatter,
-        stateful=True,
         keeps=frozenset({2}),
     )
 )
@@ -243,7 +232,6 @@ register(
         gradient=split_gradient,
         infer=_infer_split,
         kernel=lambda ctx: _split,
-        stateful=True,
         keeps=frozenset({1}),
     )
 )
@@ -253,8 +241,6 @@ register(
         gradient=concat_gradient,
         infer=_infer_concat,
         kernel=_concat_kernel,
-        attrs={"dtype": REQUIRED, "element_shape_except0": unknown_shape},
-        stateful=True,
     )
 )
 register(
@@ -263,7 +249,6 @@ register(
         gradient=NOT_DIFFERENTIABLE,
         infer=_infer_size,
         kernel=lambda ctx: lambda array, flow: np.array(len(array), np.int32),
-        stateful=True,
     )
 )
 register(
@@ -272,12 +257,14 @@ register(
         gradient=NOT_DIFFERENTIABLE,
         infer=_infer_gradient,
         kernel=_gradient_kernel,
-        attrs={"source": REQUIRED},
-        stateful=True,
     )
 )
 register(
-    OpDef(name="TensorArrayCloseV3", infer=_infer_close, kernel=lambda ctx: _CLOSED, stateful=True)
+    OpDef(
+        name="TensorArrayCloseV3",
+        infer=_infer_close,
+        kernel=lambda ctx: _CLOSED,
+    )
 )
 
 
@@ -309,8 +296,6 @@ register(
         name="StackV2",
         infer=_infer_stack,
         kernel=lambda ctx: lambda limit: StepStack(int(limit)),
-        attrs={"elem_type": REQUIRED, "stack_name": ""},
-        stateful=True,
     )
 )
 register(
@@ -318,7 +303,6 @@ register(
         name="StackPushV2",
         infer=_infer_push,
         kernel=lambda ctx: _push,
-        stateful=True,
         aliases=True,
         keeps=frozenset({1}),
     )
@@ -328,9 +312,13 @@ register(
         name="StackPopV2",
         infer=_infer_pop,
         kernel=lambda ctx: lambda stack: stack.pop(),
-        attrs={"elem_type": REQUIRED},
-        stateful=True,
         aliases=True,
     )
 )
-register(OpDef(name="StackCloseV2", infer=_infer_close, kernel=lambda ctx: _CLOSED, stateful=True))
+register(
+    OpDef(
+        name="StackCloseV2",
+        infer=_infer_close,
+        kernel=lambda ctx: _CLOSED,
+    )
+)

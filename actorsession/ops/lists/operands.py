@@ -14,14 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, int32, int64, variant
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
@@ -149,7 +142,7 @@ def define(
     register(
         OpDef(
             name=name, infer=infer, kernel=kernel, gradient=gradient,
-            attrs={"element_dtype": REQUIRED} if attrs is None else attrs, aliases=makes_lists,
+            aliases=makes_lists,
             sized_by=sized_by,
         )
     )  # fmt: skip

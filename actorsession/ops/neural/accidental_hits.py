@@ -15,7 +15,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -25,12 +24,7 @@ from actorsession.graph.registry import (
 )  # fmt: skip
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make
-from actorsession.ops.neural.candidate_sampling import (
-    SEEDS,
-    check_true_classes,
-    infer_true_classes,
-    seeds,
-)
+from actorsession.ops.neural.candidate_sampling import check_true_classes, infer_true_classes, seeds
 
 __all__ = ["AccidentalHits", "compute_accidental_hits"]
 
@@ -111,6 +105,5 @@ register(
         infer=_infer_hits,
         kernel=_hits_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"num_true": REQUIRED, **SEEDS},
     )
 )

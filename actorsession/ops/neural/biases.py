@@ -127,7 +127,6 @@ register(
         emit=_emit_bias_add,
         into=_bias_add_into,
         gradient=_bias_add_gradient,
-        attrs={"data_format": "NHWC"},
     )
 )
 
@@ -182,6 +181,5 @@ register(
         infer=_infer_bias_add_grad,
         kernel=_bias_add_grad_kernel,
         gradient=_bias_add_grad_gradient,
-        attrs={"data_format": "NHWC"},
     )
 )

@@ -357,7 +357,5 @@ for _name, _kernel, _attrs in (
             infer=infer_sampler,
             kernel=_kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs={**SAMPLER, **_attrs, **SEEDS},
-            stateful=True,
         )
     )

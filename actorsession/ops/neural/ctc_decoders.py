@@ -19,7 +19,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -316,7 +315,6 @@ register(
         infer=_infer_greedy,
         kernel=_greedy_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"merge_repeated": False, "blank_index": -1},
     )
 )
 register(
@@ -325,6 +323,5 @@ register(
         infer=_infer_beams,
         kernel=_beams_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"beam_width": REQUIRED, "top_paths": REQUIRED, "merge_repeated": True},
     )
 )

@@ -330,9 +330,5 @@ register(
         infer=_infer_loss,
         kernel=_loss_kernel,
         gradient=_loss_gradient,
-        attrs={
-            "preprocess_collapse_repeated": False, "ctc_merge_repeated": True,
-            "ignore_longer_outputs_than_inputs": False,
-        },
-    )
+            )
 )  # fmt: skip

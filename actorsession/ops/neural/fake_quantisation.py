@@ -330,12 +330,10 @@ for _name, _ends_given, _kernel, _back, _gradient, _defaults in (
     register(
         OpDef(
             name=f"FakeQuantWithMinMax{_name}", infer=_infer_numbers(1, _ends_given), kernel=_kernel,
-            gradient=_gradient, attrs=_defaults,
-        )
+            gradient=_gradient,         )
     )  # fmt: skip
     register(
         OpDef(
             name=f"FakeQuantWithMinMax{_name}Gradient", infer=_infer_numbers(2, _ends_given),
-            kernel=_back, gradient=NOT_DIFFERENTIABLE, attrs=_defaults,
-        )
+            kernel=_back, gradient=NOT_DIFFERENTIABLE,         )
     )  # fmt: skip

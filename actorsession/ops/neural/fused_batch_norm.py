@@ -276,7 +276,6 @@ for _version in _VERSIONS:
             infer=_infer,
             kernel=_kernel,
             gradient=_gradient,
-            attrs={**_ATTRS, "exponential_avg_factor": 1.0},
             cost=_cost,
         )
     )
@@ -286,7 +285,6 @@ for _version in _VERSIONS:
             infer=_infer_back,
             kernel=_back_kernel,
             gradient=second_gradient,
-            attrs=_ATTRS,
             cost=_cost,
         )
     )

@@ -13,7 +13,6 @@ import numpy as np
 
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     Kernel,
     KernelContext,
@@ -22,7 +21,6 @@ from actorsession.graph.registry import (
 )
 from actorsession.ops.neural.candidate_draws import by_weight
 from actorsession.ops.neural.candidate_sampling import (
-    SAMPLER,
     SEEDS,
     Candidates,
     check_true_classes,
@@ -97,7 +95,5 @@ register(
         infer=infer_sampler,
         kernel=_learned_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={**SAMPLER, "range_max": REQUIRED, **SEEDS},
-        stateful=True,
     )
 )

@@ -135,7 +135,5 @@ def _gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [make_one("LRNGrad", [grad, op.inputs[0], op.outputs[0]], attrs)]
 
 
-register(
-    OpDef(name="LRN", infer=_infer, kernel=_kernel, gradient=_gradient, attrs=_ATTRS, cost=_cost)
-)
-register(OpDef(name="LRNGrad", infer=_infer, kernel=_grad_kernel, attrs=_ATTRS, cost=_cost))
+register(OpDef(name="LRN", infer=_infer, kernel=_kernel, gradient=_gradient, cost=_cost))
+register(OpDef(name="LRNGrad", infer=_infer, kernel=_grad_kernel, cost=_cost))

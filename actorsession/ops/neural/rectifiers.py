@@ -171,7 +171,12 @@ def _register(
     name: str, kernel: Any, gradient: Gradient | None, attrs: Mapping[str, Any] | None = None
 ) -> None:
     register(
-        OpDef(name=name, infer=infer_like("f"), kernel=kernel, gradient=gradient, attrs=attrs or {})
+        OpDef(
+            name=name,
+            infer=infer_like("f"),
+            kernel=kernel,
+            gradient=gradient,
+        )
     )
 
 

@@ -272,7 +272,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"field_delim": ",", "use_quote_delim": True, "na_value": "", "select_cols": ()},
         cost=_cost,
     )
 )

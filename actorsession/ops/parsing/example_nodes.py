@@ -17,7 +17,6 @@ from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -277,7 +276,6 @@ for _name, _attrs in (
             infer=_infer,
             kernel=_kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs=dict.fromkeys((*_attrs, "dense_shapes"), REQUIRED),
             cost=_cost,
         )
     )

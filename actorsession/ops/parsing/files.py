@@ -189,7 +189,6 @@ for _name, _kernel, _shapes, _most in (
             kernel=_kernel,
             gradient=NOT_DIFFERENTIABLE,
             # The contents of a file are not a function of its name.
-            stateful=True,
             blocks=True,
             opens_files=True,
         )

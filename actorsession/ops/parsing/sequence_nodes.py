@@ -316,20 +316,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={
-            **dict.fromkeys(("Ncontext_sparse", "Nfeature_list_sparse", "Nfeature_list_dense"), 0),
-            **{
-                f"{part}_{what}": ()
-                for part in ("context", "feature_list")
-                for what in (
-                    "sparse_types",
-                    "ragged_value_types",
-                    "ragged_split_types",
-                    "dense_shapes",
-                )
-            },
-            "feature_list_dense_types": (),
-        },
         cost=lambda inputs, outputs: 20 + 5 * elements(inputs[0]) * len(outputs),
     )
 )

@@ -29,7 +29,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -301,7 +300,6 @@ register(
         infer=_infer_parse,
         kernel=_parse_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"out_type": REQUIRED},
     )
 )
 register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""}, sized_by=(0,))

@@ -378,8 +378,6 @@ def _register(
             infer=infer,
             kernel=kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs={"seed": 0, "seed2": 0, **attrs},
-            stateful=True,
             cost=_cost,
             sized_by=(0,),
         )

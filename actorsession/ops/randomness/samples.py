@@ -315,8 +315,6 @@ def _register(
             infer=infer,
             kernel=kernel,
             gradient=gradient,
-            attrs={"seed": 0, "seed2": 0, **attrs},
-            stateful=True,
             cost=sample_cost,
             sized_by=sized_by,
         )

@@ -386,7 +386,6 @@ def _register(
             infer=infer,
             kernel=kernel,
             gradient=gradient,
-            attrs=attrs,
             cost=sample_cost,
             sized_by=sized_by,
         )

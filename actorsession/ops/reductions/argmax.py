@@ -139,7 +139,6 @@ register(
         infer=_infer,
         kernel=_kernel(lambda x, axis: x.argmax(axis), -np.inf),
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"output_type": int64},
     )
 )
 register(
@@ -148,6 +147,5 @@ register(
         infer=_infer,
         kernel=_kernel(lambda x, axis: x.argmin(axis), np.inf),
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"output_type": int64},
     )
 )

@@ -156,7 +156,6 @@ def _register(name: str, kinds: str, fold: np.ufunc, identity: float, gradient: 
             infer=_infer(kinds),
             kernel=_kernel(fold, identity),
             gradient=gradient,
-            attrs={"exclusive": False, "reverse": False},
         )
     )
 

@@ -135,7 +135,6 @@ register(
         name="DenseBincount",
         infer=_infer_bincount,
         kernel=_bincount_kernel,
-        attrs={"binary_output": False},
         sized_by=(1,),
     )
 )
@@ -237,7 +236,6 @@ register(
         name="HistogramFixedWidth",
         infer=_infer_histogram,
         kernel=_histogram_kernel,
-        attrs={"dtype": int32},
         sized_by=(2,),
     )
 )

@@ -364,7 +364,6 @@ def _register(
             infer=_infer(kinds),
             kernel=lambda ctx: reducers.bound_to_axes(ctx, kernel(ctx)),
             gradient=gradient,
-            attrs={"keep_dims": False},
         )
     )
 

@@ -106,7 +106,13 @@ def _bound_kernel(ctx: KernelContext) -> Kernel:
 
 
 for _name in ("LowerBound", "UpperBound"):
-    register(OpDef(name=_name, infer=_infer_bound, kernel=_bound_kernel, attrs={"out_type": int32}))
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer_bound,
+            kernel=_bound_kernel,
+        )
+    )
 
 
 # -- sort, argsort ---------------------------------------------------------------------------------

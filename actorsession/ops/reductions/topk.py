@@ -178,7 +178,6 @@ register(
         infer=_infer_top_k,
         kernel=_top_k_kernel,
         gradient=_top_k_gradient,
-        attrs={"sorted": True, "index_type": int32},
         cost=_cost,
     )
 )

@@ -135,7 +135,13 @@ def _unique_kernel(ctx: KernelContext) -> Kernel:
 _INDEX_TYPE = {"out_idx": int32}
 
 for _name in ("Unique", "UniqueWithCounts"):
-    register(OpDef(name=_name, infer=_infer_unique, kernel=_unique_kernel, attrs=_INDEX_TYPE))
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer_unique,
+            kernel=_unique_kernel,
+        )
+    )
 
 
 def _infer_list_diff(ctx: InferContext) -> list[TensorSpec]:
@@ -157,5 +163,9 @@ def _list_diff_kernel(ctx: KernelContext) -> Kernel:
 
 
 register(
-    OpDef(name="ListDiff", infer=_infer_list_diff, kernel=_list_diff_kernel, attrs=_INDEX_TYPE)
+    OpDef(
+        name="ListDiff",
+        infer=_infer_list_diff,
+        kernel=_list_diff_kernel,
+    )
 )

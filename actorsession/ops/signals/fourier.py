@@ -230,15 +230,13 @@ for _rank in (1, 2, 3):
         OpDef(
             name=f"RFFT{_end}", infer=_infer_real(_rank, back=False),
             kernel=_real_kernel(_rank, back=False),
-            gradient=_rfft_gradient(_rank) if _rank < 3 else None, attrs={"Tcomplex": complex64},
-            sized_by=(1,),
+            gradient=_rfft_gradient(_rank) if _rank < 3 else None,             sized_by=(1,),
         )
     )  # fmt: skip
     register(
         OpDef(
             name=f"IRFFT{_end}", infer=_infer_real(_rank, back=True),
             kernel=_real_kernel(_rank, back=True),
-            gradient=_irfft_gradient(_rank) if _rank < 3 else None, attrs={"Treal": float32},
-            sized_by=(1,),
+            gradient=_irfft_gradient(_rank) if _rank < 3 else None,             sized_by=(1,),
         )
     )  # fmt: skip

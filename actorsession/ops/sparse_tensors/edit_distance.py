@@ -143,6 +143,5 @@ register(
         infer=_infer_distance,
         kernel=_distance_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"normalize": True},
     )
 )

@@ -165,7 +165,6 @@ register(
         infer=_infer_to_dense,
         kernel=_to_dense_kernel,
         gradient=_to_dense_gradient,
-        attrs={"validate_indices": True},
         sized_by=(1,),
     )
 )
@@ -277,7 +276,6 @@ register(
         infer=_infer_product,
         kernel=_product_kernel,
         gradient=_product_gradient,
-        attrs={"adjoint_a": False, "adjoint_b": False},
         sized_by=(2,),
     )
 )

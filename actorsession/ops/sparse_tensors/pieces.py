@@ -13,15 +13,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.operands import check_dtype
@@ -197,7 +189,9 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
 
 register(
     OpDef(
-        name="SparseSplit", infer=_infer_split, kernel=_split_kernel, attrs={"num_split": REQUIRED}
+        name="SparseSplit",
+        infer=_infer_split,
+        kernel=_split_kernel,
     )
 )
 
@@ -245,7 +239,11 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
 
 for _name in ("SparseReduceSumSparse", "SparseReduceMaxSparse"):
     register(
-        OpDef(name=_name, infer=_infer_reduced, kernel=_reduce_kernel, attrs={"keep_dims": False})
+        OpDef(
+            name=_name,
+            infer=_infer_reduced,
+            kernel=_reduce_kernel,
+        )
     )
 
 

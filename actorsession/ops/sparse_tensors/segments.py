@@ -239,7 +239,6 @@ for _kind in _DIVISORS:
                 infer=_infer("iuf" if _kind == "Sum" else "f"),
                 kernel=_kernel(_kind),
                 gradient=_gradient(_kind),
-                attrs={"sparse_gradient": False},
                 sized_by=(2, 3),
             )
         )

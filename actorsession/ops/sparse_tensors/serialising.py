@@ -14,15 +14,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.parsing.serialized import parsed, written
@@ -201,7 +193,9 @@ def _joined_kernel(ctx: KernelContext) -> Kernel:
 # TensorFlow has no gradients of these ops.
 register(
     OpDef(
-        name="SerializeSparse", infer=_infer_strings, kernel=_one_kernel, attrs={"out_type": string}
+        name="SerializeSparse",
+        infer=_infer_strings,
+        kernel=_one_kernel,
     )
 )
 register(
@@ -209,7 +203,6 @@ register(
         name="SerializeManySparse",
         infer=_infer_strings,
         kernel=_many_kernel,
-        attrs={"out_type": string},
         sized_by=(2,),
     )
 )
@@ -218,7 +211,6 @@ register(
         name="DeserializeManySparse",
         infer=_infer_sparse,
         kernel=_joined_kernel,
-        attrs={"dtype": REQUIRED},
         sized_by=(0,),
     )
 )

@@ -18,7 +18,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -312,7 +311,6 @@ register(
         infer=_infer_size,
         kernel=_size_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"validate_indices": True},
         sized_by=(2,),
     )
 )
@@ -323,6 +321,5 @@ for _name in ("DenseToDense", "DenseToSparse", "SparseToSparse"):
             infer=_infer_combined,
             kernel=_combined_kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs={"set_operation": REQUIRED, "validate_indices": True},
         )
     )

@@ -106,7 +106,6 @@ register(
         infer=_infer_concat,
         kernel=_concat_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"concat_dim": 0},
     )
 )
 
@@ -292,6 +291,6 @@ for _name, _gradient in (("SparseReduceSum", _reduce_gradient), ("SparseReduceMa
     register(
         OpDef(
             name=_name, infer=_infer_reduced, kernel=_reduce_kernel, gradient=_gradient,
-            attrs={"keep_dims": False}, sized_by=(2,),
+            sized_by=(2,),
         )
     )  # fmt: skip

@@ -222,7 +222,6 @@ register(
         infer=_infer_substr,
         kernel=_substr_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"unit": "BYTE"},
     )
 )
 

@@ -18,7 +18,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -99,7 +98,6 @@ register(
         infer=_infer_join,
         kernel=_join_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"separator": ""},
     )
 )
 
@@ -193,7 +191,6 @@ register(
         infer=_infer_reduce_join,
         kernel=_reduce_join_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"keep_dims": False, "separator": ""},
     )
 )
 
@@ -273,7 +270,6 @@ register(
         infer=_infer_segment_join,
         kernel=_segment_join_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"separator": ""},
         sized_by=(2,),
     )
 )
@@ -385,6 +381,5 @@ register(
         infer=_infer_format,
         kernel=_format_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"template": REQUIRED, "placeholder": "{}", "summarize": 3},
     )
 )

@@ -194,7 +194,6 @@ def register_each(
 
     register(
         OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, attrs=attrs or {},
-            sized_by=sized_by,
+            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE,             sized_by=sized_by,
         )
     )  # fmt: skip

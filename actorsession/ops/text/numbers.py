@@ -149,7 +149,6 @@ register(
         infer=_infer_as_string,
         kernel=_as_string_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"precision": -1, "scientific": False, "shortest": False, "width": -1, "fill": ""},
     )
 )
 
@@ -213,7 +212,6 @@ register(
         infer=_infer_to_number,
         kernel=_to_number_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"out_type": float32},
     )
 )
 
@@ -288,7 +286,6 @@ register(
         infer=_infer_decode_raw,
         kernel=_decode_raw_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"out_type": REQUIRED, "little_endian": True},
     )
 )
 

@@ -168,7 +168,7 @@ for _name, _infer, _kernel, _attrs in (
 ):  # fmt: skip
     register(
         OpDef(
-            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, attrs=_attrs,
+            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
             sized_by=ANY_INPUT,
         )
     )  # fmt: skip

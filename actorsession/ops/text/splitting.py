@@ -164,7 +164,6 @@ register(
         infer=_infer_split,
         kernel=_kernel(_at_bytes),
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"skip_empty": True},
     )
 )
 register(
@@ -173,6 +172,5 @@ register(
         infer=_infer_split,
         kernel=_kernel(_at_separator),
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"maxsplit": -1},
     )
 )

@@ -34,12 +34,7 @@ from actorsession.ops.training.blocks import (
     update_cost,
     with_slots,
 )
-from actorsession.ops.variables.state import (
-    VARIABLE_ATTRS,
-    check_same_shape,
-    flat_rows,
-    sum_duplicates,
-)
+from actorsession.ops.variables.state import check_same_shape, flat_rows, sum_duplicates
 
 __all__: list[str] = []
 
@@ -67,8 +62,6 @@ register(
         infer=infer_update(slots=(), scalars=(1,), grad=2, kinds="fc"),
         kernel=_descent_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"use_locking": False, **VARIABLE_ATTRS},
-        stateful=True,
         cost=update_cost(2, 2e-4),
     )
 )
@@ -124,8 +117,6 @@ register(
         infer=infer_update(slots=(1,), scalars=(2, 4), grad=3),
         kernel=_momentum_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"use_locking": False, "use_nesterov": False, **VARIABLE_ATTRS},
-        stateful=True,
         cost=update_cost(3, 4e-4),
     )
 )
@@ -159,8 +150,6 @@ register(
         infer=infer_update(slots=(1,), scalars=(2, 5), grad=3, indices=4),
         kernel=_sparse_momentum_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"use_locking": False, "use_nesterov": False, **VARIABLE_ATTRS},
-        stateful=True,
         cost=update_cost(3, 5e-3),
     )
 )
@@ -244,8 +233,6 @@ register(
         infer=infer_update(slots=(1, 2), scalars=range(3, 9), grad=9),
         kernel=_adam_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"use_locking": False, "use_nesterov": False, **VARIABLE_ATTRS},
-        stateful=True,
         cost=update_cost(9, 1e-3),
     )
 )

@@ -41,12 +41,7 @@ from actorsession.ops.training.blocks import (
     with_slots,
 )
 from actorsession.ops.training.rules import Rule
-from actorsession.ops.variables.state import (
-    VARIABLE_ATTRS,
-    check_same_shape,
-    flat_rows,
-    sum_duplicates,
-)
+from actorsession.ops.variables.state import check_same_shape, flat_rows, sum_duplicates
 from actorsession.records import dataclass
 
 __all__: list[str] = []
@@ -250,7 +245,6 @@ def _infer(update: _Update, *, sparse: bool) -> Callable[[InferContext], list[Te
 
 def _register(update: _Update) -> None:
     grad = update.inputs.index("grad") + 1
-    attrs = {"use_locking": False, **update.attrs, **VARIABLE_ATTRS}
     for sparse, prefix in ((False, "ResourceApply"), (True, "ResourceSparseApply")):
         make = _sparse_kernel if sparse else _dense_kernel
         register(
@@ -259,8 +253,6 @@ def _register(update: _Update) -> None:
                 infer=_infer(update, sparse=sparse),
                 kernel=partial(make, update),
                 gradient=NOT_DIFFERENTIABLE,
-                attrs=attrs,
-                stateful=True,
                 cost=update_cost(grad, 5e-3 if sparse else 1e-3),
             )
         )

@@ -23,7 +23,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
@@ -314,8 +313,6 @@ register(
         infer=_infer_save,
         kernel=_save_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"dtypes": REQUIRED},
-        stateful=True,
         blocks=True,
         opens_files=True,
     )
@@ -327,8 +324,6 @@ register(
         infer=_infer_restore,
         kernel=_restore_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"dtypes": REQUIRED},
-        stateful=True,
         blocks=True,
         opens_files=True,
     )
@@ -349,8 +344,6 @@ register(
         infer=_infer_merge,
         kernel=_merge_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"delete_old_dirs": True},
-        stateful=True,
         blocks=True,
         opens_files=True,
     )

@@ -10,7 +10,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -19,7 +18,7 @@ from actorsession.graph.registry import (
     register,
 )  # fmt: skip
 from actorsession.graph.shape import scalar_shape
-from actorsession.ops.variables.state import VARIABLE_ATTRS, check_handle, variable_spec
+from actorsession.ops.variables.state import check_handle, variable_spec
 from actorsession.ops.variables.variable import Variable
 
 __all__ = ["count_up_to"]
@@ -75,8 +74,6 @@ register(
         infer=_infer,
         kernel=_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={**VARIABLE_ATTRS, "limit": REQUIRED},
-        stateful=True,
         cost=lambda inputs, outputs: 1.0,
     )
 )

@@ -26,14 +26,9 @@ from actorsession.graph.registry import (
     VariableHolder,
     register,
 )
-from actorsession.ops.arrays.strided import MASKS, numpy_index
+from actorsession.ops.arrays.strided import numpy_index
 from actorsession.ops.shape_operands import constant_ints, ints, require_index
-from actorsession.ops.variables.state import (
-    VARIABLE_ATTRS,
-    check_handle,
-    elements,
-    register_scatter,
-)
+from actorsession.ops.variables.state import check_handle, elements, register_scatter
 
 __all__: list[str] = []
 
@@ -181,8 +176,6 @@ for _name, (_kinds, _function) in _ND.items():
             infer=_infer_scatter_nd(_kinds),
             kernel=_scatter_nd_kernel(_function),
             gradient=NOT_DIFFERENTIABLE,
-            attrs=VARIABLE_ATTRS,
-            stateful=True,
             # As for rows: scattered accesses.
             cost=lambda inputs, outputs: 8 + 1e-2 * elements(inputs[2]),
         )
@@ -240,8 +233,6 @@ register(
         infer=_infer_slice_assign,
         kernel=_slice_assign_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={**VARIABLE_ATTRS, **MASKS},
-        stateful=True,
         cost=lambda inputs, outputs: 3 + 2e-3 * elements(inputs[4]),
     )
 )

@@ -25,7 +25,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     TENSOR_STORE,
     InferContext,
     Kernel,
@@ -223,7 +222,6 @@ register(
         infer=_infer_handle,
         kernel=_handle_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        stateful=True,
         keeps=frozenset({0}),
         cost=lambda inputs, outputs: 0.7,
     )
@@ -269,8 +267,6 @@ register(
         infer=_infer_tensor,
         kernel=_tensor_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"dtype": REQUIRED},
-        stateful=True,
         aliases=True,
         cost=lambda inputs, outputs: 0.7,
     )
@@ -296,7 +292,6 @@ register(
         infer=_infer_delete,
         kernel=_delete_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        stateful=True,
         cost=lambda inputs, outputs: 0.7,
     )
 )

@@ -134,8 +134,6 @@ register(
         infer=_infer_handle,
         kernel=_handle_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"container": "", "shared_name": "", **VARIABLE_ATTRS},
-        stateful=True,
         aliases=True,
         once=True,  # a holder outlives all plans; clearing its container only empties it
         cost=lambda inputs, outputs: 0.05,
@@ -154,8 +152,6 @@ register(
         infer=lambda ctx: [check_handle(ctx)],
         kernel=lambda ctx: lambda handle: handle.read(),
         gradient=_read_gradient,
-        attrs=VARIABLE_ATTRS,
-        stateful=True,
         aliases=True,
         emit=lambda ctx, args: f"{args[0]}.read()",
         cost=lambda inputs, outputs: 0.1,
@@ -174,8 +170,6 @@ register(
         infer=_infer_is_initialized,
         kernel=lambda ctx: lambda handle: np.bool_(handle.initialized),
         gradient=NOT_DIFFERENTIABLE,
-        attrs=VARIABLE_ATTRS,
-        stateful=True,
         cost=lambda inputs, outputs: 0.1,
     )
 )
@@ -236,8 +230,6 @@ register(
         infer=_infer_assign,
         kernel=_assign_kernel,
         gradient=NOT_DIFFERENTIABLE,
-        attrs={"validate_shape": False, **VARIABLE_ATTRS},
-        stateful=True,
         keeps=frozenset({1}),
         cost=lambda inputs, outputs: 0.2,
     )
@@ -250,8 +242,6 @@ for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp"
             infer=_infer_add,
             kernel=_adding_kernel(_function),
             gradient=NOT_DIFFERENTIABLE,
-            attrs=VARIABLE_ATTRS,
-            stateful=True,
             # Two reads and a write per element: measured on float32 in the second-level cache.
             cost=lambda inputs, outputs: 0.7 + 1e-4 * elements(inputs[1]),
         )
@@ -383,8 +373,6 @@ def register_scatter(name: str, kinds: str, change: Callable[[Array, Array, Arra
             infer=functools.partial(_infer_scatter, kinds),
             kernel=functools.partial(_scatter_kernel, change),
             gradient=NOT_DIFFERENTIABLE,
-            attrs=VARIABLE_ATTRS,
-            stateful=True,
             # Scattered accesses to rows cost more than a sequential pass.
             cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
         )

@@ -24,14 +24,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, resource
 from actorsession.graph.function import ARGUMENT, FunctionDef, functions_of, nodes_inside
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    KernelContext,
-    OpDef,
-    lookup,
-    register,
-)
+from actorsession.graph.registry import InferContext, KernelContext, OpDef, lookup, register
 from actorsession.plan.partition import RECV, Partition
 from actorsession.plan.prune import ARG, split_name
 from actorsession.plan.rendezvous_key import parse_key
@@ -393,7 +386,5 @@ for _type in (WATCH, NUMERICS):
             name=_type,
             infer=_no_outputs,
             kernel=_watch_kernel,
-            attrs={"number": REQUIRED},
-            stateful=True,
         )
     )

@@ -1,0 +1,253 @@
+"""The table of operation types: names and types of inputs and outputs, attributes, statefulness, opset.
+
+``op_signatures.txt`` has a row per operation type, under the name of its opset::
+
+    [reductions]
+    Sum input:T reduction_indices:Tidx -> output:T | keep_dims:bool=false T:type{iufc} Tidx:type=int32
+
+The first two parts are as TensorFlow 2.21 registers the type. ``*N`` after a type is a list whose length is
+attribute ``N``, ``[T]`` is a list whose types are the list attribute ``T``, and ``&`` marks a reference. In
+braces stand the element types that this library accepts: kinds (see ``DType.kind``), or names with commas.
+
+A third part says what is different here. ``stateful`` marks an operation with state or side effects, and
+``ours`` one that TensorFlow does not have. ``-name`` is an attribute that nodes of this library do not store.
+``+name:type=default`` is one that they store although TensorFlow does not have it, has another default, or
+derives it from the inputs. A default ``none`` is Python's ``None``.
+
+The types of the last section, ``[tensorflow]``, are known and not implemented: references that are imported
+as resources, and what other libraries may register.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.shape import TensorShape
+from actorsession.records import dataclass
+
+__all__ = [
+    "REQUIRED", "Arg", "Attr", "Signature", "bind", "opsets", "signature_of", "tensorflow_signature",
+]  # fmt: skip
+
+# An attribute that has no default.
+REQUIRED: Any = object()
+
+NOT_IMPLEMENTED = "tensorflow"
+"""The section of types that are known and not implemented."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """An input or output.
+
+    Attributes:
+        name: its name.
+        type: name of the attribute that holds the type, or of a type.
+        number: name of the attribute that holds the number of values; empty for a single value.
+        is_list: whether ``type`` is an attribute with a list of types.
+        is_ref: whether it is a reference.
+    """
+
+    name: str
+    type: str
+    number: str = ""
+    is_list: bool = False
+    is_ref: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """An attribute.
+
+    Attributes:
+        name: its name.
+        type: its type by TensorFlow's name.
+        default: its default, or ``REQUIRED``.
+        allowed: the element types that are accepted, as kinds and names; empty for any.
+    """
+
+    name: str
+    type: str
+    default: Any = REQUIRED
+    allowed: tuple[str, ...] = ()
+
+    def allows(self, dtype: DType) -> bool:
+        """Return whether an element type is accepted."""
+        return not self.allowed or any(
+            dtype.name == item if _is_name(item) else dtype.kind in item for item in self.allowed
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The inputs, outputs and attributes of an operation type.
+
+    Attributes:
+        inputs: the inputs.
+        outputs: the outputs.
+        attrs: the attributes that TensorFlow has, by name.
+        stored: defaults of the attributes that nodes of this library store, by name. Those that follow from
+            the types of inputs are not stored.
+        stateful: whether it has state or side effects.
+        is_ours: whether TensorFlow has no such type.
+    """
+
+    inputs: tuple[Arg, ...]
+    outputs: tuple[Arg, ...]
+    attrs: Mapping[str, Attr]
+    stored: Mapping[str, Any]
+    stateful: bool
+    is_ours: bool
+
+
+@functools.cache
+def _rows() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
+    """Return the rows by operation type, and the operation types by opset."""
+    rows: dict[str, str] = {}
+    types: dict[str, list[str]] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text("ascii").splitlines():
+        if line.startswith("["):
+            section = types.setdefault(line[1:-1], [])
+            continue
+        name = line.split(" ", 1)[0]
+        rows[name] = line
+        section.append(name)
+    return rows, {opset: tuple(names) for opset, names in types.items()}
+
+
+def opsets() -> Mapping[str, tuple[str, ...]]:
+    """Return the operation types by opset, without those that are not implemented."""
+    return {name: types for name, types in _rows()[1].items() if name != NOT_IMPLEMENTED}
+
+
+@functools.cache
+def signature_of(op: str) -> Signature | None:
+    """Return the signature of an operation type; ``None`` if the table has no such type."""
+    row = _rows()[0].get(op)
+    if row is None:
+        return None
+    args, _, rest = row.partition(" |")
+    words, _, marks = rest.partition(" |")
+    left, _, right = args.partition(" ->")
+    inputs = tuple([_arg(word) for word in left.split()[1:]])
+    outputs = tuple([_arg(word) for word in right.split()])
+    attrs = {attr.name: attr for attr in map(_attr, words.split())}
+    derived = {arg.type for arg in inputs} | {arg.number for arg in inputs}
+    stored = {name: attr.default for name, attr in attrs.items() if name not in derived}
+    marked = marks.split()
+    for word in marked:
+        if word.startswith("-"):
+            stored.pop(word[1:])
+        elif word.startswith("+"):
+            attr = _attr(word[1:])
+            stored[attr.name] = attr.default
+    return Signature(inputs, outputs, attrs, stored, "stateful" in marked, "ours" in marked)
+
+
+def tensorflow_signature(op: str) -> Signature | None:
+    """Return the signature of an operation type, if TensorFlow has it."""
+    found = signature_of(op)
+    return None if found is None or found.is_ours else found
+
+
+def _arg(word: str) -> Arg:
+    name, _, kind = word.partition(":")
+    is_ref = kind.endswith("&")
+    kind, _, number = kind.rstrip("&").partition("*")
+    return Arg(name, kind.strip("[]"), number, kind.startswith("["), is_ref)
+
+
+def _attr(word: str) -> Attr:
+    left, equals, default = word.partition("=")
+    name, _, kind = left.partition(":")
+    kind, _, allowed = kind.rstrip("}").partition("{")
+    value = _default(kind, default) if equals else REQUIRED
+    return Attr(name, kind, value, tuple(allowed.split(",")) if allowed else ())
+
+
+def _default(kind: str, word: str) -> Any:
+    if word == "none":
+        return None
+    if kind.startswith("list("):
+        return tuple([_default(kind[5:-1], item) for item in word[1:-1].split(",") if item])
+    if kind == "float":
+        return float(word)
+    if kind == "type":
+        return _known_type(word) or word
+    if kind == "shape":
+        sizes = word[1:-1].split(",")
+        return TensorShape(None if word == "?" else [int(size) for size in sizes if size])
+    return json.loads(word)
+
+
+def _known_type(name: str) -> DType | None:
+    try:
+        return as_dtype(name)
+    except TypeError:
+        return None
+
+
+def _is_name(item: str) -> bool:
+    return _known_type(item) is not None
+
+
+# -- types and counts ----------------------------------------------------------------------------
+
+
+def bind(
+    args: Sequence[Arg],
+    dtypes: Sequence[DType],
+    known: Mapping[str, Any],
+    attrs: Mapping[str, Attr],
+) -> dict[str, Any] | None:
+    """Return the attributes that follow from the types of a node's inputs or outputs.
+
+    Args:
+        args: the inputs or outputs of the signature.
+        dtypes: the types of the node's inputs or outputs.
+        known: attributes whose values are given.
+        attrs: the attributes of the signature.
+
+    Returns:
+        Attributes by name; ``None`` if the number of values does not fit the signature.
+    """
+    counts = _counts(args, len(dtypes), known)
+    if counts is None:
+        return None
+    bound: dict[str, Any] = {}
+    at = 0
+    for arg, count in zip(args, counts, strict=True):
+        taken = dtypes[at : at + count]
+        at += count
+        if arg.number:
+            bound[arg.number] = count
+        if arg.is_list:
+            bound[arg.type] = tuple(taken)
+        elif arg.type in attrs and taken:
+            bound[arg.type] = taken[0]
+    return bound if at == len(dtypes) else None
+
+
+def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[int] | None:
+    """Return the number of values of each argument.
+
+    Arguments whose number is not given share the remaining values equally.
+    """
+    fixed: list[int | None] = []
+    for arg in args:
+        key = arg.number or (arg.type if arg.is_list else "")
+        value = known.get(key) if key else 1
+        fixed.append(len(value) if isinstance(value, (tuple, list)) else value)
+    share = fixed.count(None)
+    rest = total - sum(count for count in fixed if count is not None)
+    if share == 0:
+        return [count or 0 for count in fixed]
+    counted = {arg.number for arg, count in zip(args, fixed, strict=True) if count is None}
+    if rest < 0 or rest % share or len(counted - {""}) > 1:
+        return None
+    return [rest // share if count is None else count for count in fixed]
