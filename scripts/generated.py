@@ -1,4 +1,4 @@
-"""Files that are made from others: stubs of the packages with lazy names, and where operation types are.
+"""Files that are made from others: stubs of packages with lazy names, where operation types are, raw ops.
 
 .venv/bin/python -m scripts.generated          writes them
 .venv/bin/python -m scripts.generated --check  exits with 1 if one is not current, and names it
@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
+import keyword
 import pkgutil
 import sys
 import textwrap
@@ -16,6 +18,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from actorsession.graph.dtypes import DType
+from actorsession.graph.op_signatures import (
+    REQUIRED,
+    Signature,
+    opsets,
+    signature_of,
+    signature_row,
+)
+from actorsession.graph.shape import TensorShape
 from actorsession.lazy_names import read_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,6 +117,103 @@ def op_modules() -> str:
     return "\n".join(["# Written by scripts/generated.py.", *lines, ""])
 
 
+# Annotations of attributes by the names of their types in the table of signatures.
+_KINDS = {
+    "bool": "bool", "int": "int", "float": "float", "string": "str | bytes", "type": "DTypeLike",
+    "shape": "ShapeLike", "tensor": "Value", "func": "Value",
+}  # fmt: skip
+
+
+_RAW_HEADER = '''\
+# Written by scripts/generated.py.
+"""A function for each operation type, under TensorFlow's names, that adds one node.
+
+Each takes the inputs and attributes of the type's row in ``graph/op_signatures.txt``. Operands that are no
+tensors are converted; attributes that follow from the inputs may be left out. A function of a type with
+several outputs returns a named tuple, and one of a type without outputs the operation. Gradients and the
+functions of this package are written with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorsession.graph.dtypes import complex64, float32, int32, int64, string, uint8, uint64
+from actorsession.ops.apply import Operand, Operands, Value, many, node, one
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from actorsession.graph.dtypes import DTypeLike
+    from actorsession.graph.operation import Operation, Tensor
+    from actorsession.graph.shape import ShapeLike
+'''
+
+
+def raw_ops() -> str:
+    """A module with a function for each operation type, from the table of signatures."""
+    functions = []
+    names = sorted(name for types in opsets().values() for name in types if name[0] != "_")
+    for name in names:
+        signature = signature_of(name)
+        assert signature is not None
+        functions.append(_raw_function(name, signature))
+    listed = textwrap.indent(
+        textwrap.fill(", ".join(f'"{name}"' for name in names), _WIDTH - 4), "    "
+    )
+    return "\n".join([_RAW_HEADER, "__all__ = [", f"{listed},", "]", "", *functions])
+
+
+def _raw_function(name: str, signature: Signature) -> str:
+    row = signature_row(name).split(" ", 1)[1].split(" |")[0].strip()
+    parameters = [
+        f"{_safe(arg.name)}: {'Operands' if arg.number or arg.is_list else 'Operand'}"
+        for arg in signature.inputs
+    ]
+    attrs = sorted(signature.stored.items(), key=lambda item: item[1] is not REQUIRED)
+    keywords = ["*", *(_attribute(key, value, signature) for key, value in attrs)]
+    given = "".join(f"{_safe(arg.name)}, " for arg in signature.inputs)
+    passed = ", ".join(f'"{key}": {_safe(key)}' for key, _ in attrs)
+    adding, returned = _result_of(signature)
+    head = f"def {name}({', '.join([*parameters, *keywords, 'name: str | None = None'])})"
+    call = f'{adding}("{name}", ({given.strip()}), {{{passed}}}, name)'
+    return f'{head} -> {returned}:\n    """{row}"""\n    return {call}\n'
+
+
+def _result_of(signature: Signature) -> tuple[str, str]:
+    """The function of ``ops.apply`` that adds a node, and the annotation of what it returns."""
+    single = [not (arg.number or arg.is_list) for arg in signature.outputs]
+    if not single:
+        return "node", "Operation"
+    if len(single) == 1:
+        return ("one", "Tensor") if single[0] else ("many", "list[Tensor]")
+    return "many", f"tuple[{', '.join('Tensor' if one else 'list[Tensor]' for one in single)}]"
+
+
+def _attribute(key: str, default: Any, signature: Signature) -> str:
+    """The parameter of an attribute."""
+    kind = signature.kinds[key]
+    listed = kind.startswith("list(")
+    annotation = _KINDS[kind[5:-1] if listed else kind]
+    if listed:
+        annotation = f"Sequence[{annotation}]"
+    derived = {arg.type for arg in signature.inputs} | {arg.number for arg in signature.inputs}
+    if default is REQUIRED and key in signature.attrs and key not in derived:
+        return f"{_safe(key)}: {annotation}"
+    if default is REQUIRED or default is None:
+        return f"{_safe(key)}: {annotation} | None = None"
+    if isinstance(default, DType):
+        return f"{_safe(key)}: {annotation} = {default.name}"
+    if isinstance(default, TensorShape):
+        return f"{_safe(key)}: {annotation} = {default.sizes!r}"
+    return f"{_safe(key)}: {annotation} = {default!r}"
+
+
+def _safe(name: str) -> str:
+    """A name of the table as a parameter; keywords of Python, and ``name`` itself, get an underscore."""
+    return f"{name}_" if keyword.iskeyword(name) or name == "name" else name
+
+
 def _importing() -> str:
     """The module that is being imported by the innermost import under way."""
     frame = sys._getframe(1)
@@ -130,16 +238,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Files that are made from others.")
     parser.add_argument("--check", action="store_true", help="write nothing, name what is stale")
     check = parser.parse_args().check
-    made = {ROOT / "actorsession/ops/op_modules.py": op_modules()}
+    made = {ROOT / "actorsession/ops/raw.py": raw_ops}
+    made[ROOT / "actorsession/ops/op_modules.py"] = op_modules
     for package in LAZY_PACKAGES:
-        made[ROOT / package.replace(".", "/") / "__init__.pyi"] = stub_of(package)
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
-    for path in stale:
+        made[ROOT / package.replace(".", "/") / "__init__.pyi"] = functools.partial(
+            stub_of, package
+        )
+    stale = False
+    for path, text in made.items():  # in this order: the others import the first
+        current = text()
+        if path.exists() and path.read_text() == current:
+            continue
+        stale = True
         if check:
             print(f"{path.relative_to(ROOT)} is not current: run python -m scripts.generated")
         else:
-            path.write_text(made[path])
-    return int(check and bool(stale))
+            path.write_text(current)
+    return int(check and stale)
 
 
 if __name__ == "__main__":

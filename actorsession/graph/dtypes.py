@@ -9,13 +9,13 @@ library.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 __all__ = [
-    "DType", "as_dtype", "bfloat16", "bool_", "complex64", "complex128", "float16", "float32",
+    "DType", "DTypeLike", "as_dtype", "bfloat16", "bool_", "complex64", "complex128", "float16", "float32",
     "float64", "int8", "int16", "int32", "int64", "resource", "string", "uint8", "uint16", "uint32",
     "uint64", "variant",
 ]  # fmt: skip
@@ -233,6 +233,10 @@ _BY_PYTHON: dict[object, DType] = {
     float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string,
     object: string,
 }  # fmt: skip
+
+
+DTypeLike: TypeAlias = "DType | np.dtype[Any] | type | str | int"
+"""What ``as_dtype`` takes."""
 
 
 def as_dtype(value: Any) -> DType:

@@ -31,7 +31,8 @@ from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "REQUIRED", "Arg", "Attr", "Signature", "bind", "opsets", "signature_of", "tensorflow_signature",
+    "REQUIRED", "Arg", "Attr", "Signature", "bind", "opsets", "signature_of", "signature_row",
+    "tensorflow_signature",
 ]  # fmt: skip
 
 # An attribute that has no default.
@@ -93,6 +94,7 @@ class Signature:
         attrs: the attributes that TensorFlow has, by name.
         stored: defaults of the attributes that nodes of this library store, by name. Those that follow from
             the types of inputs are not stored.
+        kinds: TensorFlow's names of the types of all attributes, by name.
         stateful: whether it has state or side effects.
         is_ours: whether TensorFlow has no such type.
     """
@@ -101,6 +103,7 @@ class Signature:
     outputs: tuple[Arg, ...]
     attrs: Mapping[str, Attr]
     stored: Mapping[str, Any]
+    kinds: Mapping[str, str]
     stateful: bool
     is_ours: bool
 
@@ -125,6 +128,11 @@ def opsets() -> Mapping[str, tuple[str, ...]]:
     return {name: types for name, types in _rows()[1].items() if name != NOT_IMPLEMENTED}
 
 
+def signature_row(op: str) -> str:
+    """Return the row of an operation type."""
+    return _rows()[0][op]
+
+
 @functools.cache
 def signature_of(op: str) -> Signature | None:
     """Return the signature of an operation type; ``None`` if the table has no such type."""
@@ -139,14 +147,15 @@ def signature_of(op: str) -> Signature | None:
     attrs = {attr.name: attr for attr in map(_attr, words.split())}
     derived = {arg.type for arg in inputs} | {arg.number for arg in inputs}
     stored = {name: attr.default for name, attr in attrs.items() if name not in derived}
+    kinds = {attr.name: attr.type for attr in attrs.values()}
     marked = marks.split()
     for word in marked:
         if word.startswith("-"):
             stored.pop(word[1:])
         elif word.startswith("+"):
             attr = _attr(word[1:])
-            stored[attr.name] = attr.default
-    return Signature(inputs, outputs, attrs, stored, "stateful" in marked, "ours" in marked)
+            stored[attr.name], kinds[attr.name] = attr.default, attr.type
+    return Signature(inputs, outputs, attrs, stored, kinds, "stateful" in marked, "ours" in marked)
 
 
 def tensorflow_signature(op: str) -> Signature | None:
