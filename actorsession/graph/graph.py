@@ -21,6 +21,7 @@ from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex
+from actorsession.graph.op_signatures import check_types
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scoped import Scoped
 from actorsession.graph.scopes import (
@@ -166,6 +167,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
     def _infer(
         self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> tuple[TensorSpec, ...]:
+        check_types(op_def.name, [t.spec.dtype for t in inputs])
         context = registry.InferContext(
             op_def.name,
             tuple([t.spec for t in inputs]),

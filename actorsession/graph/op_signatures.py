@@ -31,8 +31,8 @@ from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "REQUIRED", "Arg", "Attr", "Signature", "bind", "opsets", "signature_of", "signature_row",
-    "tensorflow_signature",
+    "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "opsets", "output_types",
+    "signature_of", "signature_row", "tensorflow_signature",
 ]  # fmt: skip
 
 # An attribute that has no default.
@@ -40,6 +40,12 @@ REQUIRED: Any = object()
 
 NOT_IMPLEMENTED = "tensorflow"
 """The section of types that are known and not implemented."""
+
+
+_KIND_WORDS = {
+    "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
+    "c": "complex types", "s": "strings", "r": "resources", "v": "variants",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +86,16 @@ class Attr:
     def allows(self, dtype: DType) -> bool:
         """Return whether an element type is accepted."""
         return not self.allowed or any(
-            dtype.name == item if _is_name(item) else dtype.kind in item for item in self.allowed
+            dtype.kind in item if _are_kinds(item) else dtype.name == item for item in self.allowed
         )
+
+    def described(self) -> str:
+        """Return the accepted element types in words."""
+        words = [
+            [_KIND_WORDS[kind] for kind in item] if _are_kinds(item) else [item]
+            for item in self.allowed
+        ]
+        return ", ".join([word for each in words for word in each])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +215,8 @@ def _known_type(name: str) -> DType | None:
         return None
 
 
-def _is_name(item: str) -> bool:
-    return _known_type(item) is not None
+def _are_kinds(item: str) -> bool:
+    return all(letter in _KIND_WORDS for letter in item)
 
 
 # -- types and counts ----------------------------------------------------------------------------
@@ -260,3 +274,67 @@ def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[i
     if rest < 0 or rest % share or len(counted - {""}) > 1:
         return None
     return [rest // share if count is None else count for count in fixed]
+
+
+def check_types(op: str, dtypes: Sequence[DType]) -> None:
+    """Check the element types of a node's inputs against those that the table accepts.
+
+    Inputs that share a type attribute for which the table names element types have one element type.
+
+    Raises:
+        TypeError: for an element type that the operation does not accept, inputs of two types where one is
+            wanted, or another number of inputs.
+    """
+    limited = _limited(op)
+    if not limited:
+        return
+    signature = signature_of(op)
+    assert signature is not None
+    counts = _counts(signature.inputs, len(dtypes), {})
+    if counts is None or sum(counts) != len(dtypes):
+        names = ", ".join([arg.name for arg in signature.inputs])
+        raise TypeError(f"{op} takes the inputs {names}; got {len(dtypes)}")
+    at = 0
+    of_attribute: dict[str, DType] = {}
+    for arg, count in zip(signature.inputs, counts, strict=True):
+        attr = limited.get(arg.type)
+        for dtype in dtypes[at : at + count] if attr is not None else ():
+            assert attr is not None
+            if not attr.allows(dtype):
+                place = "" if len(signature.inputs) == 1 else f" as {arg.name}"
+                raise TypeError(f"{op} takes {attr.described()}{place}; got {dtype.name}")
+            if not arg.is_list and of_attribute.setdefault(arg.type, dtype) is not dtype:
+                names = ", ".join([given.name for given in dtypes])
+                raise TypeError(f"{op} takes inputs of one dtype; got {names}: cast one of them")
+        at += count
+
+
+@functools.cache
+def _limited(op: str) -> Mapping[str, Attr]:
+    """Return the type attributes of inputs for which the table names element types."""
+    signature = signature_of(op)
+    if signature is None:
+        return {}
+    types = {arg.type for arg in signature.inputs}
+    return {name: attr for name, attr in signature.attrs.items() if attr.allowed and name in types}
+
+
+def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> list[DType]:
+    """Return the element types of the outputs of a node.
+
+    Args:
+        op: operation type of the table.
+        dtypes: element types of the inputs.
+        attrs: attributes of the node.
+    """
+    signature = signature_of(op)
+    assert signature is not None
+    known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
+    found: list[DType] = []
+    for arg in signature.outputs:
+        if arg.is_list:
+            found += known[arg.type]
+        else:
+            dtype = known[arg.type] if arg.type in signature.attrs else as_dtype(arg.type)
+            found += [dtype] * (known[arg.number] if arg.number else 1)
+    return found

@@ -25,9 +25,10 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.operands import check_dtype
 
 __all__ = ["broadcast_gradient_args", "sum_to_operands", "summed"]
@@ -49,7 +50,7 @@ def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[
     """
     first = convert_to_tensor(s0)
     second = convert_to_tensor(s1, first.dtype, graph=first.graph)
-    left, right = make("BroadcastGradientArgs", [first, second], name=name).outputs
+    left, right = raw.BroadcastGradientArgs(first, second, name=name)
     return left, right
 
 
@@ -171,7 +172,7 @@ class _Way(NamedTuple):
 def _sum_to(grad: Tensor, operand: Tensor, way: _Way | None, axes: Tensor | None) -> Tensor:
     if way is None:
         assert axes is not None
-        return reshape(make_one("Sum", [grad, axes], {"keep_dims": False}), shape_tensor(operand))
+        return reshape(raw.Sum(grad, axes, keep_dims=False), shape_tensor(operand))
     if way.repeated:
         grad = _summed_over(grad, way.repeated, keep_dims=True)
     return _summed_over(grad, way.missing, keep_dims=False) if way.missing else grad
@@ -179,4 +180,4 @@ def _sum_to(grad: Tensor, operand: Tensor, way: _Way | None, axes: Tensor | None
 
 def _summed_over(value: Tensor, axes: list[int], *, keep_dims: bool) -> Tensor:
     constant = convert_to_tensor(np.array(axes, np.int32), graph=value.graph)
-    return make_one("Sum", [value, constant], {"keep_dims": keep_dims})
+    return raw.Sum(value, constant, keep_dims=keep_dims)

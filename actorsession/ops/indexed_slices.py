@@ -14,7 +14,8 @@ from actorsession.graph.dtypes import DType, int32, int64
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, shown
-from actorsession.ops.build import constant, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant
 from actorsession.ops.partial import shape_from
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
         count = constant(rows, int32, name="num_rows", graph=value.graph)
     else:
         count = _first_element(value.dense_shape)
-    dense = make_one("UnsortedSegmentSum", [value.values, value.indices, count], None, name)
+    dense = raw.UnsortedSegmentSum(value.values, value.indices, count, name=name)
     dense.set_shape(value.shape)
     return dense
 
@@ -156,7 +157,7 @@ def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
 def _first_element(vector: Tensor) -> Tensor:
     zero = constant(0, int32, name="first", graph=vector.graph)
     axis = constant(0, int32, name="axis", graph=vector.graph)
-    return make_one("GatherV2", [vector, zero, axis])
+    return raw.GatherV2(vector, zero, axis)
 
 
 def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
@@ -169,11 +170,11 @@ def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
         return parts[0]
     indices = [part.indices for part in parts]
     if len({t.dtype for t in indices}) > 1:
-        indices = [make_one("Cast", [t], {"DstT": int64}) for t in indices]
+        indices = [raw.Cast(t, DstT=int64) for t in indices]
     shape = next((p.dense_shape for p in parts if p.dense_shape is not None), None)
     return IndexedSlices(_concat([part.values for part in parts]), _concat(indices), shape)
 
 
 def _concat(tensors: list[Tensor]) -> Tensor:
     axis = constant(0, int32, name="axis", graph=tensors[0].graph)
-    return make_one("ConcatV2", [*tensors, axis])
+    return raw.ConcatV2(tensors, axis)

@@ -16,9 +16,10 @@ from typing import Any
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.placeholder import placeholder_with_default
-from actorsession.ops.build import constant, make_one
+from actorsession.ops.build import constant
 from actorsession.ops.flow.control import group, with_dependencies
 from actorsession.ops.variables.checkpointing import (
     merge_v2_checkpoints,
@@ -123,7 +124,7 @@ def _save(prefix: Tensor, saveables: Sequence[SaveableObject]) -> Tensor:
         [spec.tensor for spec in specs],
     )
     with prefix.graph.control_dependencies([written]):
-        return make_one("Identity", [prefix], None, "control_dependency")
+        return raw.Identity(prefix, name="control_dependency")
 
 
 def basename_of(filename: Tensor) -> Tensor | None:

@@ -10,12 +10,12 @@ from typing import Any
 
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.fills import fill, ones, ones_like, range_, zeros, zeros_like
 from actorsession.ops.arrays.joining import concat, stack, unstack
 from actorsession.ops.arrays.layout import pad, tile, transpose
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.arrays.splitting import split
-from actorsession.ops.build import make_of
 
 __all__ = [
     "concat", "fill", "identity", "ones", "ones_like", "pad", "placeholder",
@@ -26,12 +26,12 @@ __all__ = [
 
 def identity(input: Any, name: str | None = None) -> Tensor:
     """Return the same value as another tensor; scopes around the new operation apply to it alone."""
-    return make_of("Identity", {"input": input}, None, name)
+    return raw.Identity(input, name=name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """Return the same value, which ``gradients`` treats as a constant."""
-    return make_of("StopGradient", {"input": input}, None, name)
+    return raw.StopGradient(input, name=name)
 
 
 def _register_same(name: str, gradient: Any) -> None:

@@ -20,6 +20,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.shape_operands import (
@@ -314,4 +315,4 @@ def _computed_paddings(extents: Tensor, block: Tensor, base: Tensor) -> tuple[Te
     whole = extents + before + after
     extra = (block - whole % block) % block
     paddings = stack([before, after + extra], axis=1, name="paddings")
-    return paddings, stack([make_one("ZerosLike", [extra]), extra], axis=1, name="crops")
+    return paddings, stack([raw.ZerosLike(extra), extra], axis=1, name="crops")

@@ -24,7 +24,8 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.shape_operands import with_boxed
 
 __all__ = ["rank", "shape", "shape_tensor", "size"]
@@ -33,18 +34,18 @@ __all__ = ["rank", "shape", "shape_tensor", "size"]
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """Return the shape of a tensor as a vector of ``out_type`` (int32, or int64)."""
     value = convert_to_tensor(input)
-    return make_one("Shape", [value], {"out_type": as_dtype(out_type or int32)}, name)
+    return raw.Shape(value, out_type=as_dtype(out_type or int32), name=name)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """Return the number of elements of a tensor as a scalar of ``out_type`` (int32, or int64)."""
     value = convert_to_tensor(input)
-    return make_one("Size", [value], {"out_type": as_dtype(out_type or int32)}, name)
+    return raw.Size(value, out_type=as_dtype(out_type or int32), name=name)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
     """Return the number of dimensions of a tensor as an int32 scalar."""
-    return make_of("Rank", {"input": input}, None, name)
+    return raw.Rank(input, name=name)
 
 
 def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:

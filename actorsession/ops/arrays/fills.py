@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one, to_array
 from actorsession.ops.partial import refine
@@ -109,7 +110,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     with graph.name_scope(name or "Fill") as scope:
         wanted = shape_operand(dims, graph, "dims")
         number = convert_to_tensor(value, name="value", graph=graph)
-        return refine(make_one("Fill", [wanted, number], None, scope), wanted)
+        return refine(raw.Fill(wanted, number, name=scope), wanted)
 
 
 def _number(number: int, dtype: DType) -> Any:
@@ -210,7 +211,7 @@ def _fill_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None, None]
     axes = range_(rank(grad))
-    return [None, make_one("Sum", [grad, axes], {"keep_dims": False})]
+    return [None, raw.Sum(grad, axes, keep_dims=False)]
 
 
 def _fill_static(ctx: InferContext) -> Array | None:
@@ -274,7 +275,7 @@ def _widest(values: Sequence[Any]) -> DType:
 def _number_operand(value: Any, dtype: DType, name: str, graph: Any) -> Tensor:
     if hasattr(value, "_as_graph_element"):
         tensor = convert_to_tensor(value)
-        return tensor if tensor.dtype is dtype else make_one("Cast", [tensor], {"DstT": dtype})
+        return tensor if tensor.dtype is dtype else raw.Cast(tensor, DstT=dtype)
     return constant(np.asarray(value, dtype.np_dtype), name=name, graph=graph)
 
 

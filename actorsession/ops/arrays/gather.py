@@ -19,12 +19,13 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.graph.static_value import get_static_value
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape_tensor, size
 from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.scatter import one_hot, scatter_nd, unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.shape_operands import (
     constant_ints,
@@ -67,7 +68,7 @@ def gather(
     with graph.name_scope(name or "GatherV2") as scope:
         index = convert_to_tensor(indices, name="indices", graph=graph)
         where = convert_to_tensor(place, name="axis", graph=graph)
-        return make_one("GatherV2", [value, index, where], {"batch_dims": int(batch_dims)}, scope)
+        return raw.GatherV2(value, index, where, batch_dims=int(batch_dims), name=scope)
 
 
 def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
@@ -199,10 +200,10 @@ def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
     batch = _leading(op.attrs["batch_dims"], indices.shape.rank)
     count, between = _product(dims[:batch]), _product(dims[batch:where])
     extent, behind = dims[where], _product(dims[where + 1 :])
-    found = size(indices) // make_one("Maximum", [count, constant(1, int32, graph=grad.graph)])
+    found = size(indices) // raw.Maximum(count, constant(1, int32, graph=grad.graph))
     from actorsession.ops.arrays.fills import range_
 
-    offsets = reshape(make_one("Cast", [range_(count) * extent], {"DstT": indices.dtype}), [-1, 1])
+    offsets = reshape(raw.Cast(range_(count) * extent, DstT=indices.dtype), [-1, 1])
     places = reshape(reshape(indices, stack([count, found])) + offsets, [-1])
     by_row = transpose(reshape(grad, stack([count, between, found, behind])), [0, 2, 1, 3])
     rows = reshape(by_row, stack([count * found, between, behind]))
@@ -213,7 +214,7 @@ def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
 
 def _product(vector: Tensor) -> Tensor:
     zero = constant(0, int32, graph=vector.graph)
-    return make_one("Prod", [vector, zero], {"keep_dims": False})
+    return raw.Prod(vector, zero, keep_dims=False)
 
 
 register(
@@ -246,7 +247,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
             batch.
     """
     if not batch_dims:
-        return make_of("GatherNd", {"params": params, "indices": indices}, None, name)
+        return raw.GatherNd(params, indices, name=name)
     value = convert_to_tensor(params)
     index = convert_to_tensor(indices, graph=value.graph)
     ranks = index.shape.rank, value.shape.rank
@@ -261,7 +262,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
         )
     with value.graph.name_scope(name or "GatherNd") as scope:
         full = concat([*_batch_coordinates(value, index, batch_dims), index], -1)
-        return make_one("GatherNd", [value, full], None, scope)
+        return raw.GatherNd(value, full, name=scope)
 
 
 def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tensor]:

@@ -16,6 +16,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, broadcast_shapes
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor, size
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat, stack
@@ -140,7 +141,7 @@ def _repeated(value: Tensor, times: Tensor, axis: int) -> Tensor:
     dims = shape_tensor(value)
     each = broadcast_to(times, reshape(dims[axis], [1]))
     zero = convert_to_tensor(0, int32, graph=value.graph)
-    most = make_one("Maximum", [zero, reduce_max(each)])
+    most = raw.Maximum(zero, reduce_max(each))
     mask = sequence_mask(each, most)
     mask.set_shape([value.spec.shape[axis], None])
     before, behind = [1] * (axis + 1), [1] * (len(value.shape) - axis - 1)
@@ -171,7 +172,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """
     graph = graph_of(shape_x, shape_y)
     left, right = (shape_operand(s, graph, n) for s, n in ((shape_x, "s0"), (shape_y, "s1")))
-    return make_one("BroadcastArgs", [left, right])
+    return raw.BroadcastArgs(left, right)
 
 
 def _infer_broadcast_args(ctx: InferContext) -> list[TensorSpec]:

@@ -16,6 +16,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.build import constant, convert_all, convert_to_tensor, make, make_one
 from actorsession.ops.shape_operands import (
@@ -55,7 +56,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     graph = tensors[0].graph
     with graph.name_scope(name) as scope:
         where = convert_to_tensor(axis, name="axis", graph=graph)
-        return make_one("ConcatV2", [*tensors, where], None, scope)
+        return raw.ConcatV2(tensors, where, name=scope)
 
 
 def _check_scalar(axis: Any) -> None:
@@ -134,7 +135,7 @@ def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tens
         if None not in known:
             return split(grad, np.array(known, np.int32), axis)
     zero = constant(0, int32, graph=grad.graph)
-    lengths = [make_one("GatherV2", [shape(v), _front(axis, v), zero]) for v in values]
+    lengths = [raw.GatherV2(shape(v), _front(axis, v), zero) for v in values]
     return split(grad, stack(lengths), axis, num=len(values))
 
 
@@ -178,7 +179,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """
     if not any(hasattr(v, "_as_graph_element") for v in values) and axis == 0:
         return convert_to_tensor(list(values), name=name)
-    return make_one("Pack", convert_all(list(values)), {"axis": int(axis)}, name)
+    return raw.Pack(convert_all(list(values)), axis=int(axis), name=name)
 
 
 def _infer_pack(ctx: InferContext) -> list[TensorSpec]:

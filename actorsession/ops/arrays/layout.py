@@ -23,8 +23,9 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
-from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.partial import refine_padded, refine_tiled
 from actorsession.ops.shape_operands import (
     Ints,
@@ -130,9 +131,9 @@ def _transpose_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | Non
         return [transpose(grad, np.argsort(axes).astype(np.int32)), None]
     extent = rank(grad)
     if perm.dtype is not extent.dtype:
-        extent = make_one("Cast", [extent], {"DstT": perm.dtype})
+        extent = raw.Cast(extent, DstT=perm.dtype)
     # A scalar has no axes to count from the end.
-    counted = make_one("Maximum", [extent, convert_to_tensor(1, perm.dtype, graph=grad.graph)])
+    counted = raw.Maximum(extent, convert_to_tensor(1, perm.dtype, graph=grad.graph))
     return [transpose(grad, invert_permutation(perm % counted)), None]
 
 
@@ -155,7 +156,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         x: int32 or int64 vector that holds 0 to n-1 once each.
         name: wanted name.
     """
-    return make_of("InvertPermutation", {"x": x}, None, name)
+    return raw.InvertPermutation(x, name=name)
 
 
 def _infer_invert(ctx: InferContext) -> list[TensorSpec]:
@@ -200,7 +201,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         if isinstance(multiples, (list, tuple)) and not len(multiples):
             multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
         times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
-        return refine_tiled(make_one("Tile", [value, times], None, scope))
+        return refine_tiled(raw.Tile(value, times, name=scope))
 
 
 def _infer_tile(ctx: InferContext) -> list[TensorSpec]:
@@ -256,7 +257,7 @@ def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
         pairs_of = stack([multiples, shape(value, out_type=multiples.dtype)], axis=1)
         split_axes = reshape(grad, reshape(pairs_of, [-1]))
         axes = range_(0, rank(value) * 2, 2)
-    total = make_one("Sum", [split_axes, axes], {"keep_dims": False})
+    total = raw.Sum(split_axes, axes, keep_dims=False)
     total.set_shape(value.shape)
     return [total, None]
 
@@ -298,12 +299,12 @@ def pad(
     with value.graph.name_scope(name or "Pad") as scope:
         margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
         if kind != "CONSTANT":
-            made = make_one("MirrorPad", [value, margins], {"mode": kind}, scope)
+            made = raw.MirrorPad(value, margins, mode=kind, name=scope)
         elif not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
-            made = make_one("Pad", [value, margins], None, scope)
+            made = raw.Pad(value, margins, name=scope)
         else:
             filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
-            made = make_one("PadV2", [value, margins, filler], None, scope)
+            made = raw.PadV2(value, margins, filler, name=scope)
     return refine_padded(made, paddings)
 
 

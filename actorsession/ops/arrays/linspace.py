@@ -24,10 +24,11 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal
 from actorsession.ops.elements.selection import where_v2
@@ -61,7 +62,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
             raise ValueError(f"linspace makes at least 0 numbers; got num={known[0]}")
         scalars = first.shape.rank == last.shape.rank == 0 and axis in (0, -1)
         if plain and scalars and first.dtype.is_floating and known is not None and known[0]:
-            return make_one("LinSpace", [first, last, count], name=scope)
+            return raw.LinSpace(first, last, count, name=scope)
         return _composed(first, last, count, axis)
 
 
@@ -72,9 +73,9 @@ def _composed(first: Tensor, last: Tensor, count: Tensor, axis: int) -> Tensor:
     if first.dtype.is_integer:
         first, last = cast(first, float64), cast(last, float64)
     number = cast(count, int32)
-    spread = first + make_one("ZerosLike", [last])
+    spread = first + raw.ZerosLike(last)
     behind = expand_dims(spread, axis)
-    steps = make_one("Maximum", [number - 1, constant(1, int32, graph=number.graph)])
+    steps = raw.Maximum(number - 1, constant(1, int32, graph=number.graph))
     places = range_(number)
     # As many axes as the result has, all of length 1 except the new one.
     axes = rank(behind)
@@ -84,7 +85,7 @@ def _composed(first: Tensor, last: Tensor, count: Tensor, axis: int) -> Tensor:
     inner = behind + expand_dims(last - first, axis) / cast(steps, first.dtype) * index
     # The last value is exact, unless it is the first one too.
     at_end = reshape(equal(places, steps), dims)
-    result = where_v2(at_end, expand_dims(last + make_one("ZerosLike", [first]), axis), inner)
+    result = where_v2(at_end, expand_dims(last + raw.ZerosLike(first), axis), inner)
     known = constant_ints_of(count)
     if spread.shape.sizes is not None and known is not None:
         found = list(spread.shape.sizes)

@@ -10,12 +10,13 @@ from typing import Any
 from actorsession.graph.dtypes import as_dtype, bool_
 from actorsession.graph.graph import constant_value
 from actorsession.graph.operation import Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, reshape, squeeze
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import less
 from actorsession.ops.elements.selection import where
@@ -136,7 +137,7 @@ def sequence_mask(
         ends = convert_to_tensor(lengths, name="lengths", graph=graph)
         if maxlen is None:
             zero = convert_to_tensor(0, ends.dtype, graph=graph)
-            limit = make_one("Maximum", [zero, reduce_max(ends)])
+            limit = raw.Maximum(zero, reduce_max(ends))
         else:
             limit = convert_to_tensor(maxlen, graph=graph)
         if limit.shape.rank not in (None, 0):

@@ -23,6 +23,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make, make_of
 from actorsession.ops.shape_operands import same_dtype
 
@@ -104,7 +105,7 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
     """Return the same tensor, assumed to have one value in all steps; no gradient flows through it."""
-    return make_of("GuaranteeConst", {"input": input}, None, name)
+    return raw.GuaranteeConst(input, name=name)
 
 
 def _identity_n_kernel(ctx: KernelContext) -> Kernel:

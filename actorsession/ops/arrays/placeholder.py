@@ -17,6 +17,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
 
 __all__ = ["placeholder", "placeholder_with_default"]
@@ -73,7 +74,7 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
         ValueError: if the shape of ``input`` does not fit ``shape``.
     """
     value = convert_to_tensor(input)
-    return make_one("PlaceholderWithDefault", [value], {"shape": TensorShape(shape)}, name)
+    return raw.PlaceholderWithDefault(value, shape=TensorShape(shape), name=name)
 
 
 def _infer_default(ctx: InferContext) -> list[TensorSpec]:

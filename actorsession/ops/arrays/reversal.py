@@ -16,6 +16,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.shape_operands import (
     Ints,
@@ -51,7 +52,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "ReverseV2") as scope:
-        return make_one("ReverseV2", [value, _integers(axis, value, "axis")], None, scope)
+        return raw.ReverseV2(value, _integers(axis, value, "axis"), name=scope)
 
 
 def _integers(entries: Any, value: Tensor, name: str) -> Tensor:
@@ -228,7 +229,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "Roll") as scope:
         places, axes = _integers(shift, value, "shift"), _integers(axis, value, "axis")
-        return make_one("Roll", [value, places, axes], None, scope)
+        return raw.Roll(value, places, axes, name=scope)
 
 
 def _infer_roll(ctx: InferContext) -> list[TensorSpec]:
@@ -263,7 +264,7 @@ def _roll_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None, None, None]
     shift, axis = op.inputs[1:]
-    return [roll(grad, make_one("Neg", [shift]), axis), None, None]
+    return [roll(grad, raw.Neg(shift), axis), None, None]
 
 
 register(OpDef(name="Roll", infer=_infer_roll, kernel=lambda ctx: _rolled, gradient=_roll_gradient))

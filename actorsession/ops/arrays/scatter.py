@@ -25,6 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one, to_array
 from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import (
@@ -219,7 +220,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         index = convert_to_tensor(indices, name="indices", graph=graph)
         dims = convert_to_tensor(shape, index.dtype, "shape", graph=graph)
         values = convert_to_tensor(updates, name="updates", graph=graph)
-        return refine(make_one("ScatterNd", [index, values, dims], None, scope), dims)
+        return refine(raw.ScatterNd(index, values, dims, name=scope), dims)
 
 
 def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:
@@ -314,7 +315,7 @@ def unsorted_segment_sum(
     values = convert_to_tensor(data)
     ids = convert_to_tensor(segment_ids, graph=values.graph)
     count = convert_to_tensor(num_segments, graph=values.graph)
-    return make_one("UnsortedSegmentSum", [values, ids, count], None, name)
+    return raw.UnsortedSegmentSum(values, ids, count, name=name)
 
 
 def _infer_segment_sum(ctx: InferContext) -> list[TensorSpec]:
@@ -367,9 +368,9 @@ def _segment_sum_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
         return [None, None, None]
     data, ids = op.inputs[:2]
     zero = convert_to_tensor(0, ids.dtype, graph=ids.graph)
-    found = gather(grad, make_one("Maximum", [ids, zero]))
+    found = gather(grad, raw.Maximum(ids, zero))
     # Rows that were left out get zeros; their id was replaced by one that can be looked up.
-    counted = make_one("Cast", [make_one("GreaterEqual", [ids, zero])], {"DstT": data.dtype})
+    counted = raw.Cast(raw.GreaterEqual(ids, zero), DstT=data.dtype)
     return [found * _spread(counted, found), None, None]
 
 

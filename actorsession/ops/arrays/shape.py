@@ -17,8 +17,9 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
-from actorsession.ops.build import constant, convert_to_tensor, make, make_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import (
     Ints,
@@ -62,7 +63,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "Reshape") as scope:
         dims = shape_operand(shape, value.graph)
-        return refine(make_one("Reshape", [value, dims], None, scope), dims)
+        return refine(raw.Reshape(value, dims, name=scope), dims)
 
 
 def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
@@ -181,7 +182,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "ExpandDims") as scope:
         place = convert_to_tensor(where, name="dim", graph=value.graph)
-        return make_one("ExpandDims", [value, place], None, scope)
+        return raw.ExpandDims(value, place, name=scope)
 
 
 def _single(where: Any, error: Callable[[str], Exception]) -> int:
@@ -256,7 +257,7 @@ def squeeze(
     """
     where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
     axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
-    return make_of("Squeeze", {"input": input}, {"squeeze_dims": axes}, name)
+    return raw.Squeeze(input, squeeze_dims=axes, name=name)
 
 
 def _infer_squeeze(ctx: InferContext) -> list[TensorSpec]:
@@ -321,7 +322,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "BroadcastTo") as scope:
         dims = shape_operand(shape, value.graph)
-        return refine(make_one("BroadcastTo", [value, dims], None, scope), dims)
+        return refine(raw.BroadcastTo(value, dims, name=scope), dims)
 
 
 def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
@@ -382,8 +383,8 @@ def summed_to(grad: Tensor, value: Tensor) -> Tensor:
         found += range(len(wide) - len(dims))
         axes = constant(np.array(sorted(set(found)), np.int32), graph=grad.graph)
     else:
-        axes = make("BroadcastGradientArgs", [shape(value), shape(grad)]).outputs[0]
-    total = make_one("Sum", [grad, axes], {"keep_dims": True})
+        axes = raw.BroadcastGradientArgs(shape(value), shape(grad))[0]
+    total = raw.Sum(grad, axes, keep_dims=True)
     return reshape(total, shape_tensor(value))
 
 

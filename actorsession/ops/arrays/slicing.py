@@ -17,6 +17,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.strided import MASKS, index_text, strided_shape, strided_slice
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.partial import partial_ints, refine_by
@@ -55,8 +56,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
         if starts.dtype is not sizes.dtype:
             # A plain list with an int64 tensor.
             starts, sizes = (
-                make_one("Cast", [t], {"DstT": int64}) if t.dtype is int32 else t
-                for t in (starts, sizes)
+                raw.Cast(t, DstT=int64) if t.dtype is int32 else t for t in (starts, sizes)
             )
         box = make_one("Slice", [tensor, starts, sizes], None, scope, graph)
     dims, begins, extents = tensor.shape.sizes, partial_ints(starts), partial_ints(sizes)
@@ -263,7 +263,7 @@ def _vector(entries: Sequence[Any], dtype: DType, tensor: Tensor) -> Tensor:
     if all(isinstance(entry, int) for entry in entries):
         return constant(np.array(entries, dtype.np_dtype), name="stack", graph=graph)
     parts = [
-        make_one("Cast", [entry], {"DstT": dtype})
+        raw.Cast(entry, DstT=dtype)
         if isinstance(entry, Tensor) and entry.dtype is not dtype
         else convert_to_tensor(entry, dtype, graph=graph)
         for entry in entries

@@ -20,7 +20,7 @@ from actorsession.graph.function import FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Gradient
-from actorsession.ops.build import make_one
+from actorsession.ops import raw
 from actorsession.ops.derivatives.registry import gradient_of, takes_slices
 from actorsession.ops.flow import control
 from actorsession.ops.flow.extensions import Construct, flush_constructs
@@ -223,7 +223,7 @@ def sum_gradients(parts: Sequence[SparseGradient]) -> SparseGradient:
     dense = [to_dense(p) for p in parts]
     if dense[0].dtype is variant:
         return add_lists(dense)
-    return make_one("AddN", dense)
+    return raw.AddN(dense)
 
 
 def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import GRADIENT_NAME
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape, size
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.joining import concat
@@ -93,7 +94,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 def _held(tensor: Tensor) -> Tensor:
     """Return a separate tensor for an argument, so that its other readers are ignored."""
-    return make("Identity", [tensor]).outputs[0]
+    return [raw.Identity(tensor)][0]
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:

@@ -13,9 +13,10 @@ from actorsession.graph.function import WHILE
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays import fills
 from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant, make_one
+from actorsession.ops.build import constant
 from actorsession.ops.flow.extensions import Construct, rebuilt
 from actorsession.ops.indexed_slices import SparseGradient
 from actorsession.ops.lists.sums import zero_of
@@ -53,7 +54,7 @@ def _behind(handle: Tensor) -> tuple[Any, TensorShape]:
 
 
 def _reading(handle: Tensor) -> Tensor:
-    return make_one("ReadVariableOp", [handle], {"dtype": _behind(handle)[0]})
+    return raw.ReadVariableOp(handle, dtype=_behind(handle)[0])
 
 
 def gradient_spec(tensor: Tensor) -> TensorSpec:
@@ -92,7 +93,7 @@ def as_known(tensor: Tensor, known: TensorShape) -> Tensor:
     here = tensor.graph.brought_in(tensor)
     if here.shape == known:
         return here
-    named = make_one("Identity", [here])
+    named = raw.Identity(here)
     named.set_shape(known)
     return named
 

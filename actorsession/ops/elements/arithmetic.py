@@ -27,6 +27,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.cast import cast
@@ -43,7 +44,6 @@ from actorsession.ops.elements.division import (
 from actorsession.ops.elements.elementwise import conj, log
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.operands import (
-    binary,
     check_dtype,
     converted,
     infer_same,
@@ -84,17 +84,17 @@ def _add_type(x: Tensor) -> str:
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x - y`` with broadcasting."""
-    return binary("Sub", x, y, name)
+    return raw.Sub(x, y, name=name)
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x * y`` with broadcasting, element by element."""
-    return binary("Mul", x, y, name)
+    return raw.Mul(x, y, name=name)
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``(x - y) * (x - y)`` with broadcasting; the first factor is conjugated if complex."""
-    return binary("SquaredDifference", x, y, name)
+    return raw.SquaredDifference(x, y, name=name)
 
 
 def _add_kernel(ctx: KernelContext) -> Kernel:
@@ -167,7 +167,7 @@ register_binary(
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x`` to the power of ``y`` with broadcasting; negative powers of integers are an error."""
-    return binary("Pow", x, y, name)
+    return raw.Pow(x, y, name=name)
 
 
 # numpy takes 48 ns for the cube of a float32, two products 0.6. The gradient of a square contains the first
@@ -236,12 +236,12 @@ register(
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return the larger of ``x`` and ``y`` with broadcasting; NaN where either is."""
-    return binary("Maximum", x, y, name)
+    return raw.Maximum(x, y, name=name)
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return the smaller of ``x`` and ``y`` with broadcasting; NaN where either is."""
-    return binary("Minimum", x, y, name)
+    return raw.Minimum(x, y, name=name)
 
 
 def _extremum_kernel(function: Kernel, compare: Kernel) -> Callable[[KernelContext], Kernel]:
@@ -294,7 +294,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError(f"add_n takes a list of one or more tensors; got {inputs!r:.100}")
-    return make_one("AddN", convert_all(inputs), name=name)
+    return raw.AddN(convert_all(inputs), name=name)
 
 
 def _infer_add_n(ctx: InferContext) -> list[TensorSpec]:

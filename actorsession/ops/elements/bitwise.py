@@ -25,8 +25,9 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.elements.comparison import logical_and, logical_not, logical_or, logical_xor
-from actorsession.ops.operands import binary, check_dtype, infer_like, register_binary, unary
+from actorsession.ops.operands import check_dtype, infer_like, register_binary
 
 __all__ = [
     "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "population_count",
@@ -36,22 +37,22 @@ __all__ = [
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return the bits that are set in both integers, with broadcasting."""
-    return binary("BitwiseAnd", x, y, name)
+    return raw.BitwiseAnd(x, y, name=name)
 
 
 def bitwise_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return the bits that are set in either integer, with broadcasting."""
-    return binary("BitwiseOr", x, y, name)
+    return raw.BitwiseOr(x, y, name=name)
 
 
 def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return the bits that are set in exactly one of two integers, with broadcasting."""
-    return binary("BitwiseXor", x, y, name)
+    return raw.BitwiseXor(x, y, name=name)
 
 
 def invert(x: Any, name: str | None = None) -> Tensor:
     """Return each integer with all bits inverted."""
-    return unary("Invert", x, name)
+    return raw.Invert(x, name=name)
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -62,7 +63,7 @@ def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
         y: shift distance, of the same dtype; clamped to 0 and the width of the type less 1.
         name: wanted name.
     """
-    return binary("LeftShift", x, y, name)
+    return raw.LeftShift(x, y, name=name)
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -70,12 +71,12 @@ def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     Arguments as ``left_shift``.
     """
-    return binary("RightShift", x, y, name)
+    return raw.RightShift(x, y, name=name)
 
 
 def population_count(x: Any, name: str | None = None) -> Tensor:
     """Return the number of bits that are set in each integer, as uint8."""
-    return unary("PopulationCount", x, name)
+    return raw.PopulationCount(x, name=name)
 
 
 def _shift_kernel(function: Kernel) -> Callable[[KernelContext], Kernel]:

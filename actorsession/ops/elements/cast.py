@@ -25,7 +25,8 @@ from actorsession.graph.dtypes import (
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.operands import writes
 
 __all__ = [
@@ -50,7 +51,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype)
     if tensor.dtype is wanted:
         return tensor
-    return make_one("Cast", [tensor], {"DstT": wanted}, name)
+    return raw.Cast(tensor, DstT=wanted, name=name)
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:

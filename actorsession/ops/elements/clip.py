@@ -16,12 +16,13 @@ from actorsession.graph.dtypes import float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import size
 from actorsession.ops.arrays.fills import ones_like
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import maximum, minimum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import greater, less, logical_or
@@ -127,7 +128,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
             if t is not None:
                 value = convert_to_tensor(_part(t), name=f"t_{i}", graph=graph)
                 with graph.colocate_with(value):
-                    halves.append(make_one("L2Loss", [value]))
+                    halves.append(raw.L2Loss(value))
         if not halves:
             return constant(0.0, graph=graph)
         half = reduce_sum(stack(halves))

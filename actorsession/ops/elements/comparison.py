@@ -17,9 +17,10 @@ from actorsession.graph.dtypes import bool_
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.build import convert_all
 from actorsession.ops.elements.selection import where, where_v2
-from actorsession.ops.operands import binary, check_dtype, compare, infer_like, unary, writes
+from actorsession.ops.operands import check_dtype, compare, infer_like, writes
 from actorsession.ops.shape_operands import boxed
 
 __all__ = [
@@ -34,32 +35,32 @@ __all__ = [
 
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether ``x == y``, element by element with broadcasting; any dtype."""
-    return binary("Equal", x, y, name)
+    return raw.Equal(x, y, name=name)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether ``x != y``, element by element with broadcasting; any dtype."""
-    return binary("NotEqual", x, y, name)
+    return raw.NotEqual(x, y, name=name)
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether ``x < y``, element by element with broadcasting."""
-    return binary("Less", x, y, name)
+    return raw.Less(x, y, name=name)
 
 
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether ``x <= y``, element by element with broadcasting."""
-    return binary("LessEqual", x, y, name)
+    return raw.LessEqual(x, y, name=name)
 
 
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether ``x > y``, element by element with broadcasting."""
-    return binary("Greater", x, y, name)
+    return raw.Greater(x, y, name=name)
 
 
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether ``x >= y``, element by element with broadcasting."""
-    return binary("GreaterEqual", x, y, name)
+    return raw.GreaterEqual(x, y, name=name)
 
 
 def _register_comparison(
@@ -106,12 +107,12 @@ _register_comparison("GreaterEqual", "iuf", ">=", operator.ge, np.greater_equal)
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether both are true, element by element with broadcasting."""
-    return binary("LogicalAnd", x, y, name)
+    return raw.LogicalAnd(x, y, name=name)
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return whether either is true, element by element with broadcasting."""
-    return binary("LogicalOr", x, y, name)
+    return raw.LogicalOr(x, y, name=name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
@@ -122,7 +123,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
 
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Return whether each element is false."""
-    return unary("LogicalNot", x, name)
+    return raw.LogicalNot(x, name=name)
 
 
 def _register_logic(name: str, infer: Any, function: Kernel, form: str, into: Kernel) -> None:
@@ -149,17 +150,17 @@ _register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})", np.inv
 
 def is_nan(x: Any, name: str | None = None) -> Tensor:
     """Return whether each element is not a number."""
-    return unary("IsNan", x, name)
+    return raw.IsNan(x, name=name)
 
 
 def is_inf(x: Any, name: str | None = None) -> Tensor:
     """Return whether each element is positive or negative infinity."""
-    return unary("IsInf", x, name)
+    return raw.IsInf(x, name=name)
 
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Return whether each element is neither infinite nor NaN."""
-    return unary("IsFinite", x, name)
+    return raw.IsFinite(x, name=name)
 
 
 def _infer_predicate(ctx: InferContext) -> list[TensorSpec]:

@@ -16,6 +16,7 @@ from actorsession.graph.dtypes import DType, as_dtype, complex64, complex128, fl
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Gradient, InferContext, Kernel, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.comparison import less
@@ -49,7 +50,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
             "complex numbers are made of two parts of float32 or two of float64; got "
             f"{first.dtype.name} and {second.dtype.name}"
         )
-    return make_one("Complex", [first, second], {"Tout": _COMPLEX[first.dtype]}, name)
+    return raw.Complex(first, second, Tout=_COMPLEX[first.dtype], name=name)
 
 
 def real(input: Any, name: str | None = None) -> Tensor:
@@ -92,7 +93,7 @@ def _part(op_type: str, value: Tensor, name: str | None = None) -> Tensor:
 
 
 def _zeros(value: Tensor) -> Tensor:
-    return make_one("ZerosLike", [value])
+    return raw.ZerosLike(value)
 
 
 # -- static types --------------------------------------------------------------------------------

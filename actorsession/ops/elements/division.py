@@ -18,11 +18,12 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, float32, float64
 from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import binary, converted, infer_same, register_binary
+from actorsession.ops.operands import converted, infer_same, register_binary
 
 __all__ = ["div", "divide", "floordiv", "floormod", "mod", "realdiv", "truediv"]
 
@@ -43,7 +44,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
             names = f"{left.dtype.name} and {right.dtype.name}"
             raise TypeError(f"division takes operands of one dtype; got {names}: cast one of them")
         wide = _quotient_dtype(left.dtype)
-        return make_one("RealDiv", [cast(left, wide), cast(right, wide)], name=scope)
+        return raw.RealDiv(cast(left, wide), cast(right, wide), name=scope)
 
 
 def _quotient_dtype(dtype: DType) -> DType:
@@ -59,7 +60,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x / y`` of floating-point or complex numbers."""
-    return binary("RealDiv", x, y, name)
+    return raw.RealDiv(x, y, name=name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -74,7 +75,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
-    return binary("FloorDiv", x, y, name or "floordiv")
+    return raw.FloorDiv(x, y, name=name or "floordiv")
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -82,7 +83,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
-    return binary("FloorMod", x, y, name)
+    return raw.FloorMod(x, y, name=name)
 
 
 mod = floormod

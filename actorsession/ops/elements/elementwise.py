@@ -25,8 +25,9 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.operands import by_rank, infer_like, unary, writes
+from actorsession.ops.operands import by_rank, infer_like, writes
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
@@ -87,7 +88,7 @@ def _times(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
 
 def negative(x: Any, name: str | None = None) -> Tensor:
     """Return ``-x``, element by element."""
-    return unary("Neg", x, name)
+    return raw.Neg(x, name=name)
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
@@ -96,34 +97,34 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     if value.dtype.is_complex:
         attrs = {"Tout": as_dtype(f"float{value.dtype.itemsize * 4}")}
         return make_one("ComplexAbs", [value], attrs, name or "Abs")
-    return make_one("Abs", [value], name=name)
+    return raw.Abs(value, name=name)
 
 
 def sign(x: Any, name: str | None = None) -> Tensor:
     """Return -1, 0 or 1 by the sign of each element; ``x / |x|`` for complex numbers."""
-    return unary("Sign", x, name)
+    return raw.Sign(x, name=name)
 
 
 def floor(x: Any, name: str | None = None) -> Tensor:
     """Return the largest integer not above each element, as floating-point number."""
-    return unary("Floor", x, name)
+    return raw.Floor(x, name=name)
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """Return the smallest integer not below each element, as floating-point number."""
-    return unary("Ceil", x, name)
+    return raw.Ceil(x, name=name)
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
     """Return the nearest integer of each element, halves to the even one; integers are returned unchanged."""
     x = convert_to_tensor(x)
-    return x if x.dtype.is_integer else unary("Round", x, name)
+    return x if x.dtype.is_integer else raw.Round(x, name=name)
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
     """Return the complex conjugate; a tensor of real numbers is returned unchanged."""
     x = convert_to_tensor(x)
-    return unary("Conj", x, name) if x.dtype.is_complex else x
+    return raw.Conj(x, name=name) if x.dtype.is_complex else x
 
 
 def _round_kernel(ctx: KernelContext) -> Kernel:
@@ -132,7 +133,7 @@ def _round_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _zeros(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [make_one("ZerosLike", [op.inputs[0]])]
+    return [raw.ZerosLike(op.inputs[0])]
 
 
 _register("Neg", "ifc", operator.neg, lambda op, grad: [-grad], emit="(-{0})", into=np.negative)
@@ -151,22 +152,22 @@ register(
 
 def square(x: Any, name: str | None = None) -> Tensor:
     """Return ``x * x``, element by element."""
-    return unary("Square", x, name)
+    return raw.Square(x, name=name)
 
 
 def sqrt(x: Any, name: str | None = None) -> Tensor:
     """Return the square root, element by element; NaN below zero."""
-    return unary("Sqrt", x, name)
+    return raw.Sqrt(x, name=name)
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """Return ``1 / sqrt(x)``, element by element."""
-    return unary("Rsqrt", x, name)
+    return raw.Rsqrt(x, name=name)
 
 
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
     """Return ``1 / x``, element by element."""
-    return unary("Reciprocal", x, name)
+    return raw.Reciprocal(x, name=name)
 
 
 def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
@@ -239,12 +240,12 @@ def _sqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 def _rsqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     y, dy = conj(op.inputs[0]), op.inputs[1]
-    return [conj(grad) * dy * square(y) * -1.5, make_one("RsqrtGrad", [y, grad])]
+    return [conj(grad) * dy * square(y) * -1.5, raw.RsqrtGrad(y, grad)]
 
 
 def _reciprocal_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     y, dy = conj(op.inputs[0]), op.inputs[1]
-    return [conj(grad) * dy * y * -2, make_one("ReciprocalGrad", [y, grad])]
+    return [conj(grad) * dy * y * -2, raw.ReciprocalGrad(y, grad)]
 
 
 _register("SqrtGrad", "fc", _sqrt_grad, _sqrt_grad_gradient)
@@ -258,37 +259,37 @@ _register("InvGrad", "fc", _reciprocal_grad, _reciprocal_grad_gradient)
 
 def exp(x: Any, name: str | None = None) -> Tensor:
     """Return the number e to the power of ``x``, element by element."""
-    return unary("Exp", x, name)
+    return raw.Exp(x, name=name)
 
 
 def expm1(x: Any, name: str | None = None) -> Tensor:
     """Return ``exp(x) - 1``, exact also for small ``x``."""
-    return unary("Expm1", x, name)
+    return raw.Expm1(x, name=name)
 
 
 def log(x: Any, name: str | None = None) -> Tensor:
     """Return the natural logarithm, element by element; NaN below zero."""
-    return unary("Log", x, name)
+    return raw.Log(x, name=name)
 
 
 def log1p(x: Any, name: str | None = None) -> Tensor:
     """Return ``log(1 + x)``, exact also for small ``x``."""
-    return unary("Log1p", x, name)
+    return raw.Log1p(x, name=name)
 
 
 def sin(x: Any, name: str | None = None) -> Tensor:
     """Return the sine of an angle in radians, element by element."""
-    return unary("Sin", x, name)
+    return raw.Sin(x, name=name)
 
 
 def cos(x: Any, name: str | None = None) -> Tensor:
     """Return the cosine of an angle in radians, element by element."""
-    return unary("Cos", x, name)
+    return raw.Cos(x, name=name)
 
 
 def tan(x: Any, name: str | None = None) -> Tensor:
     """Return the tangent of an angle in radians, element by element."""
-    return unary("Tan", x, name)
+    return raw.Tan(x, name=name)
 
 
 _register("Exp", "fc", np.exp, _times(lambda x, y: y))

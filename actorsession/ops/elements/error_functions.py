@@ -14,9 +14,10 @@ import numpy as np
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.elementwise import exp, square
-from actorsession.ops.operands import infer_like, unary
+from actorsession.ops.operands import infer_like
 from actorsession.ops.scipy_kernels import (
     cost_of_each,
     in_own_dtype,
@@ -30,12 +31,12 @@ __all__ = ["erf", "erfc", "erfcinv", "erfinv", "ndtri"]
 
 def erf(x: Any, name: str | None = None) -> Tensor:
     """Return the error function, element by element."""
-    return unary("Erf", x, name)
+    return raw.Erf(x, name=name)
 
 
 def erfc(x: Any, name: str | None = None) -> Tensor:
     """Return ``1 - erf(x)``, exact also for large ``x``."""
-    return unary("Erfc", x, name)
+    return raw.Erfc(x, name=name)
 
 
 def erfinv(x: Any, name: str | None = None) -> Tensor:

@@ -23,9 +23,10 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.operands import binary, infer_like, infer_same, scalar_like, unary
+from actorsession.ops.operands import infer_like, infer_same, scalar_like
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.scipy_kernels import (
     cost_of_each,
@@ -40,7 +41,7 @@ __all__ = ["digamma", "lbeta", "lgamma", "polygamma", "zeta"]
 
 def lgamma(x: Any, name: str | None = None) -> Tensor:
     """Return the logarithm of the absolute value of the gamma function, element by element."""
-    return unary("Lgamma", x, name)
+    return raw.Lgamma(x, name=name)
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
@@ -49,7 +50,7 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return unary("Digamma", x, name)
+    return raw.Digamma(x, name=name)
 
 
 def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
@@ -63,7 +64,7 @@ def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return binary("Polygamma", a, x, name)
+    return raw.Polygamma(a, x, name=name)
 
 
 def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
@@ -77,7 +78,7 @@ def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return binary("Zeta", x, q, name)
+    return raw.Zeta(x, q, name=name)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:

@@ -24,12 +24,13 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands, summed
 from actorsession.ops.build import convert_all, make_one
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.gamma_functions import lgamma
 from actorsession.ops.elements.quotients import xlog1py, xlogy
-from actorsession.ops.operands import binary, check_dtype, infer_same
+from actorsession.ops.operands import check_dtype, infer_same
 from actorsession.ops.scipy_kernels import (
     cost_of_each,
     in_own_dtype,
@@ -52,12 +53,12 @@ def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return binary("Igamma", a, x, name)
+    return raw.Igamma(a, x, name=name)
 
 
 def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     """Return ``1 - igamma(a, x)``, exact also for large ``x``; arguments as ``igamma``."""
-    return binary("Igammac", a, x, name)
+    return raw.Igammac(a, x, name=name)
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
@@ -125,7 +126,7 @@ def _positive_kernel(name: str) -> Callable[[KernelContext], Kernel]:
 
 def _igamma_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
     by_x = exp(-x + (a - 1) * log(x) - lgamma(a))
-    return make_one("IgammaGradA", [a, x]) * grad, by_x * grad
+    return raw.IgammaGradA(a, x) * grad, by_x * grad
 
 
 def _igammac_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:

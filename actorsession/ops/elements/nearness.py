@@ -18,23 +18,17 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import convert_all, make_one
-from actorsession.ops.operands import (
-    binary,
-    check_dtype,
-    infer_like,
-    infer_same,
-    merged_shape,
-    unary,
-)
+from actorsession.ops.operands import check_dtype, infer_like, infer_same, merged_shape
 
 __all__ = ["approximate_equal", "nextafter", "rint"]
 
 
 def rint(x: Any, name: str | None = None) -> Tensor:
     """Return the nearest integer of each element as floating-point number, halves to the even one."""
-    return unary("Rint", x, name)
+    return raw.Rint(x, name=name)
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
@@ -45,7 +39,7 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
         x2: the same dtype.
         name: wanted name.
     """
-    return binary("NextAfter", x1, x2, name)
+    return raw.NextAfter(x1, x2, name=name)
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
@@ -91,7 +85,7 @@ def _infer_next(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _next_back(x1: Tensor, x2: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
-    return grad, make_one("ZerosLike", [grad])
+    return grad, raw.ZerosLike(grad)
 
 
 register(

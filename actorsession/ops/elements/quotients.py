@@ -16,8 +16,9 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, float64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.division import floordiv
@@ -35,7 +36,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
-    return binary("TruncateDiv", x, y, name)
+    return raw.TruncateDiv(x, y, name=name)
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -43,7 +44,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     An integer divided by zero is an InvalidArgumentError of the step.
     """
-    return binary("TruncateMod", x, y, name)
+    return raw.TruncateMod(x, y, name=name)
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -66,24 +67,24 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         if left.dtype is right.dtype and left.dtype.is_integer:
             wide = float32 if left.dtype.itemsize <= 2 else float64
             left, right = cast(left, wide), cast(right, wide)
-        return make_one("DivNoNan", [left, right], name=scope)
+        return raw.DivNoNan(left, right, name=scope)
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x * y`` with broadcasting, but 0 where ``y`` is 0, even if ``x`` is infinite or NaN."""
-    return binary("MulNoNan", x, y, name or "multiply_no_nan")
+    return raw.MulNoNan(x, y, name=name or "multiply_no_nan")
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """Return ``1 / x``, but 0 where ``x`` is 0."""
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "reciprocal_no_nan") as scope:
-        return make_one("DivNoNan", [scalar_like(1, value), value], name=scope)
+        return raw.DivNoNan(scalar_like(1, value), value, name=scope)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x * log(y)`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
-    return binary("Xlogy", x, y, name)
+    return raw.Xlogy(x, y, name=name)
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -13,7 +13,8 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.complex_numbers import complex as complex_
 from actorsession.ops.elements.complex_numbers import imag, real
@@ -37,7 +38,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
         ValueError: if the last axis has another length.
         TypeError: for bools and strings.
     """
-    return make_of("Bitcast", {"input": input}, {"type": as_dtype(type)}, name)
+    return raw.Bitcast(input, type=as_dtype(type), name=name)
 
 
 def _infer_bitcast(ctx: InferContext) -> list[TensorSpec]:

@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, merge_all
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
 from actorsession.ops.operands import broadcast, check_dtype, scalar_like, writes
@@ -52,7 +53,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """
     graph = graph_of(condition, x, y)
     if x is None and y is None:
-        return make_one("Where", [convert_to_tensor(condition, graph=graph)], name=name)
+        return raw.Where(convert_to_tensor(condition, graph=graph), name=name)
     chooser = convert_to_tensor(condition, bool_, graph=graph)
     return make_one("Select", [chooser, *_branches(x, y, graph)], name=name)
 
@@ -176,9 +177,9 @@ def _rows_kernel(ctx: KernelContext) -> Kernel:
 
 def _select_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     condition = op.inputs[0]
-    zero = make_one("ZerosLike", [grad])
-    by_x = make_one("Select", [condition, grad, zero])
-    return [None, by_x, make_one("Select", [condition, zero, grad])]
+    zero = raw.ZerosLike(grad)
+    by_x = raw.Select(condition, grad, zero)
+    return [None, by_x, raw.Select(condition, zero, grad)]
 
 
 def _select_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:

@@ -14,26 +14,27 @@ import numpy as np
 
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Kernel, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.elements.elementwise import conj, reciprocal, sqrt, square
-from actorsession.ops.operands import binary, infer_like, register_binary, unary, writes
+from actorsession.ops.operands import infer_like, register_binary, writes
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh"]
 
 
 def acos(x: Any, name: str | None = None) -> Tensor:
     """Return the angle in [0, pi] whose cosine is ``x``; NaN outside [-1, 1]."""
-    return unary("Acos", x, name)
+    return raw.Acos(x, name=name)
 
 
 def asin(x: Any, name: str | None = None) -> Tensor:
     """Return the angle in [-pi/2, pi/2] whose sine is ``x``; NaN outside [-1, 1]."""
-    return unary("Asin", x, name)
+    return raw.Asin(x, name=name)
 
 
 def atan(x: Any, name: str | None = None) -> Tensor:
     """Return the angle in [-pi/2, pi/2] whose tangent is ``x``."""
-    return unary("Atan", x, name)
+    return raw.Atan(x, name=name)
 
 
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
@@ -44,32 +45,32 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
         x: first coordinate, the same dtype.
         name: wanted name.
     """
-    return binary("Atan2", y, x, name)
+    return raw.Atan2(y, x, name=name)
 
 
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """Return the hyperbolic sine, element by element."""
-    return unary("Sinh", x, name)
+    return raw.Sinh(x, name=name)
 
 
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """Return the hyperbolic cosine, element by element."""
-    return unary("Cosh", x, name)
+    return raw.Cosh(x, name=name)
 
 
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse hyperbolic sine, element by element."""
-    return unary("Asinh", x, name)
+    return raw.Asinh(x, name=name)
 
 
 def acosh(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse hyperbolic cosine, element by element; NaN below 1."""
-    return unary("Acosh", x, name)
+    return raw.Acosh(x, name=name)
 
 
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse hyperbolic tangent, element by element; NaN outside [-1, 1]."""
-    return unary("Atanh", x, name)
+    return raw.Atanh(x, name=name)
 
 
 def _register(

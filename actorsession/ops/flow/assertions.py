@@ -24,7 +24,8 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.ops.build import convert_to_tensor, make, make_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.operands import check_dtype
 
@@ -87,7 +88,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
         message: beginning of the error message.
         name: wanted name.
     """
-    return make_of("CheckNumerics", {"tensor": tensor}, {"message": message}, name)
+    return raw.CheckNumerics(tensor, message=message, name=name)
 
 
 def verify_tensor_all_finite(

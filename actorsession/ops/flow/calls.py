@@ -39,8 +39,8 @@ from actorsession.graph.registry import (
     lookup,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.arrays import fills
-from actorsession.ops.build import make_one
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.flow.constructs import ConstructBuilder
 from actorsession.ops.indexed_slices import to_dense
@@ -238,7 +238,7 @@ def _gradients_inside(
 ) -> list[Tensor | None]:
     # A value that is passed twice has a separate gradient for each argument. A handle cannot be copied: the
     # first argument that passes it gets the whole gradient.
-    points = [t if t.dtype is resource else make_one("Identity", [t]) for t in inputs]
+    points = [t if t.dtype is resource else raw.Identity(t) for t in inputs]
     ys = instantiate(function, points, graph)
     wanted = [(y, g) for y, g in zip(ys, grads, strict=True) if g is not None]
     if not wanted:

@@ -9,7 +9,8 @@ import numpy as np
 
 from actorsession.graph.dtypes import bool_, int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops.build import constant, graph_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant, graph_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import greater_equal, less, logical_or, where
 from actorsession.ops.flow.assertions import Assert
@@ -111,14 +112,14 @@ def _if_any(predicates: Sequence[Tensor], last: Tensor, action: _Action) -> _Act
         with last.graph.control_dependencies([found]):
             returned = action()
             # Values that were built outside would be available before the assertion has run.
-            waited = [make_one("Identity", [as_value(v, last.graph)]) for v in flatten(returned)]
+            waited = [raw.Identity(as_value(v, last.graph)) for v in flatten(returned)]
             return pack(returned, waited)
 
     return run
 
 
 def _at_most_one(predicates: Sequence[Tensor]) -> Operation:
-    stacked = make_one("Pack", list(predicates), {"axis": 0})
+    stacked = raw.Pack(list(predicates), axis=0)
     names = ", ".join([p.name for p in predicates])
     return Assert(
         less(reduce_sum(cast(stacked, int32)), 2),

@@ -12,7 +12,8 @@ from typing import Any
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, KernelContext, OpDef, register
-from actorsession.ops.build import graph_of, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import graph_of, make
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.structures import flatten
 
@@ -39,7 +40,7 @@ register(
 
 def no_op(name: str | None = None) -> Operation:
     """Return an operation that does nothing, as an anchor for control dependencies."""
-    return make("NoOp", (), name=name)
+    return raw.NoOp(name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
@@ -101,7 +102,7 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
     """
     value = tensor._as_graph_element()
     with value.graph.colocate_with(value.op), value.graph.control_dependencies(dependencies):
-        return make_one("Identity", [value], name=name or "control_dependency")
+        return raw.Identity(value, name=name or "control_dependency")
 
 
 def tuple_(

@@ -21,6 +21,7 @@ from actorsession.graph.function import IF, WHILE, FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.arithmetic import add
 from actorsession.ops.elements.comparison import less, logical_and
@@ -107,7 +108,7 @@ def cond(
             bodies.append(body)
         _check_branches(structures, results)
         op = builder.construct(IF, [predicate], ("then_branch", "else_branch"), bodies, results)
-        merged = [make_one("Identity", [t], name="Merge") for t in op.outputs]
+        merged = [raw.Identity(t, name="Merge") for t in op.outputs]
     return pack(structures[0], merged)
 
 

@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_all, convert_to_tensor, make, make_one
 from actorsession.ops.flow.way_gradients import exit_gradient, merge_gradient, switch_gradient
 
@@ -209,7 +210,7 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
     """
     tensor = convert_to_tensor(data, dtype)
     pred = convert_to_tensor(pred, graph=tensor.graph)
-    return Switched(*make("Switch", [tensor, pred], name=name).outputs)
+    return Switched(*raw.Switch(tensor, pred, name=name))
 
 
 def switch_n(data: Any, output_index: Any, num_outs: int, name: str | None = None) -> list[Tensor]:
@@ -246,7 +247,7 @@ def merge(inputs: Sequence[Any], name: str | None = None) -> Merged:
     """
     if any(value is None for value in inputs):
         raise ValueError("at least one of the inputs of merge is None; a branch gave no value")
-    return Merged(*make("Merge", convert_all(inputs), name=name).outputs)
+    return Merged(*raw.Merge(convert_all(inputs), name=name))
 
 
 def enter(
@@ -278,12 +279,12 @@ def enter(
 
 def exit_(tensor: Any, name: str | None = None) -> Tensor:
     """Return the value of the last iteration, outside of the loop."""
-    return make_one("Exit", [convert_to_tensor(tensor)], name=name)
+    return raw.Exit(convert_to_tensor(tensor), name=name)
 
 
 def next_iteration(tensor: Any, name: str | None = None) -> Tensor:
     """Pass a value to the next iteration of its loop."""
-    return make_one("NextIteration", [convert_to_tensor(tensor)], name=name)
+    return raw.NextIteration(convert_to_tensor(tensor), name=name)
 
 
 def loop_cond(input: Any, name: str | None = None) -> Tensor:
@@ -293,12 +294,12 @@ def loop_cond(input: Any, name: str | None = None) -> Tensor:
         TypeError: if it is not bool.
         ValueError: if it is statically known not to be a scalar.
     """
-    return make_one("LoopCond", [convert_to_tensor(input)], name=name)
+    return raw.LoopCond(convert_to_tensor(input), name=name)
 
 
 def control_trigger(name: str | None = None) -> Operation:
     """Return an operation that does nothing, and runs even after operations that are dead."""
-    return make("ControlTrigger", (), name=name)
+    return raw.ControlTrigger(name=name)
 
 
 def close_loop(merged: Tensor, value: Tensor) -> None:

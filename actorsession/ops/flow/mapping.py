@@ -14,7 +14,8 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.flow.control_flow import while_loop
 from actorsession.ops.lists.tensor_array import TensorArray
 from actorsession.ops.structures import Composite, check_same_structure, flatten, pack
@@ -226,7 +227,7 @@ class _Items:
         self.static = _common_count(self.all, what)
         self.count: Any = self.static
         if self.static is None:
-            self.count = make_one("Shape", [self.all[0]])[0]
+            self.count = raw.Shape(self.all[0])[0]
         self._arrays = [
             TensorArray(t.dtype, size=self.count, infer_shape=True).unstack(t) for t in self.all
         ]

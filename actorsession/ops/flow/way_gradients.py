@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from actorsession.graph.control_flow_ops import NEXT_ITERATIONS
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops.build import constant, make
+from actorsession.ops import raw
+from actorsession.ops.build import constant
 from actorsession.ops.derivatives.values import zeros_for
 from actorsession.ops.elements.comparison import equal
 
@@ -37,8 +38,8 @@ def switch_gradient(op: Operation, *grads: Tensor | None) -> Grads:
             grad = zeros_for(_unswitched(data) if data.dtype.kind == "r" else op.outputs[way])
         # A value that does not depend on the data, such as a constant, is never dead unless it passes a
         # switch.
-        ways.append(make("Switch", [grad, predicate]).outputs[way])
-    return [make("Merge", ways).outputs[0], None]
+        ways.append(raw.Switch(grad, predicate)[way])
+    return [raw.Merge(ways)[0], None]
 
 
 def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = None) -> Grads:
@@ -48,7 +49,7 @@ def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = No
     found: list[Tensor | None] = []
     for number in range(len(op.inputs)):
         taken = equal(op.outputs[1], constant(number, op.outputs[1].dtype, graph=op.graph))
-        found.append(None if grad is None else make("Switch", [grad, taken]).outputs[_TRUE])
+        found.append(None if grad is None else raw.Switch(grad, taken)[_TRUE])
     return found
 
 

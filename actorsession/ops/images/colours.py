@@ -25,12 +25,13 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.static_value import get_static_value
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import tile
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
@@ -113,7 +114,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     value = convert_to_tensor(images)
     with value.graph.name_scope("adjust_contrast"):
         factor = convert_to_tensor(contrast_factor, float32, "contrast_factor", graph=value.graph)
-        adjusted = make_one("AdjustContrastv2", [_as_floats(value), factor])
+        adjusted = raw.AdjustContrastv2(_as_floats(value), factor)
         return convert_image_dtype(adjusted, value.dtype, saturate=True)
 
 
@@ -157,7 +158,7 @@ def per_image_standardization(image: Any) -> Tensor:
         centred = floats - middle
         deviation = sqrt(reduce_mean(square(centred), [-1, -2, -3], keepdims=True))
         least = rsqrt(cast(count, floats.dtype))
-        return make_one("RealDiv", [centred, maximum(deviation, least)], None, scope)
+        return raw.RealDiv(centred, maximum(deviation, least), name=scope)
 
 
 def _check_rank(value: Tensor, least: int) -> None:
@@ -212,12 +213,12 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
         images: floating; the last axis is red, green and blue.
         name: wanted name.
     """
-    return make_of("RGBToHSV", {"images": images}, None, name)
+    return raw.RGBToHSV(images, name=name)
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Convert hue, saturation and value to RGB; the inverse of ``rgb_to_hsv``."""
-    return make_of("HSVToRGB", {"images": images}, None, name)
+    return raw.HSVToRGB(images, name=name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:

@@ -17,6 +17,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.shape_operands import Ints, constant_ints, ints, one_spelling
@@ -315,7 +316,7 @@ def _crops_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
         by_image = make_one("CropAndResizeGradImage", [grad, boxes, images_of, size], attrs)
     # The gradient for the nearest pixel, which does not move with a box, is computed as if it were
     # interpolated.
-    by_boxes = make_one("CropAndResizeGradBoxes", [grad, image, boxes, images_of])
+    by_boxes = raw.CropAndResizeGradBoxes(grad, image, boxes, images_of)
     return [by_image, by_boxes, None, None]
 
 

@@ -29,6 +29,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.text.kernels import one_string, require_string
 
@@ -216,9 +217,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
         ImportError: without Pillow.
         ValueError: for another shape.
     """
-    return make_one(
-        "EncodePng", [convert_to_tensor(image)], {"compression": int(compression)}, name
-    )
+    return raw.EncodePng(convert_to_tensor(image), compression=int(compression), name=name)
 
 
 def encode_jpeg(

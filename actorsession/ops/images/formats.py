@@ -24,6 +24,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.comparison import equal
 from actorsession.ops.images.colours import convert_image_dtype
@@ -64,7 +65,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
         ValueError: for another number of channels.
     """
     given = convert_to_tensor(contents, string, "contents")
-    return make_one("DecodeBmp", [given], {"channels": int(channels or 0)}, name)
+    return raw.DecodeBmp(given, channels=int(channels or 0), name=name)
 
 
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
@@ -81,7 +82,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without Pillow.
     """
-    return make_one("DecodeGif", [convert_to_tensor(contents, string, "contents")], None, name)
+    return raw.DecodeGif(convert_to_tensor(contents, string, "contents"), name=name)
 
 
 def decode_image(

@@ -23,7 +23,8 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import scalar_shape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.images.colours import convert_image_dtype
 from actorsession.ops.images.files import decode_jpeg, require_pillow
 from actorsession.ops.randomness.numbers import random_uniform
@@ -54,7 +55,7 @@ def adjust_jpeg_quality(
         channels = value.shape.with_rank(3)[2]
         quality = convert_to_tensor(jpeg_quality, int32, "jpeg_quality")
         bytes_ = convert_image_dtype(value, uint8, saturate=True)
-        file = make_one("EncodeJpegVariableQuality", [bytes_, quality])
+        file = raw.EncodeJpegVariableQuality(bytes_, quality)
         read = decode_jpeg(file, channels or 0, dct_method=dct_method)
         return convert_image_dtype(read, value.dtype, saturate=True)
 

@@ -10,8 +10,9 @@ import numpy as np
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.shape import expand_dims
-from actorsession.ops.build import convert_to_tensor, make, make_of
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.elements.elementwise import conj, log
 from actorsession.ops.linear.factorisations import cholesky
@@ -37,7 +38,7 @@ class LogMatrixDeterminant(NamedTuple):
 
 def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """Return the determinants of square matrices in the last two axes."""
-    return make_of("MatrixDeterminant", {"input": input}, None, name)
+    return raw.MatrixDeterminant(input, name=name)
 
 
 def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:

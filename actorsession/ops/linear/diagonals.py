@@ -15,7 +15,8 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, OpDef, register
 from actorsession.graph.shape import unknown_shape
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.shape_operands import constant_ints, require_index, same_dtype
 
@@ -38,7 +39,7 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: for a scalar.
     """
-    return make_of("Diag", {"diagonal": diagonal}, None, name)
+    return raw.Diag(diagonal, name=name)
 
 
 def diag_part(input: Any, name: str | None = None) -> Tensor:
@@ -51,7 +52,7 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if the second half of the shape differs from the first.
     """
-    return make_of("DiagPart", {"input": input}, None, name)
+    return raw.DiagPart(input, name=name)
 
 
 def _infer_diag(ctx: InferContext) -> list[TensorSpec]:
@@ -128,7 +129,7 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     with value.graph.name_scope(name or "MatrixBandPart") as scope:
         lower = convert_to_tensor(num_lower, name="num_lower", graph=value.graph)
         upper = convert_to_tensor(num_upper, name="num_upper", graph=value.graph)
-        return make_one("MatrixBandPart", [value, lower, upper], None, scope)
+        return raw.MatrixBandPart(value, lower, upper, name=scope)
 
 
 def _infer_band(ctx: InferContext) -> list[TensorSpec]:

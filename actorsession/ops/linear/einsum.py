@@ -20,12 +20,13 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import fill
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.broadcasting import broadcast_gradient_args
-from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.build import convert_all
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.linear.subscripts import DOT, DOTS, Equation, parsed
 from actorsession.ops.operands import check_dtype, scalar_like
@@ -75,7 +76,7 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
 def _einsum(equation: Equation, operands: Sequence[Tensor]) -> Tensor:
     left, right = ",".join(equation.inputs), equation.output
     text = f"{left}->{right}".replace(DOT, DOTS)
-    return make_one("Einsum", operands, {"equation": text, "N": len(operands)})
+    return raw.Einsum(operands, equation=text, N=len(operands))
 
 
 # -- static types --------------------------------------------------------------------------------
@@ -345,7 +346,7 @@ def _dots_shape(part: str, operand: Tensor) -> Tensor:
 def _summed_dots(value: Tensor, operand: Tensor, part: str, axes: Tensor) -> Tensor:
     """Sum over the axes of an ellipsis along which the operand was broadcast."""
     start = max(part.find(DOT), 0)
-    summed = make_one("Sum", [value, axes + start], {"keep_dims": False})
+    summed = raw.Sum(value, axes + start, keep_dims=False)
     return reshape(summed, shape_tensor(operand))
 
 

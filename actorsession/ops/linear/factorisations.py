@@ -17,11 +17,12 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like, zeros_like
 from actorsession.ops.arrays.gather import one_hot
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.build import convert_to_tensor, make, make_of
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.linear.diagonals import matrix_band_part
@@ -73,7 +74,7 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
         input: self-adjoint positive definite matrices, of which the lower triangle is read.
         name: wanted name.
     """
-    return make_of("Cholesky", {"input": input}, None, name)
+    return raw.Cholesky(input, name=name)
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:

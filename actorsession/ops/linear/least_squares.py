@@ -17,9 +17,10 @@ from actorsession.graph.dtypes import float64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like
-from actorsession.ops.build import convert_all, convert_to_tensor, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import greater_equal
 from actorsession.ops.flow.control_flow import cond
@@ -55,7 +56,7 @@ def matrix_solve_ls(
     """
     left, right = convert_all([matrix, rhs])
     weight = convert_to_tensor(l2_regularizer, float64, graph=left.graph)
-    return make_one("MatrixSolveLs", [left, right, weight], {"fast": fast}, name)
+    return raw.MatrixSolveLs(left, right, weight, fast=fast, name=name)
 
 
 def _infer(ctx: InferContext) -> list[TensorSpec]:

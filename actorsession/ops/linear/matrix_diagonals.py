@@ -18,6 +18,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.linear.diagonal_bands import Band, ErrorClass, check_ends, ends_of
@@ -102,7 +103,7 @@ def matrix_set_diag(
     with value.graph.name_scope(name) as scope:
         given = convert_to_tensor(diagonal, value.dtype, "diagonal", graph=value.graph)
         which = convert_to_tensor(k, int32, "k", graph=value.graph)
-        return make_one("MatrixSetDiagV3", [value, given, which], {"align": align}, scope)
+        return raw.MatrixSetDiagV3(value, given, which, align=align, name=scope)
 
 
 def _padding(value: Any, beside: Tensor) -> Tensor:

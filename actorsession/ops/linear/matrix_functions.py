@@ -18,11 +18,12 @@ from actorsession.graph.dtypes import complex128, float64, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_of
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.arithmetic import pow as pow_
 from actorsession.ops.elements.cast import cast
@@ -85,7 +86,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return make_of("MatrixLogarithm", {"input": input}, None, name)
+    return raw.MatrixLogarithm(input, name=name)
 
 
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
@@ -98,7 +99,7 @@ def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return make_of("MatrixSquareRoot", {"input": input}, None, name)
+    return raw.MatrixSquareRoot(input, name=name)
 
 
 # -- exponential ---------------------------------------------------------------------------------

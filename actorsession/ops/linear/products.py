@@ -13,6 +13,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import as_shape, merge_all
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.arithmetic import add_n
@@ -68,7 +69,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     factor = convert_to_tensor(scalar, value.dtype, graph=value.graph)
     if factor.shape.rank not in (None, 0):
         raise ValueError(f"scalar_mul multiplies by a scalar; got shape {factor.shape}")
-    product = make_one("Mul", [factor, value], name=name)
+    product = raw.Mul(factor, value, name=name)
     if isinstance(x, IndexedSlices):
         return IndexedSlices(product, x.indices, x.dense_shape)
     return product
@@ -90,7 +91,7 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
     at = convert_to_tensor(x, graph=graph_of(x, *coeffs))
     with at.graph.name_scope(name or "polyval") as scope:
         if not coeffs:
-            return make_one("ZerosLike", [at], name=scope)
+            return raw.ZerosLike(at, name=scope)
         made = [
             convert_to_tensor(
                 c, None if hasattr(c, "_as_graph_element") else at.dtype, graph=at.graph

@@ -17,8 +17,9 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, broadcast_shapes
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_all, make_of, make_one
+from actorsession.ops.build import convert_all, make_one
 from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.linear.matrices import (
@@ -51,7 +52,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
         adjoint: whether to invert the adjoints of the matrices.
         name: wanted name.
     """
-    return make_of("MatrixInverse", {"input": input}, {"adjoint": adjoint}, name)
+    return raw.MatrixInverse(input, adjoint=adjoint, name=name)
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import convert_to_tensor, make
@@ -59,7 +60,7 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 
 def _eigen(tensor: Any, vectors: bool, name: str | None = None) -> Sequence[Tensor]:
     value = convert_to_tensor(tensor)
-    return make("SelfAdjointEigV2", [value], {"compute_v": vectors}, name).outputs
+    return raw.SelfAdjointEigV2(value, compute_v=vectors, name=name)
 
 
 def svd(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.build import make, make_one
 
 __all__ = [
@@ -26,7 +27,7 @@ def _array(handle: Tensor, flow: Tensor) -> Sequence[Tensor]:
     # Not at the top: ``backward`` imports modules that register these gradients.
     from actorsession.ops.derivatives.backward import gradient_source
 
-    return make("TensorArrayGradV3", [handle, flow], {"source": gradient_source()}).outputs
+    return raw.TensorArrayGradV3(handle, flow, source=gradient_source())
 
 
 def read_gradient(op: Operation, grad: Tensor | None) -> Grads:
@@ -35,7 +36,7 @@ def read_gradient(op: Operation, grad: Tensor | None) -> Grads:
         return [None] * 3
     handle, index, flow = op.inputs
     array, order = _array(handle, flow)
-    return [None, None, make_one("TensorArrayWriteV3", [array, index, grad, order])]
+    return [None, None, raw.TensorArrayWriteV3(array, index, grad, order)]
 
 
 def write_gradient(op: Operation, grad: Tensor | None) -> Grads:
@@ -44,7 +45,7 @@ def write_gradient(op: Operation, grad: Tensor | None) -> Grads:
         return [None] * 4
     handle, index, value, _ = op.inputs
     array, order = _array(handle, grad)
-    found = make_one("TensorArrayReadV3", [array, index, order], {"dtype": value.dtype})
+    found = raw.TensorArrayReadV3(array, index, order, dtype=value.dtype)
     found.set_shape(value.shape)
     return [None, None, found, grad]
 
@@ -55,7 +56,7 @@ def gather_gradient(op: Operation, grad: Tensor | None) -> Grads:
         return [None] * 3
     handle, indices, flow = op.inputs
     array, order = _array(handle, flow)
-    return [None, None, make_one("TensorArrayScatterV3", [array, indices, grad, order])]
+    return [None, None, raw.TensorArrayScatterV3(array, indices, grad, order)]
 
 
 def scatter_gradient(op: Operation, grad: Tensor | None) -> Grads:
@@ -75,7 +76,7 @@ def concat_gradient(op: Operation, grad: Tensor | None, lengths: Tensor | None =
         return [None] * 2
     handle, flow = op.inputs
     array, order = _array(handle, flow)
-    return [None, make_one("TensorArraySplitV3", [array, grad, op.outputs[1], order])]
+    return [None, raw.TensorArraySplitV3(array, grad, op.outputs[1], order)]
 
 
 def split_gradient(op: Operation, grad: Tensor | None) -> Grads:

@@ -15,6 +15,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.slicing import strided_slice
 from actorsession.ops.build import convert_to_tensor, make_one
@@ -117,7 +118,7 @@ def _stack_kernel(ctx: KernelContext) -> Kernel:
 
 def _stack_gradient(op: Operation, grad: Tensor) -> Grads:
     return [
-        make_one("TensorListFromTensor", [grad, op.inputs[1]], {"element_dtype": grad.dtype}),
+        raw.TensorListFromTensor(grad, op.inputs[1], element_dtype=grad.dtype),
         None,
     ]
 
@@ -306,7 +307,7 @@ def _scatter_gradient(op: Operation, grad: Tensor) -> Grads:
 def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
     given, tensor, indices = op.inputs
     before = tensor_list_scatter(zero_of(tensor), indices, input_handle=grad)
-    before = make_one("TensorListResize", [before, tensor_list_length(given)])
+    before = raw.TensorListResize(before, tensor_list_length(given))
     return [before, _read_back(grad, indices, tensor), None]
 
 

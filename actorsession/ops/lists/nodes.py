@@ -27,6 +27,7 @@ from actorsession.graph.registry import (
     KernelContext,
 )
 from actorsession.graph.shape import scalar_shape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.lists.operands import (
     LIST,
@@ -184,13 +185,13 @@ define("TensorListPopBack", _infer_pop, _pop_kernel, _pop_gradient)
 
 def tensor_list_length(input_handle: Tensor, name: str | None = None) -> Tensor:
     """Return the number of elements, an int32 scalar."""
-    return make_one("TensorListLength", [input_handle], None, name)
+    return raw.TensorListLength(input_handle, name=name)
 
 
 def tensor_list_resize(input_handle: Tensor, size: Any, name: str | None = None) -> Tensor:
     """Return the list truncated, or extended by unset elements, to ``size`` elements."""
     count = convert_to_tensor(size, graph=input_handle.graph)
-    return make_one("TensorListResize", [input_handle, count], None, name)
+    return raw.TensorListResize(input_handle, count, name=name)
 
 
 def _infer_length(ctx: InferContext) -> list[TensorSpec]:

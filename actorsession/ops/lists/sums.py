@@ -14,6 +14,7 @@ from actorsession.graph.dtypes import variant
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import make_one
 from actorsession.ops.lists.operands import (
@@ -34,7 +35,7 @@ __all__ = ["add_lists", "zero_list", "zero_of"]
 
 def zero_list(given: Tensor) -> Tensor:
     """Return a list of zeros with the shapes of the elements of ``given``."""
-    return make_one("TensorListZerosLike", [given])
+    return raw.TensorListZerosLike(given)
 
 
 def zero_of(tensor: Tensor) -> Tensor:
@@ -49,7 +50,7 @@ def add_lists(lists: Sequence[Tensor]) -> Tensor:
     """
     single = [each for each in lists if _is_single(each)]
     whole = [each for each in lists if not _is_single(each)] or [single.pop()]
-    total = whole[0] if len(whole) == 1 else make_one("TensorListAdd", whole)
+    total = whole[0] if len(whole) == 1 else raw.TensorListAdd(whole)
     for each in single:
         _, index, item = each.op.inputs
         attrs = {"element_dtype": item.dtype}

@@ -15,7 +15,8 @@ from actorsession.graph.dtypes import DType, as_dtype, int32, int64, variant
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, as_shape
 from actorsession.graph.static_value import constant_value
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, graph_of, make
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.lists.blocks import (
     tensor_list_from_tensor,
@@ -272,7 +273,7 @@ class TensorArray(Composite):
 
     def identity(self) -> TensorArray:
         """Return the same array, copied by an ``Identity`` operation."""
-        return self._with(make_one("Identity", [self._flow]))
+        return self._with(raw.Identity(self._flow))
 
     def close(self, name: str | None = None) -> Operation:
         """Return an operation that does nothing, since an array is released after its last reader."""
@@ -297,5 +298,5 @@ def _without_first(shape: TensorShape, what: str) -> TensorShape:
 
 def _rest_of(items: Tensor) -> Tensor:
     """Return the dynamic shape of items along the first axis."""
-    whole = make_one("Shape", [items])
+    whole = raw.Shape(items)
     return whole[1:]

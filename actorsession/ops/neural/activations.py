@@ -14,41 +14,42 @@ import numpy as np
 from actorsession.graph.dtypes import float32, float64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, Gradient, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import by_rank, infer_like, unary, writes
+from actorsession.ops.operands import by_rank, infer_like, writes
 
 __all__ = ["elu", "relu", "relu6", "sigmoid", "softplus", "tanh"]
 
 
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """Return the hyperbolic tangent, element by element."""
-    return unary("Tanh", x, name)
+    return raw.Tanh(x, name=name)
 
 
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """Return ``1 / (1 + exp(-x))``, element by element."""
-    return unary("Sigmoid", x, name)
+    return raw.Sigmoid(x, name=name)
 
 
 def relu(features: Any, name: str | None = None) -> Tensor:
     """Return ``max(features, 0)``, element by element."""
-    return unary("Relu", features, name)
+    return raw.Relu(features, name=name)
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """Return ``min(max(features, 0), 6)``, element by element."""
-    return unary("Relu6", features, name)
+    return raw.Relu6(features, name=name)
 
 
 def elu(features: Any, name: str | None = None) -> Tensor:
     """Return ``features`` where positive, ``exp(features) - 1`` elsewhere."""
-    return unary("Elu", features, name)
+    return raw.Elu(features, name=name)
 
 
 def softplus(features: Any, name: str | None = None) -> Tensor:
     """Return ``log(1 + exp(features))``, element by element."""
-    return unary("Softplus", features, name)
+    return raw.Softplus(features, name=name)
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -229,30 +230,30 @@ def _softplus_grad_kernel(ctx: KernelContext) -> Kernel:
 def _masked(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     """Return the gradient of an op that masks its first input: the incoming gradient, masked alike."""
     features = op.inputs[1]
-    return [make_one(op.type, [grad, features]), make_one("ZerosLike", [features])]
+    return [make_one(op.type, [grad, features]), raw.ZerosLike(features)]
 
 
 def _tanh_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     y, dy = (conj(t) for t in op.inputs)
-    return [grad * dy * y * -2, make_one("TanhGrad", [y, grad])]
+    return [grad * dy * y * -2, raw.TanhGrad(y, grad)]
 
 
 def _sigmoid_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     y, dy = (conj(t) for t in op.inputs)
-    return [grad * dy * (1 - 2 * y), make_one("SigmoidGrad", [y, grad])]
+    return [grad * dy * (1 - 2 * y), raw.SigmoidGrad(y, grad)]
 
 
 def _elu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     gradients, outputs = op.inputs
     # Where the output is negative (its negation is positive), the output is part of the slope.
-    below = make_one("ReluGrad", [grad * gradients, -outputs])
-    return [make_one("EluGrad", [grad, outputs]), below]
+    below = raw.ReluGrad(grad * gradients, -outputs)
+    return [raw.EluGrad(grad, outputs), below]
 
 
 def _softplus_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     gradients, features = op.inputs
-    curve = make_one("SigmoidGrad", [sigmoid(features), grad * gradients])
-    return [make_one("SoftplusGrad", [grad, features]), curve]
+    curve = raw.SigmoidGrad(sigmoid(features), grad * gradients)
+    return [raw.SoftplusGrad(grad, features), curve]
 
 
 def _from_result(grad_op: str) -> Gradient:
@@ -291,6 +292,6 @@ _register(
     "Softplus",
     "f",
     _softplus_kernel,
-    lambda op, grad: [make_one("SoftplusGrad", [grad, op.inputs[0]])],
+    lambda op, grad: [raw.SoftplusGrad(grad, op.inputs[0])],
 )
 _register("SoftplusGrad", "f", _softplus_grad_kernel, _softplus_grad_gradient)

@@ -18,12 +18,13 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, broadcast_shapes, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import stop_gradient
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make
 from actorsession.ops.neural.softmax import (
     centred,
     log_softmax,
@@ -117,14 +118,14 @@ def _last_behind(value: Tensor, axis: int) -> list[int]:
 
 def _float32_if_half(value: Tensor) -> Tensor:
     if value.dtype in (float16, bfloat16):
-        return make_one("Cast", [value], {"DstT": float32})
+        return raw.Cast(value, DstT=float32)
     return value
 
 
 def _as(value: Tensor, like: Tensor) -> Tensor:
     if value.dtype is like.dtype:
         return value
-    return make_one("Cast", [value], {"DstT": like.dtype})
+    return raw.Cast(value, DstT=like.dtype)
 
 
 def _as_matrix(value: Tensor) -> Tensor:
@@ -396,4 +397,4 @@ def sigmoid_cross_entropy_with_logits(
     with x.graph.name_scope(name or "logistic_loss") as scope:
         # The same as max(x, 0) - x * z + log(1 + exp(-abs(x))), but with the right gradient at 0, where max
         # and abs have none, and where every network with zero weights starts.
-        return make_one("Sub", [softplus(x), x * z], None, scope)
+        return raw.Sub(softplus(x), x * z, name=scope)

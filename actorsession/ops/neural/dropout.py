@@ -8,9 +8,10 @@ import numpy as np
 
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import shape, shape_tensor
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.random import random_uniform
 
 __all__ = ["dropout"]
@@ -73,9 +74,9 @@ def _dropped(value: Tensor, rate: Any, noise_shape: Any, seed: int | None, scope
     share = convert_to_tensor(rate, value.dtype, "rate", graph=value.graph)
     where = shape_tensor(value) if noise_shape is None else _noise_shape(value, noise_shape)
     drawn = random_uniform(where, dtype=value.dtype, seed=seed)
-    kept = make_one("Cast", [make_one("GreaterEqual", [drawn, share])], {"DstT": value.dtype})
+    kept = raw.Cast(raw.GreaterEqual(drawn, share), DstT=value.dtype)
     # The factor is applied to the mask, so that forward and backward pass need one product each.
-    out = make_one("Mul", [value, kept * (1.0 / (1.0 - share))], None, scope)
+    out = raw.Mul(value, kept * (1.0 / (1.0 - share)), name=scope)
     # With a rate or noise of unknown shape, inference would lose the shape of the value.
     out.set_shape(value.shape)
     return out

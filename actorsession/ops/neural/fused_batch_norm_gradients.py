@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import make_one
 from actorsession.ops.convolutions.windows import channel_axis
 from actorsession.ops.elements.elementwise import rsqrt, square
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_sum
@@ -56,7 +56,7 @@ class _Channels:
 
 
 def _cast(x: Tensor, like: Tensor) -> Tensor:
-    return x if x.dtype is like.dtype else make_one("Cast", [x], {"DstT": like.dtype})
+    return x if x.dtype is like.dtype else raw.Cast(x, DstT=like.dtype)
 
 
 def second_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:

@@ -11,7 +11,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import scalar_shape
-from actorsession.ops.build import make_of
+from actorsession.ops import raw
 
 __all__ = ["l2_loss"]
 
@@ -23,7 +23,7 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
         t: a floating tensor.
         name: wanted name.
     """
-    return make_of("L2Loss", {"t": t}, None, name)
+    return raw.L2Loss(t, name=name)
 
 
 def _infer_l2_loss(ctx: InferContext) -> list[TensorSpec]:

@@ -12,12 +12,13 @@ import numpy as np
 
 from actorsession.graph.dtypes import DType, bfloat16, float16, float32
 from actorsession.graph.operation import Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import stop_gradient
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.shape import squeeze
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.arithmetic import add, multiply, squared_difference, subtract
 from actorsession.ops.elements.elementwise import reciprocal, rsqrt, square
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
@@ -35,7 +36,7 @@ def _keep(keep_dims: bool | None, keepdims: bool | None) -> bool:
 
 
 def _cast(value: Tensor, dtype: DType) -> Tensor:
-    return value if value.dtype is dtype else make_one("Cast", [value], {"DstT": dtype})
+    return value if value.dtype is dtype else raw.Cast(value, DstT=dtype)
 
 
 def _precise(value: Tensor) -> Tensor:
@@ -110,10 +111,10 @@ def weighted_moments(
         # The weights may be smaller than the values they broadcast to, and the count of the latter is needed.
         each = add(weights, zeros_like(y))
         count = reduce_sum(each, listed, keepdims=True, name="sum_of_weights")
-        mean = make_one("DivNoNan", [total, count])
+        mean = raw.DivNoNan(total, count)
         apart = multiply(weights, squared_difference(y, mean))
         spread = reduce_sum(apart, listed, keepdims=True, name="weighted_distsq")
-        variance = make_one("DivNoNan", [spread, count])
+        variance = raw.DivNoNan(spread, count)
         return _finished([mean, variance], listed, keep, value.dtype)
 
 

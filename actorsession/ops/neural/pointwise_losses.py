@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from actorsession.graph.operation import Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays import fills
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements import comparison, elementwise
 from actorsession.ops.neural.activations import softplus
 
@@ -47,7 +48,7 @@ def weighted_cross_entropy_with_logits(
             raise ValueError(f"logits and labels have one shape, got {x.shape} and {z.shape}")
         weight = 1 + (pos_weight - 1) * z
         # softplus has the right gradient at 0 too, where max(-x, 0) and abs(x) have none.
-        return make_one("AddV2", [(1 - z) * x, weight * softplus(-x)], None, scope)
+        return raw.AddV2((1 - z) * x, weight * softplus(-x), name=scope)
 
 
 def log_poisson_loss(

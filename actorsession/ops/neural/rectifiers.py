@@ -14,14 +14,15 @@ import numpy as np
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Gradient, Kernel, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import less
 from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.neural.activations import relu, sigmoid, softplus
-from actorsession.ops.operands import infer_like, scalar_like, unary
+from actorsession.ops.operands import infer_like, scalar_like
 
 __all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign", "swish"]
 
@@ -33,12 +34,12 @@ _SCALE_ALPHA = 1.7580993408473768599402175208123
 
 def selu(features: Any, name: str | None = None) -> Tensor:
     """Return ``scale * features`` where positive, ``scale * alpha * (exp(features) - 1)`` elsewhere."""
-    return unary("Selu", features, name)
+    return raw.Selu(features, name=name)
 
 
 def softsign(features: Any, name: str | None = None) -> Tensor:
     """Return ``features / (1 + |features|)``, element by element."""
-    return unary("Softsign", features, name)
+    return raw.Softsign(features, name=name)
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
@@ -53,7 +54,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
     with value.graph.name_scope(name or "LeakyRelu") as scope:
         if value.dtype.is_integer:
             value = cast(value, float32)
-        return make_one("LeakyRelu", [value], {"alpha": float(alpha)}, scope)
+        return raw.LeakyRelu(value, alpha=float(alpha), name=scope)
 
 
 def swish(features: Any, beta: Any = 1.0) -> Tensor:
@@ -143,28 +144,28 @@ def _softsign_grad_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _selu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [make_one("SeluGrad", [grad, op.outputs[0]])]
+    return [raw.SeluGrad(grad, op.outputs[0])]
 
 
 def _selu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     gradients, outputs = op.inputs
     zero = scalar_like(0, grad)
     below = where_v2(less(outputs, zero), grad * gradients, zero)
-    return [make_one("SeluGrad", [grad, outputs]), below]
+    return [raw.SeluGrad(grad, outputs), below]
 
 
 def _leaky_relu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [make_one("LeakyReluGrad", [grad, op.inputs[0]], {"alpha": op.attrs["alpha"]})]
+    return [raw.LeakyReluGrad(grad, op.inputs[0], alpha=op.attrs["alpha"])]
 
 
 def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     x = op.inputs[1]
-    back = make_one("LeakyReluGrad", [grad, x], {"alpha": op.attrs["alpha"]})
-    return [back, make_one("ZerosLike", [x])]
+    back = raw.LeakyReluGrad(grad, x, alpha=op.attrs["alpha"])
+    return [back, raw.ZerosLike(x)]
 
 
 def _softsign_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [make_one("SoftsignGrad", [grad, op.inputs[0]])]
+    return [raw.SoftsignGrad(grad, op.inputs[0])]
 
 
 def _register(

@@ -17,6 +17,7 @@ from actorsession.graph.dtypes import bfloat16, float16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import one_hot
@@ -160,7 +161,7 @@ def _log_softmax_rows(x: Array) -> Array:
 def _sum_last(x: Tensor) -> Tensor:
     """Return the sum over the last axis, which is kept with extent 1."""
     last = constant([-1], graph=x.graph)
-    return make_one("Sum", [x, last], {"keep_dims": True})
+    return raw.Sum(x, last, keep_dims=True)
 
 
 def softmax_back(out: Tensor, grad: Tensor) -> Tensor:
@@ -175,7 +176,7 @@ def _softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
 def _log_softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None]
-    return [grad - _sum_last(grad) * make_one("Exp", [op.outputs[0]])]
+    return [grad - _sum_last(grad) * raw.Exp(op.outputs[0])]
 
 
 def softmax_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:

@@ -26,7 +26,8 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, graph_of, make
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.text.kernels import require_string, string_array
 
@@ -46,7 +47,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: for another rank.
     """
-    return make_one("ReadFile", [convert_to_tensor(filename, string, "filename")], None, name)
+    return raw.ReadFile(convert_to_tensor(filename, string, "filename"), name=name)
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
@@ -82,7 +83,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: for another rank.
     """
-    return make_one("MatchingFiles", [convert_to_tensor(pattern, string, "pattern")], None, name)
+    return raw.MatchingFiles(convert_to_tensor(pattern, string, "pattern"), name=name)
 
 
 def _infer(shapes: Sequence[TensorSpec], most: int) -> Callable[[InferContext], list[TensorSpec]]:

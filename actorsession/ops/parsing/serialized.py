@@ -37,7 +37,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import scalar_shape, unknown_shape
-from actorsession.ops.build import make_of
+from actorsession.ops import raw
 from actorsession.ops.parsing.records import COMPRESSIONS
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.text.kernels import (
@@ -74,7 +74,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
     Raises:
         TypeError: for a resource.
     """
-    return make_of("SerializeTensor", {"tensor": tensor}, None, name)
+    return raw.SerializeTensor(tensor, name=name)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:

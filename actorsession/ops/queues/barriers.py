@@ -16,7 +16,8 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.take import Take
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.queues.barrier_state import BarrierState
 from actorsession.ops.queues.batches import join_many
 from actorsession.ops.shared_state import (
@@ -161,12 +162,12 @@ class Barrier:
     def ready_size(self, name: str | None = None) -> Tensor:
         """Return the number of complete elements, as an int32 scalar."""
         name = name or f"{self._base}_BarrierReadySize"
-        return make_one("BarrierReadySize", [self._barrier_ref], name=name)
+        return raw.BarrierReadySize(self._barrier_ref, name=name)
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
         """Return the number of incomplete elements, as an int32 scalar."""
         name = name or f"{self._base}_BarrierIncompleteSize"
-        return make_one("BarrierIncompleteSize", [self._barrier_ref], name=name)
+        return raw.BarrierIncompleteSize(self._barrier_ref, name=name)
 
     @property
     def _base(self) -> str:

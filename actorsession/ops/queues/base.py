@@ -12,7 +12,8 @@ from typing import Any
 from actorsession.graph.dtypes import as_dtype, int32
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.queues import kernels  # noqa: F401 - registers the op types
 from actorsession.ops.queues.components import Components
 
@@ -65,7 +66,7 @@ class QueueBase(Components):
         if any(q.names != first.names for q in queues):
             raise TypeError("Queues do not have matching component names.")
         which = convert_to_tensor(index)
-        handle = make_one("RefSelect", [which, *[q.queue_ref for q in queues]])
+        handle = raw.RefSelect(which, [q.queue_ref for q in queues])
         shapes = _common_shapes([q.shapes for q in queues])
         made = QueueBase(first.dtypes, shapes, first.names, handle)
         made._pads = first._pads
@@ -207,13 +208,11 @@ class QueueBase(Components):
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Return whether the queue is closed, as a bool scalar."""
-        return make_one(
-            "QueueIsClosedV2", [self._queue_ref], name=name or f"{self._last_name}_Is_Closed"
-        )
+        return raw.QueueIsClosedV2(self._queue_ref, name=name or f"{self._last_name}_Is_Closed")
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of elements in the queue, as an int32 scalar."""
-        return make_one("QueueSizeV2", [self._queue_ref], name=name or f"{self._last_name}_Size")
+        return raw.QueueSizeV2(self._queue_ref, name=name or f"{self._last_name}_Size")
 
     def _attrs(self) -> dict[str, Any]:
         return {"component_types": self._dtypes, "shapes": self._shapes}

@@ -40,6 +40,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import (
@@ -242,9 +243,9 @@ def _scaled(
     last = scope if factor is None and shift is None and op_type != "RandomUniform" else None
     value = refine(make_one(op_type, [dims], attrs, last), dims)
     if factor is not None:
-        value = make_one("Mul", [value, factor], None, scope if shift is None else "mul")
+        value = raw.Mul(value, factor, name=scope if shift is None else "mul")
     if shift is not None:
-        value = make_one("AddV2", [value, shift], None, scope)
+        value = raw.AddV2(value, shift, name=scope)
     return value
 
 

@@ -25,6 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.elementwise import exp, log
@@ -100,11 +101,11 @@ def random_gamma(
         dims = shape_operand(shape, graph)
         each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
         rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
-        both = each if beta is None else each + make_one("ZerosLike", [rate])
+        both = each if beta is None else each + raw.ZerosLike(rate)
         drawn = make_one("RandomGamma", [dims, both], seed_attrs(seed, graph))
         scaled = drawn if beta is None else drawn / rate
         least = scalar_like(float(np.finfo(_wide(wanted)).tiny), scaled)
-        return make_one("Maximum", [least, scaled])
+        return raw.Maximum(least, scaled)
 
 
 def random_poisson(
@@ -272,7 +273,7 @@ def gamma_gradient(op: Operation, grad: Tensor, alpha: Tensor) -> Tensor | None:
     reparameterization gradients). Samples of 0 do not move.
     """
     sample = op.outputs[0]
-    moved = make_one("IgammaGradA", [alpha, sample])
+    moved = raw.IgammaGradA(alpha, sample)
     density = (alpha - 1) * log(sample) - sample - lgamma(alpha)
     by_alpha = -moved * exp(-density) * grad
     return sum_to_operands(alpha, sample, by_alpha, None)[0]

@@ -25,6 +25,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.partial import refine
@@ -85,7 +86,7 @@ def stateless_uniform(
         dims, word = shape_operand(shape, graph), _seed(seed, graph)
         if not wanted.is_integer:
             low = 0 if minval is None else minval
-            drawn = make_one("StatelessRandomUniform", [dims, word], {"dtype": wanted})
+            drawn = raw.StatelessRandomUniform(dims, word, dtype=wanted)
             return _stretched(drawn, dims, (1 if maxval is None else maxval), low, scope, ends=True)
         if (minval is None) != (maxval is None):
             raise ValueError(
@@ -190,11 +191,11 @@ def stateless_gamma(
         dims = shape_operand(shape, graph)
         each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
         rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
-        both = each if beta is None else each + make_one("ZerosLike", [rate])
-        drawn = make_one("StatelessRandomGammaV2", [dims, _seed(seed, graph), both])
+        both = each if beta is None else each + raw.ZerosLike(rate)
+        drawn = raw.StatelessRandomGammaV2(dims, _seed(seed, graph), both)
         scaled = refine(drawn, dims) if beta is None else refine(drawn, dims) / rate
         wide = np.float64 if wanted is float64 else np.float32
-        return make_one("Maximum", [scalar_like(float(np.finfo(wide).tiny), scaled), scaled])
+        return raw.Maximum(scalar_like(float(np.finfo(wide).tiny), scaled), scaled)
 
 
 def stateless_poisson(
@@ -242,7 +243,7 @@ def _stretched(
     drawn = refine(drawn, dims)
     low = convert_to_tensor(shift, drawn.dtype, graph=drawn.graph)
     by = convert_to_tensor(factor, drawn.dtype, graph=drawn.graph)
-    return make_one("AddV2", [drawn * (by - low if ends else by), low], None, scope)
+    return raw.AddV2(drawn * (by - low if ends else by), low, name=scope)
 
 
 # -- static types --------------------------------------------------------------------------------

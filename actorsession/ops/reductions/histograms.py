@@ -12,6 +12,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import size
 from actorsession.ops.arrays.fills import ones_like
 from actorsession.ops.arrays.joining import stack
@@ -71,7 +72,7 @@ def bincount(
         else:
             given = reshape(convert_to_tensor(weights, name="weights", graph=graph), [-1])
         flat = reshape(values, [-1])
-        return make_one("DenseBincount", [flat, length, given], {"binary_output": False})
+        return raw.DenseBincount(flat, length, given, binary_output=False)
 
 
 def _infer_bincount(ctx: InferContext) -> list[TensorSpec]:

@@ -25,9 +25,10 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.arrays.shape import broadcast_to, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, is_finite
 from actorsession.ops.elements.elementwise import conj, exp, log
@@ -190,10 +191,10 @@ def reduce_logsumexp(
         highest = reduce_max(x, axes, keepdims=True)
         # The difference of infinities is undefined; and the shift must not contribute to the derivative.
         finite = where_v2(is_finite(highest), highest, scalar_like(0, highest))
-        shift = make_one("StopGradient", [finite])
+        shift = raw.StopGradient(finite)
         result = log(reduce_sum(exp(x - shift), axes, keepdims=keep))
         back = shift if keep else reshape(shift, shape_tensor(result))
-        return make_one("AddV2", [result, back], None, scope)
+        return raw.AddV2(result, back, name=scope)
 
 
 def _either(value: Any, older: Any) -> Any:
@@ -220,7 +221,7 @@ def _all_axes(x: Any) -> Tensor:
     if x.shape.rank is not None:
         return constant(np.arange(x.shape.rank, dtype=np.int32), graph=x.graph)
     start, step = (constant(i, int32, graph=x.graph) for i in (0, 1))
-    return make_one("Range", [start, rank(x), step])
+    return raw.Range(start, rank(x), step)
 
 
 # -- static types --------------------------------------------------------------------------------
@@ -273,7 +274,7 @@ def _kept(op: Operation, value: Tensor) -> Tensor:
         if dims.count(None) == 0 or (dims.count(None) == 1 and 0 not in dims):
             wanted = np.array([-1 if d is None else d for d in dims], np.int32)
             return reshape(value, constant(wanted, graph=x.graph))
-    return reshape(value, make_one("ReducedShape", [shape(x), axes]))
+    return reshape(value, raw.ReducedShape(shape(x), axes))
 
 
 def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:

@@ -10,10 +10,11 @@ from typing import Any
 
 from actorsession.graph.dtypes import float32, int64
 from actorsession.graph.operation import Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import size
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import greater, greater_equal, not_equal
@@ -162,7 +163,7 @@ def l2_normalize(
             first, second = real(value), imag(value)
             inverse = _inverse_norm(square(first) + square(second), axes, epsilon)
             return complex_(first * inverse, second * inverse, scope)
-        return make_one("Mul", [value, _inverse_norm(square(value), axes, epsilon)], name=scope)
+        return raw.Mul(value, _inverse_norm(square(value), axes, epsilon), name=scope)
 
 
 def _inverse_norm(squares: Tensor, axes: Any, epsilon: float) -> Tensor:

@@ -25,11 +25,12 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape, shape_tensor, size
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import constant, convert_to_tensor, make, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make
 from actorsession.ops.shape_operands import constant_ints, elements, require_index
 
 __all__ = ["TopKV2", "in_top_k", "top_k"]
@@ -151,7 +152,7 @@ def _top_k_gradient(
     count = shape(by_row)[0]
     offsets = reshape(range_(count) * last, [-1, 1])
     if indices.dtype is not int32:
-        offsets = make_one("Cast", [offsets], {"DstT": indices.dtype})
+        offsets = raw.Cast(offsets, DstT=indices.dtype)
     places = reshape(by_row + offsets, [-1])
     total = unsorted_segment_sum(reshape(grad, [-1]), places, size(value))
     return [reshape(total, dims), None]
@@ -160,9 +161,7 @@ def _top_k_gradient(
 def _rows(indices: Tensor) -> Tensor:
     """Return the indices as a matrix with a row for each row of the input."""
     last = shape(indices)[-1:]
-    front = make_one(
-        "Prod", [shape(indices)[:-1], constant([0], graph=indices.graph)], {"keep_dims": True}
-    )
+    front = raw.Prod(shape(indices)[:-1], constant([0], graph=indices.graph), keep_dims=True)
     from actorsession.ops.arrays.joining import concat
 
     return reshape(indices, concat([front, last], 0))
@@ -203,7 +202,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     with value.graph.name_scope(name or "in_top_k") as scope:
         classes = convert_to_tensor(targets, name="targets", graph=value.graph)
         count = convert_to_tensor(k, classes.dtype, "k", graph=value.graph)
-        return make_one("InTopKV2", [value, classes, count], None, scope)
+        return raw.InTopKV2(value, classes, count, name=scope)
 
 
 def _infer_in_top_k(ctx: InferContext) -> list[TensorSpec]:

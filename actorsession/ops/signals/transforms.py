@@ -11,10 +11,11 @@ import numpy as np
 
 from actorsession.graph.dtypes import complex64, float32, int32
 from actorsession.graph.operation import Tensor
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import pad
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import concat, stack
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.shape_operands import constant_ints_of
 from actorsession.ops.signals.fourier import COMPLEX, REAL, suffix
@@ -39,32 +40,32 @@ def fft(input: Any, name: str | None = None) -> Tensor:
         TypeError: for other numbers.
         ValueError: for fewer axes.
     """
-    return make_of("FFT", {"input": _complex(input)}, None, name)
+    return raw.FFT(_complex(input), name=name)
 
 
 def fft2d(input: Any, name: str | None = None) -> Tensor:
     """Return the spectrum along the last two axes; arguments as for ``fft``."""
-    return make_of("FFT2D", {"input": _complex(input)}, None, name)
+    return raw.FFT2D(_complex(input), name=name)
 
 
 def fft3d(input: Any, name: str | None = None) -> Tensor:
     """Return the spectrum along the last three axes; arguments as for ``fft``."""
-    return make_of("FFT3D", {"input": _complex(input)}, None, name)
+    return raw.FFT3D(_complex(input), name=name)
 
 
 def ifft(input: Any, name: str | None = None) -> Tensor:
     """Return the signal of a spectrum along the last axis; arguments as for ``fft``."""
-    return make_of("IFFT", {"input": _complex(input)}, None, name)
+    return raw.IFFT(_complex(input), name=name)
 
 
 def ifft2d(input: Any, name: str | None = None) -> Tensor:
     """Return the signal of a spectrum along the last two axes; arguments as for ``fft``."""
-    return make_of("IFFT2D", {"input": _complex(input)}, None, name)
+    return raw.IFFT2D(_complex(input), name=name)
 
 
 def ifft3d(input: Any, name: str | None = None) -> Tensor:
     """Return the signal of a spectrum along the last three axes; arguments as for ``fft``."""
-    return make_of("IFFT3D", {"input": _complex(input)}, None, name)
+    return raw.IFFT3D(_complex(input), name=name)
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:

@@ -19,11 +19,12 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import size
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.arrays.layout import invert_permutation, transpose
-from actorsession.ops.build import make, make_one
+from actorsession.ops.build import make_one
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.reductions.reduction import reduce_sum
@@ -202,7 +203,7 @@ def _reorder_gradient(
     if of_values is None:
         return [None, None, None]
     indices, values, shape = op.inputs
-    moved = make("SparseReorder", [indices, range_(size(values)), shape]).outputs[1]
+    moved = raw.SparseReorder(indices, range_(size(values)), shape)[1]
     return [None, gather(of_values, invert_permutation(moved)), None]
 
 

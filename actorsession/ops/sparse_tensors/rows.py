@@ -16,8 +16,8 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, OpDef, register
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, unsorted_segment_sum
-from actorsession.ops.build import make
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.reductions.reduction import reduce_prod
 from actorsession.ops.shape_operands import constant_ints
@@ -126,7 +126,7 @@ def _fill_gradient(
 ) -> list[Tensor | None]:
     if of_values is None:
         return [None] * 4
-    back = make("SparseFillEmptyRowsGrad", [op.outputs[3], of_values]).outputs
+    back = raw.SparseFillEmptyRowsGrad(op.outputs[3], of_values)
     return [None, back[0], None, back[1]]
 
 

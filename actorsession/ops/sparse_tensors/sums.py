@@ -16,8 +16,8 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, OpDef, register
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather_nd
-from actorsession.ops.build import make
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.sparse_tensors.kernels import (
     NUMBERS,
@@ -77,7 +77,7 @@ def _add_gradient(
     if of_values is None:
         return [None] * 7
     a_indices, b_indices = op.inputs[0], op.inputs[3]
-    a, b = make("SparseAddGrad", [of_values, a_indices, b_indices, op.outputs[0]]).outputs
+    a, b = raw.SparseAddGrad(of_values, a_indices, b_indices, op.outputs[0])
     return [None, a, None, None, b, None, None]
 
 

@@ -18,6 +18,7 @@ from actorsession.graph.dtypes import float32, float64, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, KernelContext, OpDef, register
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, size
 from actorsession.ops.arrays.dimensions import shape as shape_of
 from actorsession.ops.arrays.fills import fill
@@ -25,7 +26,7 @@ from actorsession.ops.arrays.gather import gather_nd
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.scatter import scatter_nd
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import square
@@ -74,7 +75,7 @@ def _times(sparse: list[Tensor], other: Any) -> Tensor:
     indices, values, dims = sparse
     with values.graph.name_scope("mul") as scope:
         dense = convert_to_tensor(other, values.dtype, "y", graph=values.graph)
-        return make_one("SparseDenseCwiseMul", [indices, values, dims, dense], None, scope)
+        return raw.SparseDenseCwiseMul(indices, values, dims, dense, name=scope)
 
 
 def _divided(sparse: list[Tensor], other: Any) -> Tensor:
@@ -84,7 +85,7 @@ def _divided(sparse: list[Tensor], other: Any) -> Tensor:
         if not values.dtype.is_floating and not values.dtype.is_complex:
             wider = float32 if values.dtype.size <= 2 else float64
             values, dense = cast(values, wider), cast(dense, wider)
-        return make_one("SparseDenseCwiseDiv", [indices, values, dims, dense], None, scope)
+        return raw.SparseDenseCwiseDiv(indices, values, dims, dense, name=scope)
 
 
 # -- op types --------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from actorsession.graph.dtypes import DType, as_dtype, int64, string
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.selection import where_v2
@@ -87,12 +88,12 @@ class _Table:
         return as_keys(keys, self._key_dtype, self._handle.graph)
 
     def _find(self, keys: Tensor) -> Tensor:
-        return make_one("LookupTableFindV2", [self._handle, keys, self._default])
+        return raw.LookupTableFindV2(self._handle, keys, self._default)
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of entries, int64."""
         with self._handle.graph.name_scope(name or f"{self.name}_Size"):
-            return make_one("LookupTableSizeV2", [self._handle])
+            return raw.LookupTableSizeV2(self._handle)
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return all keys, and their values in the same order."""

@@ -28,7 +28,8 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.operands import broadcast
 from actorsession.ops.shape_operands import boxed, require_index, same_dtype
 from actorsession.ops.text.kernels import (
@@ -141,7 +142,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         count = convert_to_tensor(
             len, None if hasattr(len, "_as_graph_element") else start.dtype, "len", graph=graph
         )
-        return make_one("Substr", [value, start, count], {"unit": text_of(unit)}, scope)
+        return raw.Substr(value, start, count, unit=text_of(unit), name=scope)
 
 
 def _check_unit(ctx: InferContext) -> None:

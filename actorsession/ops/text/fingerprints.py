@@ -17,7 +17,8 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext, OpDef, register
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.shape_operands import boxed
 
 __all__ = ["farmhash64", "fingerprint"]
@@ -179,7 +180,7 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
     value = convert_to_tensor(data)
     with value.graph.name_scope(name or "Fingerprint") as scope:
         how = convert_to_tensor(method, string, "method", graph=value.graph)
-        return make_one("Fingerprint", [value, how], None, scope)
+        return raw.Fingerprint(value, how, name=scope)
 
 
 def _infer_fingerprint(ctx: InferContext) -> list[TensorSpec]:

@@ -25,6 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, merge_all, scalar_shape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.shape import rank
 from actorsession.ops.build import convert_all, convert_to_tensor, make_one
@@ -58,7 +59,7 @@ def string_join(inputs: Sequence[Any], separator: str = "", name: str | None = N
         ValueError: if shapes differ, or for no input.
     """
     parts = convert_all(list(inputs), string)
-    return make_one("StringJoin", parts, {"separator": text_of(separator)}, name)
+    return raw.StringJoin(parts, separator=text_of(separator), name=name)
 
 
 def _infer_join(ctx: InferContext) -> list[TensorSpec]:

@@ -25,6 +25,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.text.kernels import (
     each,
@@ -77,7 +78,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
     value = convert_to_tensor(input, string)
     with value.graph.name_scope(name or "RegexFullMatch") as scope:
         expression = convert_to_tensor(pattern, string, "pattern", graph=value.graph)
-        return make_one("RegexFullMatch", [value, expression], None, scope)
+        return raw.RegexFullMatch(value, expression, name=scope)
 
 
 # -- one string ------------------------------------------------------------------------------------

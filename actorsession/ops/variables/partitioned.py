@@ -15,9 +15,10 @@ from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape, shown
+from actorsession.ops import raw
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.splitting import split
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.variables.variable import Variable
 from actorsession.records import dataclass
 
@@ -152,7 +153,7 @@ class PartitionedVariable:
             parts = [part._operand() for part in self._variables]
             whole = parts[0] if len(parts) == 1 else concat(parts, self._partition_axes()[0])
         with graph.name_scope(None):
-            return make_one("Identity", [whole], None, self._name)
+            return raw.Identity(whole, name=self._name)
 
     def _operand(self) -> Tensor:
         return self._concat()

@@ -33,7 +33,8 @@ from actorsession.graph.registry import (
     register,
 )  # fmt: skip
 from actorsession.graph.shape import scalar_shape, unknown_shape
-from actorsession.ops.build import make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import make_one
 
 # The public functions; sessions use the other names as well.
 __all__ = ["delete_session_tensor", "get_session_handle", "get_session_tensor"]
@@ -112,7 +113,7 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
     wanted = as_dtype(dtype)
     with get_default_graph().device(handle_device(handle)):
         holder = _holder(wanted)
-        return holder, make_one("GetSessionTensor", [holder], {"dtype": wanted}, name)
+        return holder, raw.GetSessionTensor(holder, dtype=wanted, name=name)
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
@@ -130,7 +131,7 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
     """
     with get_default_graph().device(handle_device(handle)):
         holder = _holder(None)
-        return holder, make("DeleteSessionTensor", [holder], None, name)
+        return holder, raw.DeleteSessionTensor(holder, name=name)
 
 
 def _holder(of: DType | None) -> Tensor:

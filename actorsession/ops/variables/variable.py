@@ -23,6 +23,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, OperatorMixin, Tensor
 from actorsession.graph.scopes import DeviceFunction, entered, scope_of
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.variables.creation import (
@@ -150,7 +151,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             entered(graph, colocation=(), devices=()),
             graph.device(device),
         ):
-            return make_one("Identity", [self._element])
+            return raw.Identity(self._element)
 
     # -- properties ----------------------------------------------------------------------------
 
