@@ -15,10 +15,10 @@ import numpy as np
 from actorsession.checkpoints.atomic import write_whole
 from actorsession.checkpoints.bundle import data_file
 from actorsession.checkpoints.crc32c import crc32c, masked
-from actorsession.checkpoints.protobuf import FIXED32, VARINT, length_field, write_tag, write_varint
 from actorsession.checkpoints.slices import Array
 from actorsession.checkpoints.sorted_table import MAGIC
 from actorsession.graph.dtypes import DType, string
+from actorsession.protobuf.wire import FIXED32, VARINT, length_field, write_tag, write_varint
 
 __all__ = ["write_bundle", "write_table"]
 

@@ -1,7 +1,7 @@
 """Conversion of graphs to and from the formats of other systems, above all TensorFlow's ``GraphDef``.
 
-``protos`` holds the messages, on top of this library's own protobuf reader and writer (``message``, ``wire``,
-``text_format``). ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds
+``protos`` holds the messages; ``message`` and ``text_format`` are their classes' reader and writer, on top of
+the package ``protobuf``. ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds
 the signatures of TensorFlow's operation types. Only ``compat``, and the top-level package on first use of its
 names, import this package; nothing below does.
 """

@@ -17,7 +17,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message, new_entry
-from actorsession.interop.wire import scalar
+from actorsession.protobuf.scalars import scalar
 
 __all__ = ["Merge", "MessageToString", "Parse"]
 

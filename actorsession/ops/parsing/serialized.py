@@ -14,15 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import (
-    WireError,
-    fields,
-    length_field,
-    signed,
-    varints,
-    write_tag,
-    write_varint,
-)
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.graph.node import TensorSpec
@@ -48,6 +39,17 @@ from actorsession.ops.text.kernels import (
     string_array,
     string_unary,
     text_of,
+)
+from actorsession.protobuf.wire import (
+    WireError,
+    as_bytes,
+    as_integer,
+    fields,
+    length_field,
+    signed,
+    varints,
+    write_tag,
+    write_varint,
 )
 
 __all__ = ["decode_compressed", "parse_tensor", "serialize_tensor"]
@@ -178,11 +180,11 @@ def parsed(data: bytes, dtype: DType) -> Any:
     wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
     for number, value in fields(data):
         if number == _DTYPE:
-            kind = _whole(value)
+            kind = as_integer(value)
         elif number == _SHAPE:
-            shape = [_size(_bytes(v)) for n, v in fields(_bytes(value)) if n == 2]
+            shape = [_size(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 2]
         elif number == _CONTENT:
-            content = _bytes(value)
+            content = as_bytes(value)
         elif number == wanted:
             parts.append(value)
     if kind != dtype.as_datatype_enum:
@@ -193,7 +195,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
     if len(shape) > _MOST_AXES or any(size < 0 for size in shape):
         raise InvalidArgumentError(f"ParseTensor: a tensor cannot have the shape {shape!r:.200}")
     if dtype is string:
-        flat: list[bytes] = [_bytes(part) for part in parts]
+        flat: list[bytes] = [as_bytes(part) for part in parts]
         return string_array(_repeated(flat, math.prod(shape), dtype, shape), tuple(shape))
     found = _content(content, dtype) if content else _numbers(parts, dtype, stored)
     whole = _repeated(found, math.prod(shape), dtype, shape)
@@ -205,20 +207,8 @@ def _named(number: int) -> str:
     return names[0] if names else f"element type {number}"
 
 
-def _whole(value: Any) -> int:
-    if not isinstance(value, int):
-        raise WireError("a field holds bytes where a number is expected")
-    return value
-
-
-def _bytes(value: Any) -> bytes:
-    if not isinstance(value, bytes):
-        raise WireError("a field holds a number where bytes are expected")
-    return value
-
-
 def _size(data: bytes) -> int:
-    sizes = [signed(_whole(v)) for n, v in fields(data) if n == 1]
+    sizes = [signed(as_integer(v)) for n, v in fields(data) if n == 1]
     return sizes[-1] if sizes else 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.checkpoints.protobuf import (
+from actorsession.protobuf.wire import (
     WireError,
     fields,
     length_field,
