@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from actorsession.errors import OperatorNotAllowedInGraphError
+from actorsession.graph.default_session import run_in_session
 from actorsession.graph.dtypes import DType
-from actorsession.graph.evaluation import run_in_session
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.forms import forms
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name

@@ -1,8 +1,8 @@
 """Conversion of graphs to and from the formats of other systems, above all TensorFlow's ``GraphDef``.
 
-``protos`` holds the messages; ``message`` and ``text_format`` are their classes' reader and writer, on top of
-the package ``protobuf``. ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds
-the signatures of TensorFlow's operation types. Only ``compat``, and the top-level package on first use of its
+``protos`` holds the messages; ``message`` and ``text_format`` read and write them, on top of the package
+``protobuf``. ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds the
+signatures of TensorFlow's operation types. Only ``compat``, and the top-level package on first use of its
 names, import this package; nothing below does.
 """
 

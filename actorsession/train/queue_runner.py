@@ -19,7 +19,7 @@ from actorsession.actors.supervision import Children
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, OutOfRangeError
 from actorsession.graph import message_forms
-from actorsession.graph.evaluation import get_default_session
+from actorsession.graph.default_session import get_default_session
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from actorsession.graph.default_stack import DefaultStack
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation
-from actorsession.graph.scopes import DefaultStack, scope_of
+from actorsession.graph.scopes import scope_of
 from tests.graph.kit import join, leaf, op
 
 
