@@ -65,14 +65,15 @@ _NAMES = {
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES, ops)
 
 # What ``interop`` adds to rooms below it, which is imported when it is asked for.
-extension.defer("TensorFlow's messages", {"forms": "actorsession.interop.operations"})
-extension.defer(
-    "objects as messages",
-    {
-        "Variable": "actorsession.interop.collections",
-        "QueueRunner": "actorsession.interop.training_protos",
-    },
-)
+for _module, _keys in {
+    "proto_views": "OpDef Operation.node_def Operation.get_attr TensorShape.as_proto",
+    "collections": "Variable.to_proto Variable.from_proto",
+    "training_protos": "QueueRunner.to_proto",
+}.items():
+    extension.defer(
+        extension.PROTO_VIEWS.name,
+        dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"),
+    )
 
 # A library is silent unless the program asks for its log; ACTORSESSION_LOG does on the command line.
 for _name in ("actorsession", "transports"):

@@ -8,7 +8,7 @@ names, import this package; nothing below does.
 
 from __future__ import annotations
 
-from actorsession.interop import graph_util, operations, protos, text_format
+from actorsession.interop import graph_util, proto_views, protos, text_format
 from actorsession.interop.collections import (
     register_proto_function,
     variable_from_proto,
@@ -41,7 +41,7 @@ from actorsession.interop.training_protos import (
 __all__ = [
     "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "QueueRunnerDef",
     "TensorProto", "TensorShapeProto", "VersionDef", "export_meta_graph", "graph_def_of", "graph_util",
-    "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "operations", "protos",
+    "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "proto_views", "protos",
     "queue_runner_to_proto", "read_meta_graph", "register_proto_function", "saver_to_proto",
     "text_format", "variable_from_proto", "variable_to_proto", "write_graph",
 ]  # fmt: skip
