@@ -205,7 +205,7 @@ class Graph:
         specs = self._infer(op_def, inputs, filled)
         scope = scope_of(self)
         with self._lock.mutex:
-            self._lock.check_open(f"a {op_type} was asked for at {source}")
+            self._lock.check_open(f"a {op_type} was to be created at {source}")
             control = scopes.control_inputs_of(scope, inputs)
             if nodes.bodies:
                 check_reach(nodes.bodies, [*[t.op for t in inputs], *control], scope.body)
@@ -218,7 +218,7 @@ class Graph:
                 scopes.apply_colocation(scope, filled), specs, "", source, number,
             )  # fmt: skip
             op._device = scopes.device_under(scope, op)
-            self._names.take(wanted, full_name)
+            self._names.mark_used(wanted, full_name)
             nodes.add(op, scope.body)
             for frame in scope.control:
                 frame.seen.add(op)
@@ -268,14 +268,14 @@ class Graph:
 
         Args:
             name: wanted name.
-            mark_as_used: whether later calls must return another one.
+            mark_as_used: whether later calls must return another name.
         """
         prefix = scope_of(self).name
         wanted = f"{prefix}/{name}" if prefix else name
         with self._lock.mutex:
             given = self._names.unique(wanted)
             if mark_as_used:
-                self._names.take(wanted, given)
+                self._names.mark_used(wanted, given)
         return given
 
     def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
@@ -307,9 +307,11 @@ class Graph:
                     f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
                 )
             if not tensor.shape.is_compatible_with(op.outputs[0].shape):
-                raise ValueError(f"{tensor!r} cannot be what {op.outputs[0]!r} stands for")
+                raise ValueError(
+                    f"the shape of {tensor!r} is incompatible with that of {op.outputs[0]!r}"
+                )
             if not is_back_edge(op.type, tensor.op.type) and reads(tensor.op, op):
-                raise ValueError(f"{op.name!r} would read {tensor!r}, which is made of it")
+                raise ValueError(f"{op.name!r} cannot read {tensor!r}, which depends on it")
             op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
             op.forget_node_def()
             self._nodes.forget_consumers()

@@ -18,7 +18,7 @@ __all__ = ["NodeIndex", "check_kind"]
 
 
 class NodeIndex:
-    """The nodes of one graph. Whoever changes it holds the mutex; finding needs no lock.
+    """The nodes of one graph. Callers hold the mutex to change it; look-ups need no lock.
 
     Args:
         lock: that of the graph.

@@ -16,9 +16,9 @@ import numpy as np
 
 __all__ = [
     "BYTES", "FIXED32", "FIXED64", "GROUP", "MAX_DEPTH", "VARINT", "FieldValue", "WireError",
-    "as_bytes", "as_integer", "counted", "fields", "length_field", "read_bytes", "read_tag", "read_varint",
-    "signed", "single_integers", "skip", "skip_value", "varints", "write_tag", "write_varint",
-    "write_varints",
+    "as_bytes", "as_integer", "counted", "fields", "integer_field", "length_field", "read_bytes",
+    "read_tag", "read_varint", "signed", "single_integers", "skip", "skip_value", "varints", "write_tag",
+    "write_varint", "write_varints",
 ]  # fmt: skip
 
 # A varint or a fixed number as int, a length-delimited field as its bytes.
@@ -206,6 +206,11 @@ def counted(content: bytes) -> bytes:
 def length_field(number: int, content: bytes) -> bytes:
     """Return a field that is bytes, a string or a message."""
     return write_tag(number, BYTES) + counted(content)
+
+
+def integer_field(number: int, value: int) -> bytes:
+    """Return a field that is a non-negative integer; no bytes for 0, the value of a field left out."""
+    return write_tag(number, VARINT) + write_varint(value) if value else b""
 
 
 def read_tag(data: bytes, pos: int, end: int) -> tuple[int, int, int]:

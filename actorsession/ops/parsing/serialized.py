@@ -45,10 +45,10 @@ from actorsession.protobuf.wire import (
     as_bytes,
     as_integer,
     fields,
+    integer_field,
     length_field,
     signed,
     varints,
-    write_tag,
     write_varint,
 )
 
@@ -135,9 +135,9 @@ def _serialize_kernel(ctx: KernelContext) -> Kernel:
 
 def written(array: Array, dtype: DType) -> bytes:
     """Return an array as a serialized ``TensorProto``."""
-    head = write_tag(_DTYPE, 0) + write_varint(dtype.as_datatype_enum)
-    sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
-    shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
+    head = integer_field(_DTYPE, dtype.as_datatype_enum)
+    dims = [length_field(2, integer_field(1, size)) for size in array.shape]
+    shape = length_field(_SHAPE, b"".join(dims))
     if dtype is string:
         return head + shape + b"".join([length_field(_STRINGS, item) for item in array.flat])
     content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
