@@ -26,20 +26,19 @@ _NAMES = {
         "ThreadPoolOptionProto TraceLevel"
     ),
     ".errors": "*=errors",
-    ".graph.default_scopes": (
-        "add_to_collection add_to_collections colocate_with control_dependencies device "
-        "get_collection get_collection_ref name_scope"
-    ),
+    ".graph.constant_value": "get_static_value",
     ".graph.device": "DeviceAttributes DeviceSpec",
     ".graph.dtypes": (
         "DType as_dtype bfloat16 bool_ complex64 complex128 float16 float32 float64 int8 int16 "
         "int32 int64 resource string uint8 uint16 uint32 uint64 variant"
     ),
-    ".graph.graph": "Graph get_default_graph reset_default_graph",
+    ".graph.graph": (
+        "Graph add_to_collection add_to_collections colocate_with control_dependencies device "
+        "get_collection get_collection_ref get_default_graph name_scope reset_default_graph"
+    ),
     ".graph.node": "GraphDef NodeDef",
     ".graph.operation": "Operation Tensor",
     ".graph.shape": "TensorShape",
-    ".graph.static_value": "get_static_value",
     ".interop": "*=interop import_graph_def make_ndarray make_tensor_proto",
     ".interop.graph_util": "*=graph_util",
     ".observe.timeline": "*=timeline",
@@ -66,14 +65,15 @@ _NAMES = {
 __all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES, ops)
 
 # What ``interop`` adds to rooms below it, which is imported when it is asked for.
-extension.defer("TensorFlow's messages", {"forms": "actorsession.interop.operations"})
-extension.defer(
-    "objects as messages",
-    {
-        "Variable": "actorsession.interop.collections",
-        "QueueRunner": "actorsession.interop.training_protos",
-    },
-)
+for _module, _keys in {
+    "proto_views": "OpDef Operation.node_def Operation.get_attr TensorShape.as_proto",
+    "collections": "Variable.to_proto Variable.from_proto",
+    "training_protos": "QueueRunner.to_proto",
+}.items():
+    extension.defer(
+        extension.PROTO_VIEWS.name,
+        dict.fromkeys(_keys.split(), f"{__name__}.interop.{_module}"),
+    )
 
 # A library is silent unless the program asks for its log; ACTORSESSION_LOG does on the command line.
 for _name in ("actorsession", "transports"):

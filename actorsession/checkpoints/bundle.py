@@ -19,12 +19,12 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
-from actorsession.checkpoints.protobuf import Field, fields, read_varint, signed
 from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
 from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
+from actorsession.protobuf.wire import as_bytes, as_integer, fields, read_varint, signed
 from actorsession.records import dataclass
 
 __all__ = ["TensorBundle", "data_file"]
@@ -166,11 +166,11 @@ def _read_header(data: bytes, path: str) -> int:
     shards, endianness, needs = 0, _LITTLE, 0
     for number, value in fields(data):
         if number == 1:
-            shards = _int(value)
+            shards = as_integer(value)
         elif number == 2:
-            endianness = _int(value)
+            endianness = as_integer(value)
         elif number == 3:
-            needs = max([_int(v) for n, v in fields(_bytes(value)) if n == 2], default=0)
+            needs = max([as_integer(v) for n, v in fields(as_bytes(value)) if n == 2], default=0)
     if endianness != _LITTLE:
         raise UnimplementedError(f"{path!r} was written on a big-endian machine")
     if needs > _READS_VERSION:
@@ -186,20 +186,20 @@ def _read_record(data: bytes) -> _Record:
     record = _Record()
     for number, value in fields(data):
         if number == 1:
-            record.dtype = _int(value)
+            record.dtype = as_integer(value)
         elif number == 2:
-            record.shape = _read_shape(_bytes(value))
+            record.shape = _read_shape(as_bytes(value))
         elif number == 3:
-            record.shard = _int(value)
+            record.shard = as_integer(value)
         elif number == 4:
-            record.offset = _int(value)
+            record.offset = as_integer(value)
         elif number == 5:
-            record.size = _int(value)
+            record.size = as_integer(value)
         elif number == 6:
-            record.crc = _int(value)
+            record.crc = as_integer(value)
         elif number == 7:
             record.slices.append(
-                [_read_span(_bytes(v)) for n, v in fields(_bytes(value)) if n == 1]
+                [_read_span(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 1]
             )
     return record
 
@@ -208,7 +208,7 @@ def _read_shape(data: bytes) -> Shape:
     dims = []
     for number, value in fields(data):
         if number == 2:
-            sizes = [signed(_int(v)) for n, v in fields(_bytes(value)) if n == 1]
+            sizes = [signed(as_integer(v)) for n, v in fields(as_bytes(value)) if n == 1]
             dims.append(sizes[-1] if sizes else 0)
     if any(dim < 0 for dim in dims):
         raise ValueError(f"a tensor has the shape {dims}")
@@ -220,9 +220,9 @@ def _read_span(data: bytes) -> tuple[int, int]:
     start, size = 0, -1
     for number, value in fields(data):
         if number == 1:
-            start = signed(_int(value))
+            start = signed(as_integer(value))
         elif number == 2:
-            size = signed(_int(value))
+            size = signed(as_integer(value))
     return start, size
 
 
@@ -233,18 +233,6 @@ def _extent(name: str, spans: list[tuple[int, int]], shape: Shape) -> Extent:
     if not extent.fits(shape):
         raise ValueError(f"the slice {extent} of {name!r} reaches over its shape {list(shape)}")
     return extent
-
-
-def _int(value: Field) -> int:
-    if not isinstance(value, int):
-        raise ValueError("a field holds bytes where a number is expected")
-    return value
-
-
-def _bytes(value: Field) -> bytes:
-    if not isinstance(value, bytes):
-        raise ValueError("a field holds a number where bytes are expected")
-    return value
 
 
 # -- strings ---------------------------------------------------------------------------------------

@@ -15,10 +15,10 @@ import numpy as np
 from actorsession.checkpoints.atomic import write_whole
 from actorsession.checkpoints.bundle import data_file
 from actorsession.checkpoints.crc32c import crc32c, masked
-from actorsession.checkpoints.protobuf import FIXED32, VARINT, length_field, write_tag, write_varint
 from actorsession.checkpoints.slices import Array
 from actorsession.checkpoints.sorted_table import MAGIC
 from actorsession.graph.dtypes import DType, string
+from actorsession.protobuf.wire import FIXED32, integer_field, length_field, write_tag, write_varint
 
 __all__ = ["write_bundle", "write_table"]
 
@@ -38,7 +38,7 @@ def write_bundle(prefix: str, tensors: Iterable[tuple[str, DType, Array]]) -> No
         OpError: as in ``file_errors``.
     """
     # One shard, little-endian, and the version of the format that writes it.
-    entries = {b"": _integer(1, 1) + length_field(3, _integer(1, 1))}
+    entries = {b"": integer_field(1, 1) + length_field(3, integer_field(1, 1))}
 
     def write(file: BinaryIO) -> None:
         for name, dtype, value in tensors:
@@ -76,18 +76,14 @@ def _entry(
     dtype: DType, shape: Sequence[int], offset: int, parts: Sequence[Any], crc: int
 ) -> bytes:
     """Return a BundleEntryProto."""
-    dims = b"".join([length_field(2, _integer(1, size)) for size in shape])
+    dims = b"".join([length_field(2, integer_field(1, size)) for size in shape])
     return b"".join(
         (
-            _integer(1, dtype.as_datatype_enum), length_field(2, dims), _integer(4, offset),
-            _integer(5, sum(len(part) for part in parts)),
+            integer_field(1, dtype.as_datatype_enum), length_field(2, dims), integer_field(4, offset),
+            integer_field(5, sum(len(part) for part in parts)),
             write_tag(6, FIXED32), int(masked(crc)).to_bytes(4, "little"),
         )
     )  # fmt: skip
-
-
-def _integer(number: int, value: int) -> bytes:
-    return write_tag(number, VARINT) + write_varint(value) if value else b""
 
 
 # -- the table -------------------------------------------------------------------------------------

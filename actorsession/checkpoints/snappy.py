@@ -6,7 +6,7 @@ is a ``ValueError``.
 
 from __future__ import annotations
 
-from actorsession.checkpoints.protobuf import read_varint
+from actorsession.protobuf.wire import read_varint
 
 __all__ = ["decompress"]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from actorsession.checkpoints import snappy
 from actorsession.checkpoints.crc32c import crc32c, masked
-from actorsession.checkpoints.protobuf import read_varint
 from actorsession.errors import DataLossError
+from actorsession.protobuf.wire import read_varint
 
 __all__ = ["MAGIC", "is_table", "read_table"]
 

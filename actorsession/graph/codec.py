@@ -75,7 +75,7 @@ class NestedClass(NamedTuple):
 
 
 NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint(
-    "classes that travel", "actorsession.ops"
+    "classes of nested values", "actorsession.ops"
 )
 """The classes ``functions``, which consist of nodes, and ``variants``, the values of variant tensors."""
 
@@ -195,12 +195,14 @@ class _Packer(threading.local):
             return plain
         raise InvalidArgumentError(
             f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes "
-            "travel"
+            "are encoded"
         )
 
     def _packed(self, value: Packed) -> msgpack.ExtType:
         if self._segments is None:
-            raise InvalidArgumentError("a packed value travels beside a message, and here is none")
+            raise InvalidArgumentError(
+                "a packed value is encoded as segments, and this encoding has none"
+            )
         first = len(self._segments)
         self._segments.extend((value.data, *value.segments))
         return msgpack.ExtType(_EXT_PACKED, self._inner.pack([first, len(value.segments)]))
@@ -238,7 +240,7 @@ def _integer(number: int) -> int | msgpack.ExtType:
     digits = str(number).encode()
     if len(digits) > _BIGINT_DIGITS:
         raise InvalidArgumentError(
-            f"an int that travels has {_BIGINT_DIGITS} digits at most, got {len(digits)}"
+            f"an encoded int has at most {_BIGINT_DIGITS} digits, got {len(digits)}"
         )
     return msgpack.ExtType(_EXT_BIGINT, digits)
 
@@ -249,7 +251,7 @@ def _as_bytes(item: Any) -> bytes:
     if isinstance(item, str):
         return item.encode()
     raise InvalidArgumentError(
-        f"an object tensor holds bytes or str when it travels, found {type(item).__name__}"
+        f"an object tensor is encoded if its elements are bytes or str, found {type(item).__name__}"
     )
 
 
@@ -344,10 +346,12 @@ def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, A
     name, shape, content = msgpack.unpackb(body)
     dtype = as_dtype(name)
     if dtype.kind in "srv":
-        raise ProtocolError(f"a {name} tensor does not travel as raw bytes")
+        raise ProtocolError(f"a {name} tensor is not encoded as raw bytes")
     if isinstance(content, int):
         if not 0 <= content < len(segments):
-            raise ProtocolError(f"segment {content} of {len(segments)} was asked for")
+            raise ProtocolError(
+                f"a message refers to its segment {content} and has {len(segments)}"
+            )
         content = segments[content]
     else:
         content = bytearray(content)  # so that the array is writable, as one from a segment is

@@ -113,7 +113,9 @@ class Dimension:
         return _computed(operator.mod, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        raise TypeError(f"{self!r} is not divided by /, which gives fractions: use //")
+        raise TypeError(
+            f"{self!r} cannot be divided by /, because the result would be a fraction: use //"
+        )
 
     __rtruediv__ = __truediv__
 
@@ -143,7 +145,9 @@ class Dimension:
 
     def __index__(self) -> int:
         if self._value is None:
-            raise TypeError("a dimension that is not known is no integer; ask its value for None")
+            raise TypeError(
+                "an unknown dimension cannot be an integer; check whether its value is None"
+            )
         return self._value
 
     __int__ = __index__

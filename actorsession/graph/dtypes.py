@@ -51,7 +51,7 @@ class DType:
         return as_dtype(type_enum)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{self!r} does not change: {name} cannot be set")
+        raise AttributeError(f"{self!r} is immutable: {name} cannot be set")
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is this type, or denotes it, such as its name."""

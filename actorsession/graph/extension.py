@@ -1,17 +1,17 @@
 """Extension points: values that higher packages provide to a lower package when they are imported.
 
-Each is declared in the module that reads it, with the name of the package that fills it, and is listed in
-``EXTENSION_POINTS``. Registries that users fill as well (ops, passes, devices, transports, session factories)
-are not among them.
+Each is declared in the module that reads it, or here if several do, with the name of the package that fills
+it, and is listed in ``EXTENSION_POINTS``. Registries that users fill as well (ops, passes, devices,
+transports, session factories) are not among them.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
-__all__ = ["EXTENSION_POINTS", "ExtensionPoint", "defer"]
+__all__ = ["EXTENSION_POINTS", "PROTO_VIEWS", "ExtensionPoint", "defer"]
 
 V = TypeVar("V")
 
@@ -76,3 +76,14 @@ class ExtensionPoint(Generic[V]):
     def keys(self) -> list[str]:
         """Return all keys, including those whose values are deferred."""
         return list({**self._values, **_deferred.get(self.name, {})})
+
+
+PROTO_VIEWS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
+    "TensorFlow's messages", "actorsession.interop"
+)
+"""Functions that convert objects to TensorFlow's protobuf messages and back, which graphs know nothing of.
+
+The keys are the methods that call them, with the same arguments: ``Operation.node_def``,
+``Operation.get_attr``, ``TensorShape.as_proto``, ``Variable.to_proto``, ``Variable.from_proto`` and
+``QueueRunner.to_proto``; and ``OpDef``, for the message of an operation type.
+"""

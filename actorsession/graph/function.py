@@ -233,23 +233,24 @@ def _if_fault(node: NodeDef) -> str | None:
     dtypes = [spec.dtype for spec in node.outputs]
     for branch in functions_of(node):
         if branch.inputs or [spec.dtype for spec in branch.output_specs()] != dtypes:
-            return "has branches that take or return something else than it does"
+            return "has branches with inputs of their own, or with outputs of other dtypes"
     return _captures_fault(node, len(node.inputs) - 1)
 
 
 def _call_fault(node: NodeDef) -> str | None:
     (function,) = functions_of(node)
     dtypes = [spec.dtype for spec in node.outputs]
-    if len(node.inputs) - CALLS[node.op] != len(function.arguments):
-        return f"has {len(node.inputs)} inputs, which are not those that its function takes"
+    given, wanted = len(node.inputs) - CALLS[node.op], len(function.arguments)
+    if given != wanted:
+        return f"passes {given} arguments to a function that takes {wanted}"
     if [spec.dtype for spec in function.output_specs()] != dtypes:
-        return "gives something else than its function returns"
+        return "has outputs whose dtypes differ from those of its function"
     return None
 
 
 def _captures_fault(node: NodeDef, count: int) -> str | None:
     if any(len(function.captures) != count for function in functions_of(node)):
-        return f"has {len(node.inputs)} inputs, which are not those that its functions capture"
+        return f"has {len(node.inputs)} inputs, and its functions have other numbers of captures"
     return None
 
 
@@ -385,5 +386,5 @@ def check_reach(
         if home is not None and not home.encloses(body):
             raise InaccessibleTensorError(
                 f"{op.name!r} cannot be used here: it is inside {home.construct!r}, which may run it any "
-                f"number of times. Return its value from {home.construct!r} and use what that gives"
+                f"number of times. Return its value from {home.construct!r} and use the result"
             )

@@ -1,49 +1,46 @@
-"""The graph: a growing set of operations with unique names, built under scopes.
+"""The graph: a growing set of operations with unique names, built under scopes; and the default graph.
 
-This module implements construction: naming, scopes, attribute defaults, shape inference and the user's source
-line. Adding an operation is atomic: an error leaves the graph as it was. A graph only grows; sessions find
-new operations by their number. Building is thread-safe. Users and ``ops/`` call it; it imports the rest of
-this package.
+``Graph`` implements construction: attribute defaults, shape inference, the user's source line. Adding an
+operation is atomic: an error leaves the graph as it was. A graph only grows; sessions find new operations by
+their number. Building is thread-safe. What a graph consists of is in its parts: ``NameTable``, ``NodeIndex``,
+``GraphCollections``, ``FunctionLibrary``, and ``scopes`` for the blocks around new operations.
 """
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from actorsession.graph import registry
+from actorsession.graph import registry, scopes
 from actorsession.graph.collections import GraphCollections
+from actorsession.graph.constant_value import constant_value
 from actorsession.graph.control_flow_ops import is_back_edge, reads
+from actorsession.graph.default_stack import DefaultStack
+from actorsession.graph.device import DeviceSpec
 from actorsession.graph.function import FunctionBody, brought_in, check_reach
 from actorsession.graph.function_library import FunctionLibrary
+from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
-from actorsession.graph.node_index import NodeIndex
+from actorsession.graph.node_index import NodeIndex, check_kind
 from actorsession.graph.op_signatures import check_types
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.scoped import Scoped
-from actorsession.graph.scopes import (
-    GRADIENT_NAME,
-    DefaultStack,
-    Scope,
-    apply_colocation,
-    control_inputs_of,
-    device_under,
-    scope_of,
-)
+from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.source_location import user_line
-from actorsession.graph.static_value import constant_value
 
-__all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
+__all__ = [
+    "Graph", "add_to_collection", "add_to_collections", "colocate_with", "constant_value",
+    "control_dependencies", "default_graphs", "device", "get_collection", "get_collection_ref",
+    "get_default_graph", "name_scope", "reset_default_graph",
+]  # fmt: skip
 
 # Operations whose plain forms are made under one hold of the lock: about a millisecond.
 _SLICE = 200
 
 
-class Graph(NodeIndex, Scoped, GraphCollections):
+class Graph:
     """A dataflow graph.
 
     Attributes:
@@ -55,16 +52,15 @@ class Graph(NodeIndex, Scoped, GraphCollections):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.RLock()
+        self._lock = GraphLock()
         self._names = NameTable()
-        self._finalized_at: str | None = None
+        self._nodes = NodeIndex(self._lock)
+        self._collections = GraphCollections(self._lock)
         self._changed: list[tuple[Tensor | Operation, str]] = []  # changes after building
+        self._extended: list[Operation] = []
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._restrictions = 0
-        self._bodies: dict[Operation, FunctionBody] = {}  # of operations in loops and branches
-        self._extended: list[Operation] = []
         self.constructs: dict[Operation, Any] = {}
         self.stand_ins: dict[Operation, Tensor] = {}
         self.gradient_functions: dict[str, registry.Gradient] = {}
@@ -77,12 +73,12 @@ class Graph(NodeIndex, Scoped, GraphCollections):
     def version(self) -> int:
         """A number that changes with each change of the graph: operations, refined shapes, restrictions."""
         changed, extended = len(self._changed), len(self._extended)
-        return len(self._operations) + changed + extended + self._restrictions
+        return len(self._nodes.order) + changed + extended + self._restrictions
 
     @property
     def built(self) -> int:
         """The number of operations, those in loop bodies and branches included."""
-        return len(self._operations) + len(self._bodies)
+        return len(self._nodes)
 
     @property
     def changes(self) -> int:
@@ -102,7 +98,76 @@ class Graph(NodeIndex, Scoped, GraphCollections):
 
     def as_graph_def(self) -> GraphDef:
         """Return the graph as plain data."""
-        return GraphDef(tuple(op.plain for op in self._operations), seed=self.seed)
+        return GraphDef(tuple(op.plain for op in self._nodes.order), seed=self.seed)
+
+    def get_operations(self) -> list[Operation]:
+        """Return all operations in the order they were built."""
+        return list(self._nodes.order)
+
+    def operations_since(self, number: int) -> list[Operation]:
+        """Return the operations built after the first ``number``."""
+        return self._nodes.order[number:]
+
+    def consumers(self, tensor: Tensor) -> list[Operation]:
+        """Return the operations that read ``tensor``, in the order they were built."""
+        return self._nodes.consumers(tensor)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Return the operation of that name.
+
+        Raises:
+            TypeError: if the name is no string.
+            KeyError: if there is none.
+            ValueError: if the name is that of a tensor.
+        """
+        found = self._nodes.find(name, allow_tensor=False)
+        assert isinstance(found, Operation)
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """Return the tensor of that name, ``operation:index``.
+
+        Raises:
+            TypeError: if the name is no string.
+            KeyError: if the operation or the output does not exist.
+            ValueError: if the name is malformed or that of an operation.
+        """
+        found = self._nodes.find(name, allow_operation=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    def as_graph_element(
+        self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """Return the tensor or operation that an object or name denotes.
+
+        Args:
+            obj: a tensor, an operation, a name, or anything with ``_as_graph_element()``.
+            allow_tensor: whether a tensor is allowed.
+            allow_operation: whether an operation is allowed.
+
+        Raises:
+            TypeError: if the object can never denote an element of a graph.
+            ValueError: for a malformed name, the wrong kind, or an element of another graph.
+            KeyError: if the name is not in the graph.
+        """
+        if not isinstance(obj, str) and not hasattr(obj, "_as_graph_element"):
+            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
+        found: Any = obj if isinstance(obj, str) else obj._as_graph_element()
+        if isinstance(found, str):  # objects may denote a name, as in TensorFlow
+            return self._nodes.find(
+                found, allow_tensor=allow_tensor, allow_operation=allow_operation
+            )
+        if not isinstance(found, (Tensor, Operation)):
+            raise TypeError(
+                f"{type(obj).__name__}._as_graph_element() returns a Tensor, an Operation or a name, "
+                f"got {found!r:.100}"
+            )
+        if found.graph is not self:
+            raise ValueError(f"{found!r} is not an element of this graph but of another one")
+        check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
+        return found
 
     # -- building ------------------------------------------------------------------------------
 
@@ -134,26 +199,30 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         source = user_line()
         for tensor in inputs:
             self._check_input(tensor, op_type)
-        if self._bodies:
+        nodes = self._nodes
+        if nodes.bodies:
             inputs = [self.brought_in(tensor) for tensor in inputs]
         filled = _fill_attrs(op_def, attrs or {})
         specs = self._infer(op_def, inputs, filled)
         scope = scope_of(self)
-        with self._lock:
-            self._check_open(f"a {op_type} was asked for at {source}")
-            control = control_inputs_of(scope, inputs)
-            if self._bodies:
-                check_reach(self._bodies, [*[t.op for t in inputs], *control], scope.body)
+        with self._lock.mutex:
+            self._lock.check_open(f"a {op_type} was to be created at {source}")
+            control = scopes.control_inputs_of(scope, inputs)
+            if nodes.bodies:
+                check_reach(nodes.bodies, [*[t.op for t in inputs], *control], scope.body)
             if scope.gradients is not None and op_type in scope.gradients:
-                filled.setdefault(GRADIENT_NAME, scope.gradients[op_type])
-            number = len(self._operations) if scope.body is None else self.built
+                filled.setdefault(scopes.GRADIENT_NAME, scope.gradients[op_type])
+            number = len(nodes.order) if scope.body is None else len(nodes)
             wanted, full_name = self._op_name(name or op_type, scope)
             op = Operation(
                 self, full_name, op_def, tuple(inputs), control,
-                apply_colocation(scope, filled), specs, "", source, number,
+                scopes.apply_colocation(scope, filled), specs, "", source, number,
             )  # fmt: skip
-            op._device = device_under(scope, op)
-            self._add(op, wanted, scope)
+            op._device = scopes.device_under(scope, op)
+            self._names.mark_used(wanted, full_name)
+            nodes.add(op, scope.body)
+            for frame in scope.control:
+                frame.seen.add(op)
         return op
 
     def _check_input(self, tensor: Any, op_type: str) -> None:
@@ -178,19 +247,11 @@ class Graph(NodeIndex, Scoped, GraphCollections):
 
     def brought_in(self, tensor: Tensor) -> Tensor:
         """Return the tensor to read for a tensor in the current body; see ``function.brought_in``."""
-        return brought_in(self._bodies, tensor, scope_of(self).body)
+        return brought_in(self._nodes.bodies, tensor, scope_of(self).body)
 
     def body_of(self, op: Operation) -> FunctionBody | None:
         """Return the loop body or branch that an operation is in, if any."""
-        return self._bodies.get(op)
-
-    def _check_open(self, what: str) -> None:
-        if self._finalized_at is not None:
-            raise RuntimeError(
-                f"graph is finalized and cannot be changed: {what}, finalize() was called at "
-                f"{self._finalized_at or 'an unknown line'}. Build everything before that, or "
-                "leave the graph open: running sessions accept a graph that grows"
-            )
+        return self._nodes.bodies.get(op)
 
     def _op_name(self, name: str, scope: Scope) -> tuple[str, str]:
         """Return the wanted name in full, and the name that the operation gets."""
@@ -200,7 +261,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
             wanted = f"{scope.name}/{name}" if scope.name else name
             given = self._names.unique(wanted)
         check_op_name(wanted)
-        if given in self._by_name:
+        if given in self._nodes:
             raise ValueError(f"an operation named {given!r} exists in the graph")
         return wanted, given
 
@@ -209,26 +270,15 @@ class Graph(NodeIndex, Scoped, GraphCollections):
 
         Args:
             name: wanted name.
-            mark_as_used: whether later calls must return another one.
+            mark_as_used: whether later calls must return another name.
         """
         prefix = scope_of(self).name
         wanted = f"{prefix}/{name}" if prefix else name
-        with self._lock:
+        with self._lock.mutex:
             given = self._names.unique(wanted)
             if mark_as_used:
-                self._names.take(wanted, given)
+                self._names.mark_used(wanted, given)
         return given
-
-    def _add(self, op: Operation, wanted: str, scope: Scope) -> None:
-        self._names.take(wanted, op.name)
-        if scope.body is None:
-            self._operations.append(op)
-        else:
-            scope.body.operations.append(op)
-            self._bodies[op] = scope.body
-        self._by_name[op.name] = op
-        for frame in scope.control:
-            frame.seen.add(op)
 
     def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
         """Make an operation read another tensor, which may be built later than the operation.
@@ -248,8 +298,8 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                 cycle that is no loop.
             RuntimeError: if the graph is finalized.
         """
-        with self._lock:
-            self._check_open(f"an input of {op.name!r} was to be replaced")
+        with self._lock.mutex:
+            self._lock.check_open(f"an input of {op.name!r} was to be replaced")
             self._check_input(tensor, op.type)
             if not 0 <= index < len(op.inputs):
                 raise IndexError(f"{op.name!r} has {len(op.inputs)} inputs, got index {index}")
@@ -259,26 +309,27 @@ class Graph(NodeIndex, Scoped, GraphCollections):
                     f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
                 )
             if not tensor.shape.is_compatible_with(op.outputs[0].shape):
-                raise ValueError(f"{tensor!r} cannot be what {op.outputs[0]!r} stands for")
+                raise ValueError(
+                    f"the shape of {tensor!r} is incompatible with that of {op.outputs[0]!r}"
+                )
             if not is_back_edge(op.type, tensor.op.type) and reads(tensor.op, op):
-                raise ValueError(f"{op.name!r} would read {tensor!r}, which is made of it")
+                raise ValueError(f"{op.name!r} cannot read {tensor!r}, which depends on it")
             op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
             op.forget_node_def()
-            self._forget_consumers()
+            self._nodes.forget_consumers()
             if not is_back_edge(op.type, tensor.op.type):
                 self._changed.append((op, user_line()))
-            elif op not in self._bodies:
+            elif op not in self._nodes.bodies:
                 self._extended.append(op)
 
     def forget(self, body: FunctionBody) -> None:
         """Drop the operations of a loop body or branch that was abandoned; its names stay taken."""
-        with self._lock:
-            for op in [op for op, home in self._bodies.items() if body.encloses(home)]:
-                del self._by_name[op.name], self._bodies[op]
+        with self._lock.mutex:
+            self._nodes.remove_body(body)
 
-    def growing(self) -> contextlib.AbstractContextManager[object]:
+    def growing(self) -> AbstractContextManager[object]:
         """Return a context in which no other thread adds to the graph and no session reads it."""
-        return self._lock
+        return self._lock.mutex
 
     def describe(self, number: int, check: Callable[[], None]) -> None:
         """Make and keep the plain forms of all operations but the first ``number``.
@@ -292,7 +343,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         """
         added = self.operations_since(number)
         for first in range(0, len(added), _SLICE):
-            with self._lock:
+            with self._lock.mutex:
                 for op in added[first : first + _SLICE]:
                     _ = op.plain
             check()
@@ -309,11 +360,11 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         This is for the loops and branches that a gradient differentiates, which return more values then. The
         existing outputs stay the same, so plans made before stay valid.
         """
-        with self._lock:
+        with self._lock.mutex:
             op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, tuple(outputs)
             op.forget_node_def()
-            self._forget_consumers()
-            if op not in self._bodies:
+            self._nodes.forget_consumers()
+            if op not in self._nodes.bodies:
                 self._extended.append(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
@@ -322,7 +373,7 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         Raises:
             ValueError: if the two contradict each other.
         """
-        with self._lock:
+        with self._lock.mutex:
             known = tensor.spec.shape
             merged = known.merge_with(shape)
             if merged != known:
@@ -341,23 +392,24 @@ class Graph(NodeIndex, Scoped, GraphCollections):
         self._restrict(self._unfetchable, op)
 
     def _restrict(self, restricted: set[Any], element: Any) -> None:
-        with self._lock:
+        with self._lock.mutex:
             restricted.add(element)
             self._restrictions = len(self._unfeedable) + len(self._unfetchable)
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Return whether sessions may feed ``tensor``."""
-        return tensor not in self._unfeedable and tensor.op not in self._bodies
+        return tensor not in self._unfeedable and tensor.op not in self._nodes.bodies
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Return whether sessions may fetch an operation, or a tensor of one."""
         op = element.op if isinstance(element, Tensor) else element
-        return op not in self._unfetchable and op not in self._bodies
+        return op not in self._unfetchable and op not in self._nodes.bodies
 
     def construct_of(self, element: Tensor | Operation) -> str | None:
         """Return the name of the loop or cond around an operation, or around a tensor of one, if any."""
         op = element.op if isinstance(element, Tensor) else element
-        return self._bodies[op].construct if op in self._bodies else None
+        body = self._nodes.bodies.get(op)
+        return None if body is None else body.construct
 
     @property
     def restrictions(self) -> int:
@@ -366,23 +418,144 @@ class Graph(NodeIndex, Scoped, GraphCollections):
 
     def finalize(self) -> None:
         """Forbid any further change; the calling line is kept for the error message."""
-        with self._lock:
-            if self._finalized_at is None:
-                self._finalized_at = user_line()
+        self._lock.finalize()
 
     @property
     def finalized(self) -> bool:
         """Whether the graph refuses further operations."""
-        return self._finalized_at is not None
+        return self._lock.finalized
+
+    # -- collections ---------------------------------------------------------------------------
+
+    @property
+    def collections(self) -> list[str]:
+        """The names of all collections, as TensorFlow spells it; see ``get_all_collection_keys``."""
+        return self._collections.keys()
+
+    def add_to_collection(self, name: Hashable, value: Any) -> None:
+        """Append a value to a named collection.
+
+        Raises:
+            RuntimeError: if the graph is finalized.
+        """
+        self._collections.add(name, value)
+
+    def add_to_collections(self, names: Iterable[Hashable] | str, value: Any) -> None:
+        """Append a value to each of several collections, once where a name is repeated.
+
+        Args:
+            names: of the collections, or the name of one.
+            value: what to append.
+
+        Raises:
+            RuntimeError: if the graph is finalized.
+        """
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+            self._collections.add(name, value)
+
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
+        """Return the values of a collection, as a new list.
+
+        Args:
+            name: of the collection; one that does not exist is empty.
+            scope: only values that have a name which starts with a match of this pattern.
+        """
+        return self._collections.values(name, scope)
+
+    def get_collection_ref(self, name: Hashable) -> list[Any]:
+        """Return the list behind a collection, made if absent: changing it changes the collection."""
+        return self._collections.ref(name)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Return the names of all collections; keys that are no strings are left out."""
+        return self._collections.keys()
+
+    def clear_collection(self, name: Hashable) -> None:
+        """Delete a collection and its values.
+
+        Raises:
+            RuntimeError: if the graph is finalized.
+        """
+        self._collections.clear(name)
 
     # -- scopes --------------------------------------------------------------------------------
 
-    def as_default(self) -> contextlib.AbstractContextManager[Graph]:
+    def as_default(self) -> AbstractContextManager[Graph]:
         """Make this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
 
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
+        """Prefix the names of operations built in the block.
+
+        Args:
+            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""`` leaves
+                all scopes.
+
+        Returns:
+            A context manager that yields the scope's full name with a closing slash, empty for the root;
+            entering it raises ValueError for a malformed name.
+        """
+        return scopes.NameScope(self, name)
+
+    def get_name_scope(self) -> str:
+        """Return the full name of the innermost name scope, without a closing slash; empty for the root."""
+        return scope_of(self).name
+
+    def device(
+        self, device: str | DeviceSpec | DeviceFunction | None
+    ) -> AbstractContextManager[None]:
+        """Request a device for operations built in the block; inner blocks take precedence part by part.
+
+        Args:
+            device: a full or partial name, a function from the operation to one, or ``None`` to discard the
+                outer blocks.
+
+        Raises:
+            ValueError: for a malformed name.
+            TypeError: for anything else.
+        """
+        return scopes.device(self, device)
+
+    def control_dependencies(
+        self, control_inputs: Iterable[Any] | None
+    ) -> AbstractContextManager[None]:
+        """Make operations built in the block run after ``control_inputs``.
+
+        Args:
+            control_inputs: operations, tensors or variables; ``None`` discards the outer blocks, and leaves
+                loop bodies and branches as well.
+        """
+        return scopes.control_dependencies(self, control_inputs)
+
+    def colocate_with(self, op: Any) -> AbstractContextManager[None]:
+        """Place operations built in the block with ``op``, regardless of the device blocks around.
+
+        Args:
+            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device itself, a
+                device block inside may still name one.
+        """
+        return scopes.colocate_with(self, op)
+
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Give operations built in the block other gradients than their types have.
+
+        Args:
+            op_type_map: from operation types to names under which gradients were registered.
+
+        Raises:
+            TypeError: for anything but a dictionary from strings to strings.
+        """
+        return scopes.gradient_override_map(self, op_type_map)
+
+    def container(self, name: str) -> AbstractContextManager[Scope]:
+        """Put state built in the block into the resource container ``name``."""
+        return scopes.entered(self, container=name)
+
+    def switch_to_thread_local(self) -> None:
+        """Do nothing: each thread has blocks of its own from the beginning."""
+
     def __repr__(self) -> str:
-        return f"<Graph with {len(self._operations)} operations at {id(self):#x}>"
+        return f"<Graph with {len(self._nodes.order)} operations at {id(self):#x}>"
 
 
 def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -397,6 +570,9 @@ def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, A
     if missing:
         raise ValueError(f"op {op_def.name} needs a value for its attributes {missing}")
     return filled
+
+
+# -- the default graph ---------------------------------------------------------------------------
 
 
 _DEFAULT_GRAPHS: DefaultStack[Graph] = DefaultStack("actorsession_default_graph", Graph)
@@ -421,3 +597,43 @@ def reset_default_graph() -> None:
         AssertionError: inside an ``as_default`` block.
     """
     _DEFAULT_GRAPHS.reset_fallback()
+
+
+def name_scope(name: str | None) -> AbstractContextManager[str]:
+    """Call ``Graph.name_scope`` of the default graph."""
+    return get_default_graph().name_scope(name)
+
+
+def device(device_name: str | DeviceSpec | DeviceFunction | None) -> AbstractContextManager[Any]:
+    """Call ``Graph.device`` of the default graph."""
+    return get_default_graph().device(device_name)
+
+
+def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
+    """Call ``Graph.control_dependencies`` of the default graph."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def colocate_with(op: Any) -> AbstractContextManager[None]:
+    """Call ``Graph.colocate_with`` of the default graph."""
+    return get_default_graph().colocate_with(op)
+
+
+def add_to_collection(name: str, value: Any) -> None:
+    """Call ``Graph.add_to_collection`` of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Iterable[str] | str, value: Any) -> None:
+    """Call ``Graph.add_to_collections`` of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """Call ``Graph.get_collection`` of the default graph."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: str) -> list[Any]:
+    """Call ``Graph.get_collection_ref`` of the default graph."""
+    return get_default_graph().get_collection_ref(key)

@@ -1,8 +1,8 @@
 """Unique names, exactly as in TensorFlow.
 
 This module holds the rules for names and the table of used names. A used name gets ``_1``, ``_2``, ...; the
-comparison ignores case, while the result keeps the case of the wanted name. ``Graph`` calls it under its
-lock; it imports nothing of the library.
+comparison ignores case, while the result keeps the case of the wanted name. ``Graph`` calls the table with
+the mutex of its ``GraphLock`` held.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class NameTable:
             count += 1
         return f"{wanted}_{count}"
 
-    def take(self, wanted: str, given: str) -> None:
+    def mark_used(self, wanted: str, given: str) -> None:
         """Mark a name as used.
 
         Args:

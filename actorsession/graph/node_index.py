@@ -1,111 +1,70 @@
-"""The operations of a graph in the order they were built, by name, and by the tensors that they read.
+"""The nodes of a graph: in the order they were built, by name, by body, and by the tensors that they read.
 
-This module holds the methods of ``Graph`` that find an operation or a tensor. ``Graph`` alone adds
-operations. They are never removed, except those of a loop body or branch that was abandoned: operations in
-bodies are found by name, and are not part of the order here.
+Operations are never removed, except those of a loop body or branch that was abandoned: operations in bodies
+are found by name, and are not part of the order here.
 """
 
 from __future__ import annotations
 
-import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.operation import Operation, Tensor
 
-__all__ = ["NodeIndex"]
+if TYPE_CHECKING:
+    from actorsession.graph.function import FunctionBody
+
+__all__ = ["NodeIndex", "check_kind"]
 
 
 class NodeIndex:
-    """The part of ``Graph`` that finds operations and tensors."""
+    """The nodes of one graph. Callers hold the mutex to change it; look-ups need no lock.
 
-    _lock: threading.RLock
+    Args:
+        lock: that of the graph.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._operations: list[Operation] = []
+    Attributes:
+        order: all operations but those in bodies, in the order they were built; read only.
+        bodies: the loop body or branch that each of the other operations is in; read only.
+    """
+
+    def __init__(self, lock: GraphLock) -> None:
+        self._lock = lock
+        self.order: list[Operation] = []
+        self.bodies: dict[Operation, FunctionBody] = {}
         self._by_name: dict[str, Operation] = {}
         self._consumers: dict[Tensor, list[Operation]] = {}
         self._consumers_of = 0  # number of operations whose inputs are indexed
 
-    def get_operations(self) -> list[Operation]:
-        """Return all operations in the order they were built."""
-        return list(self._operations)
+    def __len__(self) -> int:
+        """Return the number of operations, those in bodies included."""
+        return len(self.order) + len(self.bodies)
 
-    def operations_since(self, number: int) -> list[Operation]:
-        """Return the operations built after the first ``number``."""
-        return self._operations[number:]
+    def __contains__(self, name: str) -> bool:
+        """Return whether an operation has the name."""
+        return name in self._by_name
 
-    def consumers(self, tensor: Tensor) -> list[Operation]:
-        """Return the operations that read ``tensor``, in the order they were built."""
-        with self._lock:
-            # Brought up to date here, because this is called rarely, and never while a large graph is built.
-            for op in self._operations[self._consumers_of :]:
-                for read in dict.fromkeys(op.inputs):
-                    self._consumers.setdefault(read, []).append(op)
-            self._consumers_of = len(self._operations)
-            return list(self._consumers.get(tensor, ()))
+    def add(self, op: Operation, body: FunctionBody | None) -> None:
+        """Add an operation that was built into a body, or into the graph itself."""
+        if body is None:
+            self.order.append(op)
+        else:
+            body.operations.append(op)
+            self.bodies[op] = body
+        self._by_name[op.name] = op
 
-    def get_operation_by_name(self, name: str) -> Operation:
-        """Return the operation of that name.
+    def remove_body(self, body: FunctionBody) -> None:
+        """Remove the operations of a body, and of the bodies inside it."""
+        for op in [op for op, home in self.bodies.items() if body.encloses(home)]:
+            del self._by_name[op.name], self.bodies[op]
 
-        Raises:
-            TypeError: if the name is no string.
-            KeyError: if there is none.
-            ValueError: if the name is that of a tensor.
-        """
-        found = self.as_graph_element(_checked_name(name), allow_tensor=False)
-        assert isinstance(found, Operation)
-        return found
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor of that name, ``operation:index``.
-
-        Raises:
-            TypeError: if the name is no string.
-            KeyError: if the operation or the output does not exist.
-            ValueError: if the name is malformed or that of an operation.
-        """
-        found = self.as_graph_element(_checked_name(name), allow_operation=False)
-        assert isinstance(found, Tensor)
-        return found
-
-    def as_graph_element(
-        self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
+    def find(
+        self, name: Any, *, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """Return the tensor or operation that an object or name denotes.
-
-        Args:
-            obj: a tensor, an operation, a name, or anything with ``_as_graph_element()``.
-            allow_tensor: whether a tensor is allowed.
-            allow_operation: whether an operation is allowed.
-
-        Raises:
-            TypeError: if the object can never denote an element of a graph.
-            ValueError: for a malformed name, the wrong kind, or an element of another graph.
-            KeyError: if the name is not in the graph.
-        """
-        if isinstance(obj, str):
-            _check_kind(obj, ":" in obj, allow_tensor, allow_operation)
-            return self._find(obj)
-        if not hasattr(obj, "_as_graph_element"):
-            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
-        found: Any = obj._as_graph_element()
-        if isinstance(found, str):  # objects may denote a name, as in TensorFlow
-            return self.as_graph_element(
-                found, allow_tensor=allow_tensor, allow_operation=allow_operation
-            )
-        if not isinstance(found, (Tensor, Operation)):
-            raise TypeError(
-                f"{type(obj).__name__}._as_graph_element() gives a Tensor, an Operation or a name, got "
-                f"{found!r:.100}"
-            )
-        if found.graph is not self:
-            raise ValueError(f"{found!r} is not an element of this graph but of another one")
-        _check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
-        return found
-
-    def _find(self, name: str) -> Tensor | Operation:
+        """Return the operation or tensor of a name; see ``Graph.as_graph_element``."""
+        if not isinstance(name, str):
+            raise TypeError(f"names are strings, got a {type(name).__name__}: {name!r:.100}")
+        check_kind(name, ":" in name, allow_tensor, allow_operation)
         op_name, colon, index = name.partition(":")
         if colon and not (index.isascii() and index.isdigit()):
             raise ValueError(f"malformed tensor name {name!r}: write 'operation:index'")
@@ -121,19 +80,28 @@ class NodeIndex:
             )
         return op.outputs[int(index)]
 
-    def _forget_consumers(self) -> None:
-        """Drop the index of consumers, because an operation reads something else now."""
+    def consumers(self, tensor: Tensor) -> list[Operation]:
+        """Return the operations that read a tensor, in the order they were built."""
+        with self._lock.mutex:
+            # Brought up to date here, because this is called rarely, and never while a large graph is built.
+            for op in self.order[self._consumers_of :]:
+                for read in dict.fromkeys(op.inputs):
+                    self._consumers.setdefault(read, []).append(op)
+            self._consumers_of = len(self.order)
+            return list(self._consumers.get(tensor, ()))
+
+    def forget_consumers(self) -> None:
+        """Drop the index of consumers, because an operation has other inputs now."""
         self._consumers = {}
         self._consumers_of = 0
 
 
-def _checked_name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"names are strings, got a {type(name).__name__}: {name!r:.100}")
-    return name
+def check_kind(name: str, is_tensor: bool, allow_tensor: bool, allow_operation: bool) -> None:
+    """Refuse a tensor or an operation where only the other is wanted.
 
-
-def _check_kind(name: str, is_tensor: bool, allow_tensor: bool, allow_operation: bool) -> None:
+    Raises:
+        ValueError: with the name.
+    """
     if is_tensor and not allow_tensor:
         raise ValueError(f"{name!r} names a tensor; an operation is wanted here")
     if not is_tensor and not allow_operation:

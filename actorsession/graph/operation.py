@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from actorsession.errors import OperatorNotAllowedInGraphError
+from actorsession.graph.default_session import run_in_session
 from actorsession.graph.dtypes import DType
-from actorsession.graph.evaluation import run_in_session
-from actorsession.graph.extension import ExtensionPoint
-from actorsession.graph.forms import forms
+from actorsession.graph.extension import PROTO_VIEWS, ExtensionPoint
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import Array, OpDef
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
@@ -339,7 +338,7 @@ class Operation:
         Raises:
             ValueError: for an operation that has no such form.
         """
-        return forms().node(self)
+        return PROTO_VIEWS.get("Operation.node_def")(self)
 
     def forget_node_def(self) -> None:
         """Drop the plain form after a change, so that it is made again."""
@@ -358,7 +357,7 @@ class Operation:
         Raises:
             ValueError: if the operation has no such attribute.
         """
-        return forms().attribute(self, name)
+        return PROTO_VIEWS.get("Operation.get_attr")(self, name)
 
     def values(self) -> tuple[Tensor, ...]:
         """Return the outputs (TensorFlow's older spelling)."""

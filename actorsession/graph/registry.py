@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from actorsession.config.file_roots import FileRoots
-from actorsession.graph.forms import forms
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import REQUIRED, signature_of
 from actorsession.records import dataclass
@@ -251,19 +251,19 @@ class OpDef:
     @property
     def input_arg(self) -> Sequence[Any]:
         """Names and types of the inputs as TensorFlow declares them."""
-        found: Sequence[Any] = forms().definition(self).input_arg
+        found: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).input_arg
         return found
 
     @property
     def output_arg(self) -> Sequence[Any]:
         """Names and types of the outputs as TensorFlow declares them."""
-        found: Sequence[Any] = forms().definition(self).output_arg
+        found: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).output_arg
         return found
 
     @property
     def attr(self) -> Sequence[Any]:
         """Names, types and defaults of the attributes as TensorFlow declares them."""
-        found: Sequence[Any] = forms().definition(self).attr
+        found: Sequence[Any] = PROTO_VIEWS.get("OpDef")(self).attr
         return found
 
     @property

@@ -1,36 +1,36 @@
-"""The scope in which a node is built: names, devices, control inputs, colocation, defaults.
+"""The scope in which a node is built: names, devices, control inputs, colocation, gradients.
 
-All of it is kept in context variables, so that threads and asyncio children build graphs side by side without
-seeing each other's scopes. Scopes are immutable values per graph; entering one sets a new value and leaving
-it restores the old one. ``Graph`` calls this, and sessions use its default stacks.
+All of it is kept in a context variable, so that threads and asyncio children build graphs side by side
+without seeing each other's scopes. Scopes are immutable values per graph; entering one sets a new value and
+leaving it restores the old one. The context managers here are those of the ``Graph`` methods that have their
+names; their arguments and errors are documented there.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.names import check_scope_name
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.graph.function import FunctionBody
     from actorsession.graph.graph import Graph
-    from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "GRADIENT_NAME", "ControlFrame", "DefaultStack", "DeviceFunction", "NameScope", "Scope",
-    "apply_colocation", "control_inputs_of", "device_under", "entered", "scope_of",
+    "GRADIENT_NAME", "ControlFrame", "DeviceFunction", "NameScope", "Scope", "apply_colocation",
+    "colocate_with", "control_dependencies", "control_inputs_of", "device", "device_under", "entered",
+    "gradient_override_map", "scope_of",
 ]  # fmt: skip
 
 DeviceFunction: TypeAlias = "Callable[[Operation], str | DeviceSpec | None]"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,12 +114,7 @@ class entered:
 
 
 class NameScope(contextlib.AbstractContextManager[str]):
-    """The context manager of ``Graph.name_scope``, a class for the same reason as ``entered``.
-
-    Args:
-        graph: the graph of the scope.
-        name: see there.
-    """
+    """The context manager of ``Graph.name_scope``, a class for the same reason as ``entered``."""
 
     __slots__ = ("_entered", "_graph", "_name")
 
@@ -145,6 +140,62 @@ class NameScope(contextlib.AbstractContextManager[str]):
         trace: TracebackType | None,
     ) -> None:
         self._entered.__exit__(kind, error, trace)
+
+
+@contextlib.contextmanager
+def device(graph: Graph, wanted: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
+    """Return the context manager of ``Graph.device``."""
+    block = DeviceSpec.parse(wanted) if isinstance(wanted, str) else wanted
+    if not (block is None or isinstance(block, DeviceSpec) or callable(block)):
+        raise TypeError(
+            f"a device is a name, a DeviceSpec, a function or None, got {wanted!r:.100}"
+        )
+    with entered(graph, devices=(*scope_of(graph).devices, block)):
+        yield
+
+
+@contextlib.contextmanager
+def control_dependencies(graph: Graph, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+    """Return the context manager of ``Graph.control_dependencies``."""
+    if control_inputs is None:
+        with entered(graph, control=(), body=None):
+            yield
+        return
+    ops = []
+    for item in control_inputs:
+        element = graph.as_graph_element(item)
+        ops.append(element.op if isinstance(element, Tensor) else element)
+    outer = scope_of(graph).control
+    # Inputs of an outer block already belong to that block, which records what implies them.
+    known = {op for frame in outer for op in frame.inputs}
+    frame = ControlFrame(tuple(dict.fromkeys(op for op in ops if op not in known)))
+    with entered(graph, control=(*outer, frame)):
+        yield
+
+
+@contextlib.contextmanager
+def colocate_with(graph: Graph, op: Any) -> Iterator[None]:
+    """Return the context manager of ``Graph.colocate_with``."""
+    if op is None:
+        yield
+        return
+    element = graph.as_graph_element(op)
+    target = element.op if isinstance(element, Tensor) else element
+    with entered(graph, colocation=(*scope_of(graph).colocation, target), devices=()):
+        yield
+
+
+@contextlib.contextmanager
+def gradient_override_map(graph: Graph, op_type_map: Mapping[str, str]) -> Iterator[None]:
+    """Return the context manager of ``Graph.gradient_override_map``."""
+    given = op_type_map if isinstance(op_type_map, dict) else {None: None}
+    if not all(isinstance(text, str) for pair in given.items() for text in pair):
+        raise TypeError(
+            f"op_type_map is a dictionary from strings to strings, got {op_type_map!r:.100}"
+        )
+    outer = scope_of(graph).gradients or {}
+    with entered(graph, gradients={**outer, **op_type_map}):
+        yield
 
 
 # -- effects of a scope on a new node ------------------------------------------------------------
@@ -209,64 +260,3 @@ def _answer(device: object) -> DeviceSpec:
     raise TypeError(
         f"a device function answers with a device name, a DeviceSpec or None, got {device!r:.100}"
     )
-
-
-# -- defaults ------------------------------------------------------------------------------------
-
-
-class DefaultStack(Generic[T]):
-    """A stack of defaults per thread and asyncio child, with an optional fallback per thread.
-
-    Args:
-        name: of the context variable.
-        make: makes the thread's fallback when nothing was entered; without it there is none.
-    """
-
-    def __init__(self, name: str, make: Callable[[], T] | None = None) -> None:
-        self._stack: ContextVar[tuple[T, ...]] = ContextVar(name)
-        self._make = make
-        self._fallback = threading.local()
-
-    def get(self) -> T | None:
-        """Return the innermost default, the thread's fallback, or ``None``."""
-        stack = self._stack.get(())
-        if stack:
-            return stack[-1]
-        if self._make is None:
-            return None
-        if not hasattr(self._fallback, "value"):
-            self._fallback.value = self._make()
-        value: T = self._fallback.value
-        return value
-
-    @contextlib.contextmanager
-    def entered(self, value: T) -> Iterator[T]:
-        """Make ``value`` the default for the length of a block."""
-        token = self._stack.set((*self._stack.get(()), value))
-        try:
-            yield value
-        finally:
-            self._stack.reset(token)
-
-    def push(self, value: T) -> None:
-        """Make ``value`` the default until ``remove``, for callers without a ``with`` block."""
-        self._stack.set((*self._stack.get(()), value))
-
-    def remove(self, value: T) -> None:
-        """Remove the innermost occurrence of ``value`` from the stack, if there is one."""
-        stack = list(self._stack.get(()))
-        for index in range(len(stack) - 1, -1, -1):
-            if stack[index] is value:
-                del stack[index]
-                break
-        self._stack.set(tuple(stack))
-
-    def reset_fallback(self) -> None:
-        """Drop the thread's fallback; the next ``get`` makes a new one.
-
-        Raises:
-            AssertionError: inside an entered block, as in TensorFlow.
-        """
-        if self._stack.get(()):
-            raise AssertionError("cannot reset a default inside a block that set it")
-        self._fallback.__dict__.pop("value", None)

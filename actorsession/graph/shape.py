@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 
 from actorsession.graph.dimension import Dim, Dimension, size_of
-from actorsession.graph.forms import forms
+from actorsession.graph.extension import PROTO_VIEWS
 
 __all__ = [
     "Dim", "ShapeLike", "ShapeOfDimensions", "TensorShape", "as_shape", "broadcast_shapes",
@@ -96,7 +96,7 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """Return the shape as TensorFlow's ``TensorShapeProto``."""
-        return forms().shape(self)
+        return PROTO_VIEWS.get("TensorShape.as_proto")(self)
 
     def as_tuple(self) -> tuple[int, ...]:
         """Return the dimensions of a fully defined shape.

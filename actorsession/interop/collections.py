@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.graph.message_forms import MESSAGE_FORMS, MessageForm
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.ops import GraphKeys, Variable
@@ -193,7 +193,8 @@ def _write_variable(variable: Variable, scope: str | None) -> protos.VariableDef
     return None if outside else variable_to_proto(variable, scope)
 
 
-MESSAGE_FORMS.fill("Variable", MessageForm(_write_variable, _read_variable))
+PROTO_VIEWS.fill("Variable.to_proto", _write_variable)
+PROTO_VIEWS.fill("Variable.from_proto", _read_variable)
 
 
 def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.CollectionDef:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from actorsession.interop import wire
 from actorsession.interop.enums import ENUMS
+from actorsession.protobuf.scalars import Scalar, scalar
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Field:
     repeated: bool = False
     key: str = ""
     oneof: str = ""
-    scalar: wire.Scalar | None = None
+    scalar: Scalar | None = None
 
     @property
     def message(self) -> type[Message]:
@@ -72,8 +72,8 @@ def parse_schema(schema: str) -> dict[str, Field]:
             key, kind = kind[4:-1].split(", ")
         repeated = kind.endswith("*")
         kind = kind.rstrip("*")
-        scalar = wire.scalar("enum" if kind in ENUMS else kind)
-        found[name] = Field(int(number), name, kind, repeated, key, oneof, scalar)
+        of = scalar("enum" if kind in ENUMS else kind)
+        found[name] = Field(int(number), name, kind, repeated, key, oneof, of)
     return dict(sorted(found.items(), key=lambda item: item[1].number))
 
 
@@ -172,7 +172,7 @@ class MessageMap(dict[Any, Any]):
 
 
 def _key(field: Field, key: Any) -> Any:
-    kind = wire.scalar(field.key)
+    kind = scalar(field.key)
     assert kind is not None
     return kind.check(key)
 

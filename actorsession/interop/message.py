@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from actorsession.checkpoints import protobuf
 from actorsession.errors import DataLossError
-from actorsession.interop import wire
 from actorsession.interop.fields import (
     MESSAGES,
     Field,
@@ -28,8 +26,37 @@ from actorsession.interop.fields import (
     filled_map,
     parse_schema,
 )
+from actorsession.protobuf import scalars, wire
 
-__all__ = ["Message", "new_entry"]
+__all__ = ["Budget", "Message", "new_entry"]
+
+# As in the codec of graphs: more than the largest graph that fits into a message needs.
+_MAX_MESSAGES = 2**22
+
+
+class Budget:
+    """The number of messages that one parse may still build; each message takes one from it.
+
+    Args:
+        messages: how many messages, map entries included.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, messages: int = _MAX_MESSAGES) -> None:
+        self._left = messages
+
+    def enter(self, depth: int) -> None:
+        """Count one message.
+
+        Raises:
+            DataLossError: if there are too many messages, or the nesting is too deep.
+        """
+        self._left -= 1
+        if depth > wire.MAX_DEPTH:
+            raise DataLossError(f"messages are nested more than {wire.MAX_DEPTH} deep")
+        if self._left < 0:
+            raise DataLossError(f"there are more than {_MAX_MESSAGES} messages in one")
 
 
 class Message:
@@ -262,7 +289,7 @@ class Message:
                 out.extend(_map_bytes(field, value))
             elif field.packed:
                 out.append(
-                    protobuf.length_field(field.number, wire.write_packed(_scalar(field), value))
+                    wire.length_field(field.number, scalars.write_packed(_scalar(field), value))
                 )
             else:
                 items = value if field.repeated else (value,)
@@ -297,26 +324,26 @@ class Message:
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"bytes are wanted, got {type(data).__name__}")
         try:
-            self._read(bytes(data), 0, len(data), 0, wire.Budget())
-        except protobuf.WireError as exc:
+            self._read(bytes(data), 0, len(data), 0, Budget())
+        except wire.WireError as exc:
             raise DataLossError(f"bytes that are no {type(self).__name__}: {exc}") from exc
         return len(data)
 
-    def _read(self, data: bytes, pos: int, end: int, depth: int, budget: wire.Budget) -> None:
+    def _read(self, data: bytes, pos: int, end: int, depth: int, budget: Budget) -> None:
         budget.enter(depth)
         while pos < end:
-            number, wire_type, pos = protobuf.read_tag(data, pos, end)
+            number, wire_type, pos = wire.read_tag(data, pos, end)
             field = self._BY_NUMBER.get(number)
             if field is None:
-                pos = protobuf.skip(data, pos, end, number, wire_type)
+                pos = wire.skip(data, pos, end, number, wire_type)
             elif field.scalar is not None and not field.key:
                 pos = self._read_scalar(field, data, pos, end, wire_type)
-            elif wire_type != protobuf.BYTES:
+            elif wire_type != wire.BYTES:
                 raise DataLossError(
                     f"field {field.name!r} is a message, found wire type {wire_type}"
                 )
             else:
-                start, pos = protobuf.read_bytes(data, pos, end)
+                start, pos = wire.read_bytes(data, pos, end)
                 if field.key:
                     self._read_entry(field, data, start, pos, depth + 1, budget)
                 else:
@@ -330,15 +357,15 @@ class Message:
         self, field: Field, data: bytes, pos: int, end: int, wire_type: int
     ) -> int:  # fmt: skip
         kind = _scalar(field)
-        if field.packed and wire_type == protobuf.BYTES:
-            start, stop = protobuf.read_bytes(data, pos, end)
-            list.extend(getattr(self, field.name), wire.read_packed(kind, data, start, stop))
+        if field.packed and wire_type == wire.BYTES:
+            start, stop = wire.read_bytes(data, pos, end)
+            list.extend(getattr(self, field.name), scalars.read_packed(kind, data, start, stop))
             return stop
         if wire_type != kind.wire_type:
             raise DataLossError(
                 f"field {field.name!r} is of type {field.kind}, found wire type {wire_type} at byte {pos}"
             )
-        value, pos = wire.read_scalar(kind, data, pos, end)
+        value, pos = scalars.read_scalar(kind, data, pos, end)
         if field.repeated:
             list.append(getattr(self, field.name), value)
         else:
@@ -346,7 +373,7 @@ class Message:
         return pos
 
     def _read_entry(
-        self, field: Field, data: bytes, pos: int, end: int, depth: int, budget: wire.Budget
+        self, field: Field, data: bytes, pos: int, end: int, depth: int, budget: Budget
     ) -> None:
         """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
         entry = new_entry(field)
@@ -366,15 +393,15 @@ def new_entry(field: Field) -> Message:
     return found()
 
 
-def _scalar(field: Field) -> wire.Scalar:
+def _scalar(field: Field) -> scalars.Scalar:
     assert field.scalar is not None
     return field.scalar
 
 
 def _field_bytes(field: Field, value: Any) -> bytes:
     if field.scalar is None:
-        return protobuf.length_field(field.number, value.SerializeToString())
-    return protobuf.write_tag(field.number, field.scalar.wire_type) + field.scalar.write(value)
+        return wire.length_field(field.number, value.SerializeToString())
+    return wire.write_tag(field.number, field.scalar.wire_type) + field.scalar.write(value)
 
 
 def _map_bytes(field: Field, values: Mapping[Any, Any]) -> Iterator[bytes]:
@@ -382,4 +409,4 @@ def _map_bytes(field: Field, values: Mapping[Any, Any]) -> Iterator[bytes]:
     key_field, value_field = fields["key"], fields["value"]
     for key in sorted(values):
         content = _field_bytes(key_field, key) + _field_bytes(value_field, values[key])
-        yield protobuf.length_field(field.number, content)
+        yield wire.length_field(field.number, content)

@@ -17,13 +17,13 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.interop.enums import ENUMS, label_of
 from actorsession.interop.fields import Field
 from actorsession.interop.message import Message, new_entry
-from actorsession.interop.wire import scalar
+from actorsession.protobuf.scalars import scalar
+from actorsession.protobuf.wire import MAX_DEPTH
 
 __all__ = ["Merge", "MessageToString", "Parse"]
 
 M = TypeVar("M", bound=Message)
 
-_MAX_DEPTH = 100
 # Fields of TensorFlow's messages that the messages here omit. They are skipped; any other unknown name is an
 # error.
 _LEFT_OUT = frozenset({
@@ -173,8 +173,8 @@ class _Reader:
 
     def message(self, message: Message, closing: str, depth: int) -> None:
         """Read fields up to the closing sign, or the end of the text."""
-        if depth > _MAX_DEPTH:
-            raise self._fault(f"messages are nested more than {_MAX_DEPTH} deep")
+        if depth > MAX_DEPTH:
+            raise self._fault(f"messages are nested more than {MAX_DEPTH} deep")
         while True:
             if closing and self._take(closing):
                 return
@@ -239,8 +239,8 @@ class _Reader:
 
     def _skip_value(self, depth: int) -> None:
         """Skip the value of a field that is not kept."""
-        if depth > _MAX_DEPTH:
-            raise self._fault(f"messages are nested more than {_MAX_DEPTH} deep")
+        if depth > MAX_DEPTH:
+            raise self._fault(f"messages are nested more than {MAX_DEPTH} deep")
         self._take(":")
         closing = {"{": "}", "<": ">", "[": "]"}.get(self._token if self._kind == "sign" else "")
         if closing is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.errors import OpError
-from actorsession.graph.message_forms import MESSAGE_FORMS, MessageForm
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.interop import protos
 from actorsession.interop.collections import register_proto_function, without_scope
 from actorsession.interop.message import Message
@@ -97,5 +97,5 @@ def _saver_from_proto(said: protos.SaverDef, import_scope: str | None = None) ->
 register_proto_function(
     GraphKeys.QUEUE_RUNNERS, QueueRunnerDef, queue_runner_to_proto, QueueRunner.from_proto
 )
-MESSAGE_FORMS.fill("QueueRunner", MessageForm(queue_runner_to_proto, QueueRunner.from_proto))
+PROTO_VIEWS.fill("QueueRunner.to_proto", queue_runner_to_proto)
 register_proto_function(GraphKeys.SAVERS, protos.SaverDef, saver_to_proto, _saver_from_proto)

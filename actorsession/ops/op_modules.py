@@ -275,7 +275,7 @@ OP_MODULES = {
 """Full name of the module by operation type."""
 
 EXTENSION_MODULES: dict[str, dict[str, str]] = {
-    "classes that travel": {
+    "classes of nested values": {
         "variants": "actorsession.ops.lists.values",
     },
     "gradients of functional control flow": {

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.graph import constant_value
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.strided import numpy_index
 from actorsession.ops.shape_operands import constant_ints_of, shape_of_rank, vector_length
 

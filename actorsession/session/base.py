@@ -15,7 +15,7 @@ from typing import Any
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
-from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
+from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.place import Placed

@@ -11,7 +11,7 @@ import weakref
 from types import TracebackType
 
 from actorsession.config import ConfigProto
-from actorsession.graph.evaluation import DEFAULT_SESSIONS
+from actorsession.graph.default_session import DEFAULT_SESSIONS
 from actorsession.graph.graph import Graph, default_graphs
 from actorsession.session.async_session import AsyncSession
 from actorsession.session.base import BaseSession

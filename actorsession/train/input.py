@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.graph.default_scopes import control_dependencies, name_scope
 from actorsession.graph.dtypes import string
+from actorsession.graph.graph import control_dependencies, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.graph_keys import GraphKeys

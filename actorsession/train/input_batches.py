@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import int32
+from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.queues.base import QueueBase

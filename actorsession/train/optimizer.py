@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import DType
-from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.graph import Graph, get_default_graph, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays import dimensions, fills
 from actorsession.ops.build import convert_to_tensor

@@ -18,8 +18,8 @@ from typing import Any
 from actorsession.actors.supervision import Children
 from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, OutOfRangeError
-from actorsession.graph import message_forms
-from actorsession.graph.evaluation import get_default_session
+from actorsession.graph.default_session import get_default_session
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys
@@ -138,7 +138,7 @@ class QueueRunner:
         Args:
             export_scope: a name scope to remove from all names.
         """
-        return message_forms.written(self, export_scope)
+        return PROTO_VIEWS.get("QueueRunner.to_proto")(self, export_scope)
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:

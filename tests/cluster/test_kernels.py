@@ -74,7 +74,9 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
             assert server.statistics().overdue == 0
             for k, node in enumerate(stuck):
                 limit = 50
-                while gate.entered <= k:  # on a busy machine a step may end before its kernel begins
+                while (
+                    gate.entered <= k
+                ):  # on a busy machine a step may end before its kernel begins
                     with pytest.raises(DeadlineExceededError):
                         await soon(session.run(node, options=RunOptions(timeout_in_ms=limit)))
                     limit *= 2

@@ -369,10 +369,10 @@ def test_made_up_tensors_are_an_array_of_their_shape_or_a_protocol_error(
         (("float32", [-1, -1], b"1234"), "a tensor's shape holds sizes"),
         (("float32", [True], b"1234"), "a tensor's shape holds sizes"),
         (("float32", 1, b"1234"), "a tensor's shape is a list of at most 64 sizes, got 1"),
-        (("float32", [1], 0), "segment 0 of 0"),
-        (("float32", [1], -1), "segment -1 of 0"),
-        (("string", [1], b"12345678"), "does not travel as raw bytes"),
-        (("resource", [1], b"12345678"), "does not travel as raw bytes"),
+        (("float32", [1], 0), "refers to its segment 0 and has 0"),
+        (("float32", [1], -1), "refers to its segment -1 and has 0"),
+        (("string", [1], b"12345678"), "is not encoded as raw bytes"),
+        (("resource", [1], b"12345678"), "is not encoded as raw bytes"),
         (("float31", [1], b"1234"), "cannot convert 'float31' to a dtype"),
         (("f4", [1], b"1234"), "cannot convert 'f4' to a dtype"),
         ((None, [1], b"12345678"), "cannot convert None to a dtype"),
@@ -453,8 +453,8 @@ def test_a_packed_value_is_decoded_by_whoever_opens_it() -> None:
     assert opened(before) == "before"
 
 
-def test_a_packed_value_needs_a_message_to_travel_with() -> None:
-    with pytest.raises(InvalidArgumentError, match="beside a message"):
+def test_a_packed_value_is_encoded_only_within_a_message() -> None:
+    with pytest.raises(InvalidArgumentError, match="is encoded as segments"):
         pack(packed([1], int))
 
 

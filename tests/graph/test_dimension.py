@@ -94,7 +94,7 @@ def test_a_known_dimension_is_used_as_the_integer_it_is() -> None:
     )  # fmt: skip
     assert np.zeros(three).shape == (3,)
     assert not UNKNOWN
-    with pytest.raises(TypeError, match="not known"):
+    with pytest.raises(TypeError, match="an unknown dimension"):
         int(UNKNOWN)
     with pytest.raises(TypeError, match="unhashable"):
         hash(three)

@@ -76,6 +76,6 @@ def test_whatever_is_left_open_is_filled_when_it_is_asked_for() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split("\n")[:-1] == [
-        "TensorFlow's messages", "classes that travel", "gradients of functional control flow",
-        "names in generated code", "objects as messages", "operators of tensors",
+        "TensorFlow's messages", "classes of nested values", "gradients of functional control flow",
+        "names in generated code", "operators of tensors",
     ]  # fmt: skip

@@ -183,7 +183,7 @@ BAD: dict[str, NodeDef] = {
     "has 2 inputs": branch(
         function(inputs=0, captures=2), function(inputs=0, captures=2), ("x", 0)
     ),
-    "take or return something else": branch(TURN, TURN),
+    "branches with inputs of their own": branch(TURN, TURN),
     "'inner' has no function": loop(body=function(node("inner", "If", ("", 0)))),
 }
 

@@ -26,7 +26,7 @@ def contents(graph: Graph) -> Any:
         [(o.name, o.plain) for o in graph.get_operations()],
         graph.version,
         dict(graph._names._next),
-        {name: list(values) for name, values in graph._collections.items()},
+        {name: list(values) for name, values in graph._collections._collections.items()},
     )
 
 
@@ -278,7 +278,7 @@ def test_a_finalized_graph_names_the_line_that_asks_and_the_line_that_closed_it(
     with pytest.raises(RuntimeError) as caught:
         graph.create_op("KitNothing")
     asked = sys._getframe().f_lineno - 1
-    assert f"a KitNothing was asked for at {__file__}:{asked}" in str(caught.value)
+    assert f"a KitNothing was to be created at {__file__}:{asked}" in str(caught.value)
     assert f"finalize() was called at {__file__}:{closed}" in str(caught.value)
     assert graph.get_operations() == [a]
 

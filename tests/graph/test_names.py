@@ -105,7 +105,7 @@ def test_any_sequence_of_wishes_is_answered_by_the_rule(wishes: list[str]) -> No
     table = NameTable()
     for wanted in wishes:
         given_ = table.unique(wanted)
-        table.take(wanted, given_)
+        table.mark_used(wanted, given_)
         assert given_ == model(taken, wanted)
 
 
@@ -114,7 +114,7 @@ def test_a_thousand_equal_names_take_no_longer_each_than_one() -> None:
     table = NameTable()
     for number in range(1000):
         given_ = table.unique("x")
-        table.take("x", given_)
+        table.mark_used("x", given_)
         assert given_ == ("x" if number == 0 else f"x_{number}")
     assert table._next["x"] == 1000
 

@@ -15,10 +15,10 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.errors import InternalError, InvalidArgumentError
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.build import make_one
 from actorsession.session import AsyncSession, Session
 from actorsession.session.feeds import converter

@@ -60,13 +60,8 @@ from actorsession.compat.v1.tensors import (
 )
 from actorsession.compat.v1.text import as_bytes, as_str, as_str_any, as_text
 from actorsession.errors import OpError, UnimplementedError
-from actorsession.graph.default_scopes import (
-    add_to_collection,
-    add_to_collections,
-    control_dependencies,
-    get_collection,
-    get_collection_ref,
-)
+from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.default_session import get_default_session
 from actorsession.graph.dimension import Dimension, dimension_value
 from actorsession.graph.dtypes import (
     QUANTISED,
@@ -90,11 +85,16 @@ from actorsession.graph.dtypes import (
     variant,
 )
 from actorsession.graph.dtypes import bool_ as bool
-from actorsession.graph.evaluation import get_default_session
-from actorsession.graph.graph import reset_default_graph
+from actorsession.graph.graph import (
+    add_to_collection,
+    add_to_collections,
+    control_dependencies,
+    get_collection,
+    get_collection_ref,
+    reset_default_graph,
+)
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, dimension_at_index, use_dimensions
-from actorsession.graph.static_value import get_static_value
 from actorsession.interop import (
     AttrValue,
     GraphDef,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from actorsession.graph import default_scopes as defaults
+from actorsession.graph import graph as defaults
 from actorsession.graph.dtypes import DType
 from actorsession.graph.dtypes import as_dtype as our_dtype
 from actorsession.graph.graph import get_default_graph

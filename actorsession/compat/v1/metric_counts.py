@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.default_scopes import add_to_collections, control_dependencies
 from actorsession.graph.dtypes import bool_, float32
+from actorsession.graph.graph import add_to_collections, control_dependencies
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
 

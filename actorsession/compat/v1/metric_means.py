@@ -9,8 +9,8 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.metric_counts import Names, Pair, collected, fitted, metric_variable
-from actorsession.graph.default_scopes import control_dependencies
 from actorsession.graph.dtypes import float32, float64, int64
+from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 
 __all__ = [

@@ -25,7 +25,7 @@ from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.local_clusters import create_local_cluster
 from actorsession.compat.v1.sessions import Session
 from actorsession.errors import OpError
-from actorsession.graph.evaluation import get_default_session
+from actorsession.graph.default_session import get_default_session
 from actorsession.graph.graph import reset_default_graph
 from actorsession.graph.operation import Tensor
 

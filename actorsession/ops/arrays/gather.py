@@ -13,12 +13,12 @@ from typing import Any, cast
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape_tensor, size
 from actorsession.ops.arrays.joining import concat, stack

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.dimensions import rank as rank_of
 from actorsession.ops.arrays.dimensions import shape as shape_of
 from actorsession.ops.arrays.joining import stack

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import DType, as_dtype, int32, string
 from actorsession.graph.function import REMOTE_CALL
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.shape import size
 from actorsession.ops.build import constant, convert_to_tensor, graph_of

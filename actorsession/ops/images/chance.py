@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.arrays.slicing import slice_

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
@@ -24,7 +25,6 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import rank, shape

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import float64, int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import stack

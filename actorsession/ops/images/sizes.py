@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.shape import expand_dims, squeeze
 from actorsession.ops.build import convert_to_tensor

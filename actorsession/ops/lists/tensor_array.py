@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import constant_value
 from actorsession.graph.dtypes import DType, as_dtype, int32, int64, variant
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape, as_shape
-from actorsession.graph.static_value import constant_value
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make
 from actorsession.ops.elements.cast import cast

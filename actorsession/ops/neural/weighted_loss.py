@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.graph.default_scopes import get_collection
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import float32
+from actorsession.graph.graph import get_collection
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays import fills
 from actorsession.ops.arrays.dimensions import shape, size
 from actorsession.ops.arrays.shape import broadcast_to

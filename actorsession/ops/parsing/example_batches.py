@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import WireError
 from actorsession.ops.parsing.example_heads import LONGEST_KEY, Array, Head, keys_of, view_of
 from actorsession.ops.parsing.example_reader import BYTES_LIST, Cell, ExampleReader, WrongKindError
 from actorsession.ops.parsing.packed_columns import Column, Parts, bodies_of, columns_of, strings_of
+from actorsession.protobuf.wire import WireError
 
 __all__ = ["BatchReader", "ExampleError"]
 

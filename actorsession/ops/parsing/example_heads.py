@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import BYTES, read_bytes, read_tag, skip
+from actorsession.protobuf.wire import BYTES, read_bytes, read_tag, skip
 
 __all__ = ["LONGEST_KEY", "Array", "Head", "keys_of", "view_of"]
 

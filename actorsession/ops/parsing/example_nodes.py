@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actorsession.checkpoints.protobuf import WireError
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
 from actorsession.graph.node import TensorSpec
@@ -37,6 +36,7 @@ from actorsession.ops.parsing.feature_values import (
 )
 from actorsession.ops.shape_operands import boxed, elements
 from actorsession.ops.text.kernels import require_string
+from actorsession.protobuf.wire import WireError
 from actorsession.records import dataclass
 
 __all__: list[str] = []

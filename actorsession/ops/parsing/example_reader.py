@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from actorsession.checkpoints.protobuf import (
+from actorsession.protobuf.wire import (
     BYTES,
     FIXED32,
     VARINT,

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import WireError, read_varint, signed, varints, write_varints
 from actorsession.graph.dtypes import DType, float32, int64, string
 from actorsession.graph.registry import Array
 from actorsession.ops.parsing.example_reader import BYTES_LIST, FLOAT_LIST, INT64_LIST, KINDS, Cell
 from actorsession.ops.parsing.packed_columns import Column
+from actorsession.protobuf.wire import WireError, read_varint, signed, varints, write_varints
 
 __all__ = [
     "KIND_OF",

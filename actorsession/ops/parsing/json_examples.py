@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import length_field, write_tag, write_varint
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Tensor
 from actorsession.ops.text.kernels import register_each, string_unary
+from actorsession.protobuf.wire import length_field, write_tag, write_varint
 
 __all__ = ["decode_json_example"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import WireError, single_integers, varints
 from actorsession.ops.parsing.example_heads import Array, view_of
 from actorsession.ops.parsing.example_reader import FLOAT_LIST, INT64_LIST, Cell
+from actorsession.protobuf.wire import WireError, single_integers, varints
 from actorsession.records import dataclass
 
 __all__ = ["Column", "Parts", "Strings", "bodies_of", "columns_of", "strings_of"]

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import BYTES, WireError, read_bytes, read_tag, skip
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
 from actorsession.graph.node import TensorSpec
@@ -37,6 +36,7 @@ from actorsession.ops.parsing.example_reader import (
 from actorsession.ops.parsing.feature_values import KIND_OF, FeatureError, fixed, ragged, steps_of
 from actorsession.ops.shape_operands import boxed, elements
 from actorsession.ops.text.kernels import require_string
+from actorsession.protobuf.wire import BYTES, WireError, read_bytes, read_tag, skip
 
 __all__: list[str] = []
 

@@ -14,15 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import (
-    WireError,
-    fields,
-    length_field,
-    signed,
-    varints,
-    write_tag,
-    write_varint,
-)
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 from actorsession.graph.node import TensorSpec
@@ -47,6 +38,17 @@ from actorsession.ops.text.kernels import (
     string_array,
     string_unary,
     text_of,
+)
+from actorsession.protobuf.wire import (
+    WireError,
+    as_bytes,
+    as_integer,
+    fields,
+    integer_field,
+    length_field,
+    signed,
+    varints,
+    write_varint,
 )
 
 __all__ = ["decode_compressed", "parse_tensor", "serialize_tensor"]
@@ -132,9 +134,9 @@ def _serialize_kernel(ctx: KernelContext) -> Kernel:
 
 def written(array: Array, dtype: DType) -> bytes:
     """Return an array as a serialized ``TensorProto``."""
-    head = write_tag(_DTYPE, 0) + write_varint(dtype.as_datatype_enum)
-    sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
-    shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
+    head = integer_field(_DTYPE, dtype.as_datatype_enum)
+    dims = [length_field(2, integer_field(1, size)) for size in array.shape]
+    shape = length_field(_SHAPE, b"".join(dims))
     if dtype is string:
         return head + shape + b"".join([length_field(_STRINGS, item) for item in array.flat])
     content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
@@ -177,11 +179,11 @@ def parsed(data: bytes, dtype: DType) -> Any:
     wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
     for number, value in fields(data):
         if number == _DTYPE:
-            kind = _whole(value)
+            kind = as_integer(value)
         elif number == _SHAPE:
-            shape = [_size(_bytes(v)) for n, v in fields(_bytes(value)) if n == 2]
+            shape = [_size(as_bytes(v)) for n, v in fields(as_bytes(value)) if n == 2]
         elif number == _CONTENT:
-            content = _bytes(value)
+            content = as_bytes(value)
         elif number == wanted:
             parts.append(value)
     if kind != dtype.as_datatype_enum:
@@ -192,7 +194,7 @@ def parsed(data: bytes, dtype: DType) -> Any:
     if len(shape) > _MOST_AXES or any(size < 0 for size in shape):
         raise InvalidArgumentError(f"ParseTensor: a tensor cannot have the shape {shape!r:.200}")
     if dtype is string:
-        flat: list[bytes] = [_bytes(part) for part in parts]
+        flat: list[bytes] = [as_bytes(part) for part in parts]
         return string_array(_repeated(flat, math.prod(shape), dtype, shape), tuple(shape))
     found = _content(content, dtype) if content else _numbers(parts, dtype, stored)
     whole = _repeated(found, math.prod(shape), dtype, shape)
@@ -204,20 +206,8 @@ def _named(number: int) -> str:
     return names[0] if names else f"element type {number}"
 
 
-def _whole(value: Any) -> int:
-    if not isinstance(value, int):
-        raise WireError("a field holds bytes where a number is expected")
-    return value
-
-
-def _bytes(value: Any) -> bytes:
-    if not isinstance(value, bytes):
-        raise WireError("a field holds a number where bytes are expected")
-    return value
-
-
 def _size(data: bytes) -> int:
-    sizes = [signed(_whole(v)) for n, v in fields(data) if n == 1]
+    sizes = [signed(as_integer(v)) for n, v in fields(data) if n == 1]
     return sizes[-1] if sizes else 0
 
 

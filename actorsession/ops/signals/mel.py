@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype, float32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.elements.cast import cast

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.default_session import run_in_session
 from actorsession.graph.dtypes import DType, as_dtype, int64
-from actorsession.graph.evaluation import run_in_session
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.partial import refine, shape_from

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather

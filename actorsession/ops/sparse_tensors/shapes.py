@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -25,7 +26,6 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import make_one

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from actorsession.graph.evaluation import run_in_session
+from actorsession.graph.default_session import run_in_session
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import as_shape
 from actorsession.ops.arrays.fills import range_

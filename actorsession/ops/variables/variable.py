@@ -16,8 +16,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from actorsession.graph import message_forms
 from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, OperatorMixin, Tensor
@@ -252,7 +252,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         Args:
             export_scope: a name scope to strip from all names.
         """
-        return message_forms.written(self, export_scope)
+        return PROTO_VIEWS.get("Variable.to_proto")(self, export_scope)
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
@@ -266,7 +266,8 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             KeyError: for names that are not in the graph.
             ValueError: for names that are not a variable's.
         """
-        found: Variable = message_forms.read(Variable, variable_def, import_scope)
+        read = PROTO_VIEWS.get("Variable.from_proto")
+        found: Variable = read(variable_def, import_scope)
         return found
 
     # -- reading -------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors
-from actorsession.checkpoints.protobuf import WireError, length_field, signed, write_varint
 from actorsession.graph.dtypes import float32, int64, string
 from actorsession.ops import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature, parse_example
 from actorsession.ops.parsing.example_batches import BatchReader, ExampleError
 from actorsession.ops.parsing.example_reader import WrongKindError
 from actorsession.ops.parsing.feature_values import values_of
+from actorsession.protobuf.wire import WireError, length_field, signed, write_varint
 
 # One key of each length of which the tags and lengths before the values fill other words.
 KEYS: dict[bytes, int] = {

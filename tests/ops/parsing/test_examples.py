@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, ops
-from actorsession.checkpoints.protobuf import WireError, length_field
 from actorsession.graph.dtypes import float32, int64, string
 from actorsession.interop.example_protos import (
     BytesList,
@@ -31,6 +30,7 @@ from actorsession.ops import (
     parse_single_example,
 )
 from actorsession.ops.parsing.example_reader import ExampleReader, WrongKindError
+from actorsession.protobuf.wire import WireError, length_field
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import actorsession as acts
 from actorsession import errors, ops
-from actorsession.checkpoints.protobuf import length_field
 from actorsession.graph.dtypes import float32, int64, string
 from actorsession.interop.example_protos import (
     Feature,
@@ -29,6 +28,7 @@ from actorsession.ops import (
     parse_sequence_example,
     parse_single_sequence_example,
 )
+from actorsession.protobuf.wire import length_field
 
 
 @pytest.fixture(autouse=True)

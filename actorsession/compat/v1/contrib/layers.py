@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import DType, float32
+from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
 
 __all__ = [

@@ -14,8 +14,8 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.compat.v1.forms import name_scope
-from actorsession.graph.default_scopes import control_dependencies
 from actorsession.graph.dtypes import DType, bool_, float16, float32, int16, int32, int64
+from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 
 __all__ = [

@@ -16,10 +16,10 @@ from typing import Any
 from actorsession import ops
 from actorsession.compat.v1.distributions import kullback_leibler
 from actorsession.compat.v1.forms import name_scope
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import DType, as_dtype, int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, as_shape
-from actorsession.graph.static_value import get_static_value
 
 __all__ = [
     "FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "ReparameterizationType",

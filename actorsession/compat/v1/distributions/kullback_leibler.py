@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from actorsession import ops
 from actorsession.compat.v1.forms import name_scope
-from actorsession.graph.default_scopes import control_dependencies
+from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 
 __all__ = ["RegisterKL", "cross_entropy", "kl_divergence"]

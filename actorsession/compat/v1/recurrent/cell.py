@@ -19,9 +19,8 @@ import numpy as np
 from actorsession import ops
 from actorsession.compat.v1.recurrent import nests, sizes
 from actorsession.compat.v1.recurrent.names import snake_case, unique_name
-from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import DType, as_dtype, float32
-from actorsession.graph.graph import Graph
+from actorsession.graph.graph import Graph, name_scope
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import VariableScope

@@ -16,8 +16,8 @@ from actorsession.compat.v1.recurrent import nests
 from actorsession.compat.v1.recurrent.lstm import LSTMStateTuple
 from actorsession.compat.v1.recurrent.sizes import known_shape
 from actorsession.compat.v1.recurrent.wrappers import CellWrapper
-from actorsession.graph.default_scopes import name_scope
-from actorsession.graph.static_value import get_static_value
+from actorsession.graph.constant_value import get_static_value
+from actorsession.graph.graph import name_scope
 
 __all__ = ["DropoutWrapper"]
 

@@ -21,7 +21,7 @@ from actorsession.compat.v1.recurrent.steps import (
     sizes_of,
     swapped,
 )
-from actorsession.graph.default_scopes import control_dependencies
+from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
 from actorsession.ops.lists.blocks import tensor_list_stack
 

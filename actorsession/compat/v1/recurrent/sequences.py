@@ -12,8 +12,8 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.recurrent.static import static_rnn
-from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import DType, float32
+from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 from actorsession import ops
 from actorsession.compat.v1.recurrent import nests
 from actorsession.compat.v1.recurrent.cell import RNNCell
-from actorsession.graph.default_scopes import name_scope
+from actorsession.graph.graph import name_scope
 
 __all__ = ["MultiRNNCell"]
 

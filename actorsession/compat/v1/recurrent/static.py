@@ -19,7 +19,7 @@ from actorsession.compat.v1.recurrent.steps import (
     opened,
     sizes_of,
 )
-from actorsession.graph.default_scopes import control_dependencies
+from actorsession.graph.graph import control_dependencies
 from actorsession.graph.shape import TensorShape
 
 __all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]

@@ -12,7 +12,7 @@ from typing import Any
 from actorsession.compat.v1.forms import device as device_scope
 from actorsession.compat.v1.recurrent import nests
 from actorsession.compat.v1.recurrent.cell import RNNCell, check_cell
-from actorsession.graph.default_scopes import name_scope
+from actorsession.graph.graph import name_scope
 from actorsession.graph.shape import TensorShape
 
 __all__ = ["CellWrapper", "DeviceWrapper", "ResidualWrapper"]

@@ -23,8 +23,8 @@ from actorsession.compat.v1.saved_model.signature_def_utils import predict_signa
 from actorsession.compat.v1.saved_model.tag_constants import SERVING
 from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
 from actorsession.compat.v1.savers import Saver
+from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static_value import get_static_value
 from actorsession.interop import MetaGraphDef
 from actorsession.interop.meta_protos import AssetFileDef, SignatureDef, TensorInfo
 from actorsession.interop.saved_models import SavedModel, write_saved_model

@@ -1,11 +1,7 @@
-"""The scalar types of protobuf as Python values and as bytes, and a budget for parsing.
+"""The scalar types of protobuf as Python values and as bytes, alone and packed.
 
-The module builds on ``checkpoints.protobuf``, which implements varints, tags and lengths. ``message`` builds
-on this module and handles fields; this module is independent of the meaning of messages.
-
-The input may be hostile. A ``Budget`` bounds the nesting depth and the number of messages, because an empty
-message takes two bytes on the wire and some hundred in memory. Invalid values raise a ``DataLossError`` with
-their position, or a ``WireError`` that ``message`` converts to a ``DataLossError``.
+A type checks the values that are to be written. Bytes that hold no value of a type are a ``WireError`` with
+their position.
 """
 
 from __future__ import annotations
@@ -16,23 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.checkpoints.protobuf import (
+from actorsession.protobuf.wire import (
     BYTES,
     FIXED32,
     FIXED64,
-    MAX_DEPTH,
     VARINT,
+    WireError,
     counted,
     read_bytes,
     read_varint,
     skip_value,
     write_varint,
 )
-from actorsession.errors import DataLossError
 from actorsession.records import dataclass
 
 __all__ = [
-    "Budget",
     "Scalar",
     "read_packed",
     "read_scalar",
@@ -40,37 +34,6 @@ __all__ = [
     "write_packed",
     "write_scalar",
 ]
-
-# As in the codec of graphs: more than the largest graph that fits into a message needs.
-_MAX_MESSAGES = 2**22
-
-
-class Budget:
-    """The number of messages that one parse may still build; each message takes one from it.
-
-    Args:
-        messages: how many messages, map entries included.
-    """
-
-    __slots__ = ("_left",)
-
-    def __init__(self, messages: int = _MAX_MESSAGES) -> None:
-        self._left = messages
-
-    def enter(self, depth: int) -> None:
-        """Count one message.
-
-        Raises:
-            DataLossError: if there are too many messages, or the nesting is too deep.
-        """
-        self._left -= 1
-        if depth > MAX_DEPTH:
-            raise DataLossError(f"messages are nested more than {MAX_DEPTH} deep")
-        if self._left < 0:
-            raise DataLossError(f"there are more than {_MAX_MESSAGES} messages in one")
-
-
-# -- scalars -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +164,7 @@ def read_scalar(kind: Scalar, data: bytes, pos: int, end: int) -> tuple[Any, int
         try:
             return content.decode(), stop
         except UnicodeDecodeError as exc:
-            raise DataLossError(f"a string at byte {start} is not UTF-8: {exc.reason}") from exc
+            raise WireError(f"a string at byte {start} is not UTF-8: {exc.reason}") from exc
     if kind.wire_type == VARINT:
         word, stop = read_varint(data, pos, end)
     else:
@@ -220,12 +183,12 @@ def read_packed(kind: Scalar, data: bytes, pos: int, end: int) -> list[Any]:
     if kind.packed is not None:
         dtype = np.dtype(kind.packed)
         if (end - pos) % dtype.itemsize:
-            raise DataLossError(f"{end - pos} bytes at byte {pos} are no row of {kind.name} values")
+            raise WireError(f"{end - pos} bytes at byte {pos} are no row of {kind.name} values")
         found: list[Any] = np.frombuffer(data, dtype, (end - pos) // dtype.itemsize, pos).tolist()
         return found
     convert = kind.from_word
     if convert is None:
-        raise DataLossError(f"values of {kind.name} cannot be packed (byte {pos})")
+        raise WireError(f"values of {kind.name} cannot be packed (byte {pos})")
     values = []
     while pos < end:
         word, pos = read_varint(data, pos, end)

@@ -1,7 +1,6 @@
 """The protobuf wire format: varints, tags, fixed words, lengths, and the skipping of unknown fields.
 
-This module implements the encoding and no message: checkpoints, ``interop`` and the ops that parse examples
-use it and define the numbers of their fields.
+Callers define the numbers of their fields; ``scalars`` has the types of their values.
 
 Input may be hostile. No function reads beyond the end that it is given, and a length is compared with the
 remaining bytes before anything is read. Every fault is a ``WireError`` with its position; callers convert it
@@ -16,13 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 __all__ = [
-    "BYTES", "FIXED32", "FIXED64", "GROUP", "MAX_DEPTH", "VARINT", "Field", "WireError", "counted",
-    "fields", "length_field", "read_bytes", "read_tag", "read_varint", "signed", "single_integers", "skip",
-    "skip_value", "varints", "write_tag", "write_varint", "write_varints",
+    "BYTES", "FIXED32", "FIXED64", "GROUP", "MAX_DEPTH", "VARINT", "FieldValue", "WireError",
+    "as_bytes", "as_integer", "counted", "fields", "integer_field", "length_field", "read_bytes",
+    "read_tag", "read_varint", "signed", "single_integers", "skip", "skip_value", "varints", "write_tag",
+    "write_varint", "write_varints",
 ]  # fmt: skip
 
 # A varint or a fixed number as int, a length-delimited field as its bytes.
-Field: TypeAlias = "int | bytes"
+FieldValue: TypeAlias = "int | bytes"
 
 VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = 0, 1, 2, 3, 4, 5
 
@@ -208,6 +208,11 @@ def length_field(number: int, content: bytes) -> bytes:
     return write_tag(number, BYTES) + counted(content)
 
 
+def integer_field(number: int, value: int) -> bytes:
+    """Return a field that is a non-negative integer; no bytes for 0, the value of a field left out."""
+    return write_tag(number, VARINT) + write_varint(value) if value else b""
+
+
 def read_tag(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
     """Return field number, wire type, and the position behind them."""
     tag, after = read_varint(data, pos, end)
@@ -263,7 +268,7 @@ def skip_value(data: bytes, pos: int, end: int, wire_type: int) -> int:
     return pos
 
 
-def fields(data: bytes) -> Iterator[tuple[int, Field]]:
+def fields(data: bytes) -> Iterator[tuple[int, FieldValue]]:
     """Yield number and value of the fields of a message in their order; groups are left out.
 
     Raises:
@@ -282,3 +287,25 @@ def fields(data: bytes) -> Iterator[tuple[int, Field]]:
             start, pos = pos, skip(data, pos, end, number, kind)
             if kind != GROUP:
                 yield number, int.from_bytes(data[start:pos], "little")
+
+
+def as_integer(value: FieldValue) -> int:
+    """Return a value of ``fields`` that must be a number.
+
+    Raises:
+        WireError: if it is bytes.
+    """
+    if not isinstance(value, int):
+        raise WireError("a field holds bytes where a number is expected")
+    return value
+
+
+def as_bytes(value: FieldValue) -> bytes:
+    """Return a value of ``fields`` that must be bytes, a string or a message.
+
+    Raises:
+        WireError: if it is a number.
+    """
+    if not isinstance(value, bytes):
+        raise WireError("a field holds a number where bytes are expected")
+    return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorsession.graph.scopes import DefaultStack
+from actorsession.graph.default_stack import DefaultStack
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph

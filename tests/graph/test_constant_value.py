@@ -11,14 +11,14 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.graph import registry
-from actorsession.graph.graph import Graph
-from actorsession.graph.registry import lookup
-from actorsession.graph.static_value import (
+from actorsession.graph.constant_value import (
     _PASS_ON,
     MOST_ELEMENTS,
     constant_value,
     get_static_value,
 )
+from actorsession.graph.graph import Graph
+from actorsession.graph.registry import lookup
 from actorsession.ops.build import constant
 from tests.graph.kit import copy, join, leaf, value
 

@@ -1,9 +1,8 @@
-"""Operations in the form that TensorFlow programs inspect, such as ``op.node_def`` and ``op.get_attr``.
+"""Operations, their types and shapes as TensorFlow's messages, such as ``op.node_def`` and ``op.op_def``.
 
-The module also implements ``op.op_def``. It registers itself with ``graph.forms`` when it is imported.
-Attributes have the form that TensorFlow returns: strings as bytes, lists as lists, element types as
-``DType``, shapes and tensors as messages. Attributes such as ``T``, which operations here do not store
-because they follow from the inputs, are derived.
+The module fills ``graph.extension.PROTO_VIEWS`` when it is imported. Attributes have the form that TensorFlow
+returns: strings as bytes, lists as lists, element types as ``DType``, shapes and tensors as messages.
+Attributes such as ``T``, which operations here do not store because they follow from the inputs, are derived.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.forms import PROTO_VIEWS
+from actorsession.graph.extension import PROTO_VIEWS
 from actorsession.graph.op_signatures import REQUIRED, Arg, tensorflow_signature
 from actorsession.graph.operation import Operation
 from actorsession.graph.registry import OpDef
@@ -28,35 +27,31 @@ from actorsession.interop.tensors import make_tensor_proto, shape_proto
 __all__: list[str] = []
 
 
-class _Forms:
-    """The implementation of ``graph.forms.Forms``."""
+def _node_def(op: Operation) -> protos.NodeDef:
+    return node_of(op.plain, _inputs(op))
 
-    def node(self, op: Operation) -> protos.NodeDef:
-        return node_of(op.plain, _inputs(op))
 
-    def attribute(self, op: Operation, name: str) -> Any:
-        signature = tensorflow_signature(op.type)
-        kind = signature.attrs[name].type if signature and name in signature.attrs else None
-        value = op.attrs.get(name)
-        if value is None and kind is not None:
-            try:
-                value, _ = attributes_of(op.plain, _inputs(op)).get(name, (None, kind))
-            except ValueError:
-                value = None  # no form in TensorFlow, so nothing can be derived
-        if value is None and kind == "shape":
-            value = TensorShape(None)
-        if value is None and name not in op.attrs:
-            raise ValueError(
-                f"Operation {op.name!r} has no attr named {name!r}: its type is {op.type}, and it has "
-                f"{sorted({*op.attrs, *(signature.attrs if signature else ())}) or 'none'}"
-            )
-        return _shown(value, kind)
+def _get_attr(op: Operation, name: str) -> Any:
+    signature = tensorflow_signature(op.type)
+    kind = signature.attrs[name].type if signature and name in signature.attrs else None
+    value = op.attrs.get(name)
+    if value is None and kind is not None:
+        try:
+            value, _ = attributes_of(op.plain, _inputs(op)).get(name, (None, kind))
+        except ValueError:
+            value = None  # no form in TensorFlow, so nothing can be derived
+    if value is None and kind == "shape":
+        value = TensorShape(None)
+    if value is None and name not in op.attrs:
+        raise ValueError(
+            f"Operation {op.name!r} has no attr named {name!r}: its type is {op.type}, and it has "
+            f"{sorted({*op.attrs, *(signature.attrs if signature else ())}) or 'none'}"
+        )
+    return _shown(value, kind)
 
-    def definition(self, op_def: OpDef) -> protos.OpDef:
-        return _definition(op_def.name, op_def.stateful)
 
-    def shape(self, shape: TensorShape) -> protos.TensorShapeProto:
-        return shape_proto(shape)
+def _op_def(op_def: OpDef) -> protos.OpDef:
+    return _definition(op_def.name, op_def.stateful)
 
 
 @functools.cache
@@ -113,4 +108,7 @@ def _shown(value: Any, kind: str | None) -> Any:
     return value
 
 
-PROTO_VIEWS.fill("forms", _Forms())
+PROTO_VIEWS.fill("Operation.node_def", _node_def)
+PROTO_VIEWS.fill("Operation.get_attr", _get_attr)
+PROTO_VIEWS.fill("OpDef", _op_def)
+PROTO_VIEWS.fill("TensorShape.as_proto", shape_proto)

@@ -1,4 +1,4 @@
-"""What operations answer in TensorFlow's messages: any node, whatever it is made of."""
+"""Operations, shapes, variables and queue runners as TensorFlow's messages, and read back from them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import ops, train
 from actorsession.graph import extension
-from actorsession.graph import forms as graph_forms
 from actorsession.graph.dtypes import float32, int32, string
-from actorsession.graph.forms import forms
-from actorsession.graph.graph import Graph
+from actorsession.graph.graph import Graph, name_scope
 from actorsession.graph.registry import lookup, registered_ops
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.interop import graph_def_of, make_ndarray
+from actorsession.interop import graph_def_of, import_graph_def, make_ndarray
+from actorsession.session import Session
 
 
 @pytest.fixture(autouse=True)
@@ -72,10 +71,10 @@ def test_shapes_are_messages_and_are_made_of_them(shape: Any) -> None:
 
 
 def test_messages_need_somebody_who_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_forms.PROTO_VIEWS, "_values", {})
+    monkeypatch.setattr(extension.PROTO_VIEWS, "_values", {})
     monkeypatch.setattr(extension, "_deferred", {})
     with pytest.raises(RuntimeError, match=r"actorsession\.interop"):
-        forms()
+        ops.no_op().node_def  # noqa: B018
     with pytest.raises(RuntimeError):
         unknown_shape.as_proto()
 
@@ -101,3 +100,48 @@ def test_every_type_can_be_asked_for_what_it_takes() -> None:
         op_def = lookup(name)
         assert all(arg.name for arg in [*op_def.input_arg, *op_def.output_arg]), name
         assert len({attr.name for attr in op_def.attr}) == len(op_def.attr), name
+
+
+# -- variables and queue runners -----------------------------------------------------------------
+
+
+def test_a_variable_is_found_again_by_the_names_in_its_message() -> None:
+    with name_scope("outer"):
+        v = ops.Variable(3.0, name="v", trainable=False)
+    message = v.to_proto()
+    assert (message.variable_name, message.is_resource, message.trainable) == (
+        "outer/v:0",
+        True,
+        False,
+    )
+    assert ops.Variable.from_proto(message) is v
+    with pytest.raises(KeyError):
+        with Graph().as_default():
+            ops.Variable.from_proto(message)
+
+
+def test_a_variable_that_was_imported_is_one_again() -> None:
+    v = ops.Variable(3.0, name="v")
+    message, stored = v.to_proto(), graph_def_of(v.graph)
+    with Graph().as_default():
+        import_graph_def(stored, name="copy")
+        copy = ops.Variable.from_proto(message, import_scope="copy")
+        with Session() as sess:
+            sess.run(copy.initializer)
+            assert sess.run(copy) == 3.0
+        assert copy.to_proto("copy") == message
+
+
+def test_what_is_outside_of_a_scope_is_not_written() -> None:
+    v = ops.Variable(3.0, name="v")
+    queue = ops.FIFOQueue(3, float32)
+    runner = train.QueueRunner(queue, [queue.enqueue(1.0)])
+    assert (v.to_proto("other"), runner.to_proto("other")) == (None, None)
+
+
+def test_a_queue_runner_is_written_and_read() -> None:
+    queue = ops.FIFOQueue(3, float32, name="q")
+    runner = train.QueueRunner(queue, [queue.enqueue(1.0)])
+    message = runner.to_proto()
+    assert (message.queue_name, list(message.enqueue_op_name)) == ("q", ["q_enqueue"])
+    assert train.QueueRunner.from_proto(message).enqueue_ops == runner.enqueue_ops

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.checkpoints.protobuf import (
+from actorsession.protobuf.wire import (
     WireError,
+    as_bytes,
+    as_integer,
     fields,
+    integer_field,
     length_field,
     read_varint,
     signed,
@@ -108,3 +111,18 @@ def test_fields_come_in_their_order_and_groups_are_left_out() -> None:
     fixed = write_tag(2, 5) + b"\x01\0\0\0" + write_tag(3, 1) + b"\x02" + bytes(7)
     data = length_field(9, b"ab") + group + fixed + write_tag(9, 0) + b"\x80\x01"
     assert list(fields(data)) == [(9, b"ab"), (2, 1), (3, 2), (9, 128)]
+
+
+@given(st.integers(1, 2**29 - 1), WORDS)
+def test_an_integer_field_is_read_as_it_was_written_and_zero_is_left_out(
+    number: int, value: int
+) -> None:
+    assert list(fields(integer_field(number, value))) == ([(number, value)] if value else [])
+
+
+def test_a_value_of_the_other_kind_is_refused() -> None:
+    assert (as_integer(3), as_bytes(b"3")) == (3, b"3")
+    with pytest.raises(WireError, match="bytes where a number is expected"):
+        as_integer(b"3")
+    with pytest.raises(WireError, match="a number where bytes are expected"):
+        as_bytes(3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.graph import default_scopes as defaults
+from actorsession.graph import graph as defaults
 from actorsession.graph.graph import Graph
 from tests.graph.kit import op
 

@@ -1,0 +1,71 @@
+"""Stacks of defaults per thread and asyncio child: the default graph and the default session."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Generic, TypeVar
+
+__all__ = ["DefaultStack"]
+
+T = TypeVar("T")
+
+
+class DefaultStack(Generic[T]):
+    """A stack of defaults per thread and asyncio child, with an optional fallback per thread.
+
+    Args:
+        name: of the context variable.
+        make: makes the thread's fallback when nothing was entered; without it there is none.
+    """
+
+    def __init__(self, name: str, make: Callable[[], T] | None = None) -> None:
+        self._stack: ContextVar[tuple[T, ...]] = ContextVar(name)
+        self._make = make
+        self._fallback = threading.local()
+
+    def get(self) -> T | None:
+        """Return the innermost default, the thread's fallback, or ``None``."""
+        stack = self._stack.get(())
+        if stack:
+            return stack[-1]
+        if self._make is None:
+            return None
+        if not hasattr(self._fallback, "value"):
+            self._fallback.value = self._make()
+        value: T = self._fallback.value
+        return value
+
+    @contextlib.contextmanager
+    def entered(self, value: T) -> Iterator[T]:
+        """Make ``value`` the default for the length of a block."""
+        token = self._stack.set((*self._stack.get(()), value))
+        try:
+            yield value
+        finally:
+            self._stack.reset(token)
+
+    def push(self, value: T) -> None:
+        """Make ``value`` the default until ``remove``, for callers without a ``with`` block."""
+        self._stack.set((*self._stack.get(()), value))
+
+    def remove(self, value: T) -> None:
+        """Remove the innermost occurrence of ``value`` from the stack, if there is one."""
+        stack = list(self._stack.get(()))
+        for index in range(len(stack) - 1, -1, -1):
+            if stack[index] is value:
+                del stack[index]
+                break
+        self._stack.set(tuple(stack))
+
+    def reset_fallback(self) -> None:
+        """Drop the thread's fallback; the next ``get`` makes a new one.
+
+        Raises:
+            AssertionError: inside an entered block, as in TensorFlow.
+        """
+        if self._stack.get(()):
+            raise AssertionError("cannot reset a default inside a block that set it")
+        self._fallback.__dict__.pop("value", None)
