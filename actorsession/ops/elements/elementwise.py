@@ -16,62 +16,14 @@ import numpy as np
 
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import OPERATORS, Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    Gradient,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.operands import by_rank, infer_like, writes
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
     "reciprocal", "round", "rsqrt", "sign", "sin", "sqrt", "square", "tan",
 ]  # fmt: skip
-
-
-def _register(
-    name: str,
-    kinds: str,
-    function: Kernel,
-    gradient: Gradient,
-    *,
-    scalar: Kernel | None = None,
-    emit: str | None = None,
-    into: Kernel | None = None,
-) -> None:
-    """Register an op of one input whose result has its dtype and shape.
-
-    Args:
-        name: operation type.
-        kinds: kinds of dtype that the op accepts.
-        function: computes the result.
-        gradient: gradient function of the op.
-        scalar: computes the result for scalars, if that is a different function.
-        emit: format of an inline expression.
-        into: computes the result into an array; ``function`` if that is a ufunc.
-    """
-    if isinstance(function, np.ufunc):
-        into = function
-
-    def kernel(ctx: KernelContext) -> Kernel:
-        return function if scalar is None else by_rank(ctx, scalar, function)
-
-    register(
-        OpDef(
-            name=name,
-            infer=infer_like(kinds),
-            kernel=kernel,
-            gradient=gradient,
-            emit=None if emit is None else lambda ctx, args: emit.format(*args),
-            into=None if into is None else writes(into),
-        )
-    )
 
 
 def _times(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
@@ -136,15 +88,13 @@ def _zeros(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [raw.ZerosLike(op.inputs[0])]
 
 
-_register("Neg", "ifc", operator.neg, lambda op, grad: [-grad], emit="(-{0})", into=np.negative)
-_register("Abs", "if", operator.abs, lambda op, grad: [grad * sign(op.inputs[0])], into=np.absolute)
-_register("Sign", "ifc", np.sign, _zeros)
-_register("Floor", "f", np.floor, NOT_DIFFERENTIABLE)
-_register("Ceil", "f", np.ceil, NOT_DIFFERENTIABLE)
-_register("Conj", "c", np.conjugate, lambda op, grad: [conj(grad)])
-register(
-    OpDef(name="Round", infer=infer_like("iuf"), kernel=_round_kernel, gradient=NOT_DIFFERENTIABLE)
-)
+op("Neg", same, operator.neg, lambda op, grad: [-grad], emit="(-{0})", into=np.negative)
+op("Abs", same, operator.abs, lambda op, grad: [grad * sign(op.inputs[0])], into=np.absolute)
+op("Sign", same, np.sign, _zeros)
+op("Floor", same, np.floor, NOT_DIFFERENTIABLE)
+op("Ceil", same, np.ceil, NOT_DIFFERENTIABLE)
+op("Conj", same, np.conjugate, lambda op, grad: [conj(grad)])
+op("Round", same, kernel=_round_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -184,20 +134,20 @@ def _from_result(grad_op: str) -> Gradient:
     return gradient
 
 
-_register(
-    "Square", "iufc", np.square, _times(lambda x, y: x + x), scalar=lambda x: x * x
+op(
+    "Square", same, np.square, _times(lambda x, y: x + x), scalar=lambda x: x * x
 )  # x + x needs no constant 2
-_register("Sqrt", "fc", np.sqrt, _from_result("SqrtGrad"))
-_register(
+op("Sqrt", same, np.sqrt, _from_result("SqrtGrad"))
+op(
     "Rsqrt",
-    "fc",
+    same,
     _rsqrt_array,
     _from_result("RsqrtGrad"),
     scalar=lambda x: np.reciprocal(np.sqrt(x)),
     into=_rsqrt_array,
 )
-_register("Reciprocal", "fc", np.reciprocal, _from_result("ReciprocalGrad"))
-_register("Inv", "fc", np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name
+op("Reciprocal", same, np.reciprocal, _from_result("ReciprocalGrad"))
+op("Inv", same, np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name
 
 
 # As in TensorFlow, these get the result itself and conjugate it if it is complex.
@@ -248,10 +198,10 @@ def _reciprocal_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | 
     return [conj(grad) * dy * y * -2, raw.ReciprocalGrad(y, grad)]
 
 
-_register("SqrtGrad", "fc", _sqrt_grad, _sqrt_grad_gradient)
-_register("RsqrtGrad", "fc", _rsqrt_grad, _rsqrt_grad_gradient)
-_register("ReciprocalGrad", "fc", _reciprocal_grad, _reciprocal_grad_gradient)
-_register("InvGrad", "fc", _reciprocal_grad, _reciprocal_grad_gradient)
+op("SqrtGrad", same, _sqrt_grad, _sqrt_grad_gradient)
+op("RsqrtGrad", same, _rsqrt_grad, _rsqrt_grad_gradient)
+op("ReciprocalGrad", same, _reciprocal_grad, _reciprocal_grad_gradient)
+op("InvGrad", same, _reciprocal_grad, _reciprocal_grad_gradient)
 
 
 # -- exponential and trigonometric functions -----------------------------------------------------
@@ -292,13 +242,13 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     return raw.Tan(x, name=name)
 
 
-_register("Exp", "fc", np.exp, _times(lambda x, y: y))
-_register("Expm1", "fc", np.expm1, _times(lambda x, y: exp(x)))
-_register("Log", "fc", np.log, lambda op, grad: [grad / conj(op.inputs[0])])
-_register("Log1p", "fc", np.log1p, lambda op, grad: [grad / (1 + conj(op.inputs[0]))])
-_register("Sin", "fc", np.sin, _times(lambda x, y: cos(x)))
-_register("Cos", "fc", np.cos, _times(lambda x, y: -sin(x)))
-_register("Tan", "fc", np.tan, _times(lambda x, y: 1 + square(y)))
+op("Exp", same, np.exp, _times(lambda x, y: y))
+op("Expm1", same, np.expm1, _times(lambda x, y: exp(x)))
+op("Log", same, np.log, lambda op, grad: [grad / conj(op.inputs[0])])
+op("Log1p", same, np.log1p, lambda op, grad: [grad / (1 + conj(op.inputs[0]))])
+op("Sin", same, np.sin, _times(lambda x, y: cos(x)))
+op("Cos", same, np.cos, _times(lambda x, y: -sin(x)))
+op("Tan", same, np.tan, _times(lambda x, y: 1 + square(y)))
 
 
 OPERATORS.fill("neg", negative)
