@@ -15,7 +15,7 @@ import itertools
 import logging
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.direct.planner import DirectPlan
+from actorsession.session.session_interface import OnEvict
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
@@ -93,6 +94,8 @@ class CostModelSession(DirectSession):
     Args:
         graph: it may grow; new nodes are registered when a run needs a plan.
         config: settings.
+        on_evict: called with every evicted plan, from any thread.
+        on_close: called once when the session closes, with the session.
 
     Attributes:
         cost_model: the measurements so far; stays empty without ``build_cost_model``.
@@ -101,16 +104,22 @@ class CostModelSession(DirectSession):
         NotFoundError: if a requested device does not exist.
     """
 
-    def __init__(self, graph: Graph, config: ConfigProto) -> None:
-        super().__init__(graph, config)
+    def __init__(
+        self,
+        graph: Graph,
+        config: ConfigProto,
+        *,
+        on_evict: OnEvict | None = None,
+        on_close: Callable[[DirectSession], None] | None = None,
+    ) -> None:
         options = config.graph_options
+        self.cost_model = CostModel()
+        costs = self.cost_model if options.build_cost_model else None
+        super().__init__(graph, config, on_evict=on_evict, on_close=on_close, costs=costs)
         self._timeline_every = options.timeline_step
         self._model_every = options.build_cost_model
         self._model_after = options.build_cost_model_after
         self._period = config.placement_period if options.build_cost_model else 0
-        self.cost_model = CostModel()
-        if self._model_every:
-            self.planner.costs = self.cost_model
         self._numbers = itertools.count(1)
         self._timelines: deque[StepStats] = deque(maxlen=_TIMELINES)
         self._recent: dict[int, tuple[DirectPlan, int]] = {}  # plans run since the last look

@@ -42,10 +42,13 @@ class DirectPlan:
         graph: the loaded partitions.
 
     Attributes:
-        runs: how often it ran, where a session counts that.
+        inline: runs the plan as a single call, if it is one segment.
+        needs_loop: whether a step may suspend.
+        runs: number of its runs, in sessions that count them.
+        used: number of its last use, for the choice of plans to evict.
     """
 
-    __slots__ = ("graph", "inline", "runs", "signature", "used")
+    __slots__ = ("graph", "inline", "needs_loop", "runs", "signature", "used")
 
     def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
         self.used = 0
@@ -53,6 +56,7 @@ class DirectPlan:
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
+        self.needs_loop = graph.suspends
 
 
 class Planner:
@@ -63,10 +67,8 @@ class Planner:
         config: the session's settings.
         devices: the session's devices.
         executors: by device name.
-        on_evict: called with a plan that is kept no longer.
         check: called between two passes; what it raises ends the planning.
-
-    Attributes:
+        on_evict: called with a plan that is kept no longer.
         costs: what nodes were measured to cost, for sessions that measure.
     """
 
@@ -76,14 +78,15 @@ class Planner:
         config: ConfigProto,
         devices: DeviceSet,
         executors: Mapping[str, Executor],
-        on_evict: Callable[[DirectPlan], None],
         check: Callable[[], None],
+        on_evict: Callable[[DirectPlan], None] | None = None,
+        costs: CostModel | None = None,
     ) -> None:
         self._check = check
         self._graph = graph
         self._executors = executors
         self._state = GraphExecutionState(config, devices, check)
-        self.costs: CostModel | None = None
+        self._costs = costs
         self._extensions = 0  # of the graph's nodes, seen so far
         self._taken = 0  # how many of the graph's operations; passes may add nodes to them
         self._on_evict = on_evict
@@ -152,8 +155,9 @@ class Planner:
         with self._lock:
             self._state.place_anew(moved)
             dropped = self._cache.clear()
-        for plan in dropped:
-            self._on_evict(plan)
+        if self._on_evict is not None:
+            for plan in dropped:
+                self._on_evict(plan)
 
     def _build(self, signature: RunSignature) -> DirectPlan:
         # Built with sorted names, so that every order of the same names runs this very plan.
@@ -181,8 +185,8 @@ class Planner:
     def load(self, parts: tuple[Partition, ...]) -> LoadedGraph:
         """Parts compiled and bound to the devices of the session."""
         graph = LoadedGraph(parts, self._executors, self._states)
-        if self.costs is not None:
-            prime([linked for _, linked in graph.parts], self.costs)
+        if self._costs is not None:
+            prime([linked for _, linked in graph.parts], self._costs)
         return graph
 
     def debug_plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:

@@ -67,13 +67,12 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.hang_report import HangReport, explain
-from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
+from actorsession.session.partial.remote_partial_runs import RemotePartialPlan, RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.settings import refuse_local_settings
 from actorsession.session.remote.values import (
     RemotePlan,
-    RemoteStatistics,
     copies_much,
     fill_metadata,
     own_values,
@@ -81,9 +80,11 @@ from actorsession.session.remote.values import (
     wire_options,
 )
 from actorsession.session.security import security_of
+from actorsession.session.session_interface import SessionInterface
+from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
+__all__ = ["RemotePlan", "RemoteSession"]
 
 # Attempts to create a session when the connection is lost before the answer arrives.
 _TRIES = 3
@@ -101,7 +102,7 @@ _CLOSED = "Session has been closed."
 T = TypeVar("T")
 
 
-class RemoteSession:
+class RemoteSession(SessionInterface[RemotePlan]):
     """The client of a session that a master runs.
 
     Args:
@@ -111,7 +112,6 @@ class RemoteSession:
 
     Attributes:
         handle: the master's name for the session; "" while there is none.
-        partial_runs: steps that are fed and fetched in several calls.
 
     Raises:
         InvalidArgumentError: for settings that only local sessions support, a malformed device filter, or an
@@ -147,7 +147,12 @@ class RemoteSession:
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
         self._closed = False
-        self.partial_runs = RemotePartialRuns(self)
+        self._partial_runs = RemotePartialRuns(self)
+
+    @property
+    def partial_runs(self) -> RemotePartialRuns:
+        """Steps that are fed and fetched in several calls."""
+        return self._partial_runs
 
     # -- connecting ----------------------------------------------------------------------------
 
@@ -324,6 +329,14 @@ class RemoteSession:
         ordered = signature.sorted()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
+    async def prepare_partial(self, signature: RunSignature) -> RemotePartialPlan:
+        """Return the record of a partial run, which the master plans.
+
+        Raises:
+            InvalidArgumentError: if the signature is not valid for a partial run.
+        """
+        return self._partial_runs.plans.plan(signature)
+
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.
 
@@ -477,9 +490,9 @@ class RemoteSession:
         over_link = self.over_link
         if not copies_much(feeds, over_link=over_link):
             return sent_feeds(feeds, over_link=over_link)
-        return await self.aside(lambda: sent_feeds(feeds, over_link=over_link))
+        return await self.offload(lambda: sent_feeds(feeds, over_link=over_link))
 
-    async def aside(self, work: Callable[[], T]) -> T:
+    async def offload(self, work: Callable[[], T]) -> T:
         """Do work on large values in a thread of the session."""
         self._check_open()
         if self._pool is None:
@@ -534,11 +547,14 @@ class RemoteSession:
         await self._master.hang_up(_GRACE)
         await self._children.stop(_GRACE)
 
-    def statistics(self) -> RemoteStatistics:
+    def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
         link = self._master.link
-        traffic = link.statistics() if link is not None else None
-        return RemoteStatistics(self._steps, traffic, self._inflight.statistics().waiting)
+        return SessionStatistics(
+            steps=self._steps,
+            waiting=self._inflight.statistics().waiting,
+            link=link.statistics() if link is not None else None,
+        )
 
 
 def _may_wait(operations: Sequence[Any]) -> bool:
