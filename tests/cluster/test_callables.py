@@ -23,6 +23,7 @@ from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
 from tests.cluster.roads import roads
 from tests.cluster.ways import Way, way
+from tests.session.inner import link_statistics
 
 __all__ = ["way"]
 
@@ -76,7 +77,7 @@ async def test_a_call_costs_one_message(way: Way) -> None:
         for _ in range(10):
             await across(1.0)
         if link is not None:
-            assert session.statistics().link.calls_sent == link.calls_sent + 10
+            assert link_statistics(session).calls_sent == link.calls_sent + 10
 
 
 async def test_many_children_share_a_callable(way: Way) -> None:

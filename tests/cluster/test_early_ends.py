@@ -149,7 +149,7 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        master = session._session._master
+        master = remote_session(session)._master
         told: list[Any] = []
         tell = master.tell
 
@@ -211,6 +211,7 @@ _CLIENT = """
 import asyncio, sys
 from actorsession.session import AsyncSession
 from tests.cluster.test_early_ends import Shared
+from tests.session.inner import remote_session
 
 async def main():
     shared = Shared("orphaned")

@@ -38,6 +38,7 @@ from actorsession.session.factory import (
 from actorsession.session.session_interface import OnEvict, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from tests.session.faces import AsyncFace, SyncFace
+from tests.session.inner import direct_session
 
 
 @pytest.fixture(autouse=True)
@@ -332,7 +333,8 @@ def test_reset_gives_up_the_steps_that_run(graph: Graph) -> None:
     with session:
         thread = threading.Thread(target=work)
         entered = threading.Event()
-        session._session._gate = Noticing(session._session._gate, entered)
+        direct: Any = direct_session(session)
+        direct._gate = Noticing(direct._gate, entered)
         thread.start()
         assert entered.wait(20)
         Session.reset("")
