@@ -27,6 +27,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
 from tests.cluster.ways import Way, way
+from tests.session.inner import remote_session
 
 __all__ = ["way"]
 
@@ -211,7 +212,6 @@ _CLIENT = """
 import asyncio, sys
 from actorsession.session import AsyncSession
 from tests.cluster.test_early_ends import Shared
-from tests.session.inner import remote_session
 
 async def main():
     shared = Shared("orphaned")
