@@ -250,7 +250,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             RuntimeError: if the session is closed.
             ValueError: unless ``within`` is above 0.
         """
-        self._check_why(within)
+        self._check_hang_report(within)
         return await self._session.why(within)
 
     async def close(self) -> None:

@@ -245,7 +245,7 @@ class BaseSession(ABC):
         self._check_usable()
         return self._local_session("does not report where it places nodes")
 
-    def _check_why(self, within: float) -> None:
+    def _check_hang_report(self, within: float) -> None:
         self._check_usable()
         if not 0.0 < within < float("inf"):
             raise ValueError(f"within is a number of seconds above 0, got {within!r}")

@@ -42,7 +42,7 @@ def closed_error_of_callables() -> CancelledError:
     return CancelledError("Session has been closed.")
 
 
-def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
+def checked_feed_list(feed_list: object) -> tuple[Any, ...]:
     """Return the feed keys of a callable.
 
     Raises:

@@ -140,7 +140,7 @@ def flatten_feed_keys(keys: Iterable[Any]) -> list[Any]:
 # -- values ----------------------------------------------------------------------------------------
 
 
-def converter(tensor: Tensor, owner: Any = None) -> Converter:
+def converter(tensor: Tensor, owner: object = None) -> Converter:
     """Return the function that turns a fed value into an array (or scalar) for ``tensor``.
 
     A value that is neither an array nor plain Python may have a method ``_feed_value(tensor, owner)``, which
@@ -201,7 +201,7 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 _PLAIN = frozenset({np.ndarray, int, float, bool, complex, str, bytes, list, tuple, type(None)})
 
 
-def _convert(value: Any, tensor: Tensor, owner: Any) -> Any:
+def _convert(value: Any, tensor: Tensor, owner: object) -> Any:
     if type(value) not in _PLAIN:
         if hasattr(value, "_feed_value"):
             value = value._feed_value(tensor, owner)

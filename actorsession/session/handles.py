@@ -117,7 +117,7 @@ class TensorHandle:
                 "get_raw_handle() was called"
             )
 
-    def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
+    def _feed_value(self, tensor: Tensor, owner: object) -> Any:
         """Return the value to feed to ``tensor`` in place of this object; borrowed, never changes."""
         if owner is not self._keeper:
             raise InvalidArgumentError(

@@ -41,10 +41,10 @@ __all__ = ["Session"]
 T = TypeVar("T")
 # Seconds that runs of other threads get to end after the session closed: longer than a cancelled step waits
 # for its kernels.
-_LEFT = 10.0
+_GRACE = 10.0
 # Seconds that an interrupted run waits for its step. A kernel in the middle of a node may take much longer,
 # and after Ctrl-C the prompt must be back within 200 ms.
-_INTERRUPTED = 0.1
+_INTERRUPT_GRACE = 0.1
 
 
 class Session(SyncPartialRuns, BaseSession):
@@ -115,7 +115,7 @@ class Session(SyncPartialRuns, BaseSession):
         local = self._local
         if local is not None and local.runs_here(plan, feeds, limit, options):
             return local.run_here(plan, feeds, options, run_metadata, limit)
-        delivery = ValueDelivery(self._call_home)
+        delivery = ValueDelivery(self._settle_run)
         try:
             found = self._wait(
                 self._session.run(plan, feeds, limit, options, run_metadata, delivery)
@@ -126,7 +126,7 @@ class Session(SyncPartialRuns, BaseSession):
         delivery.end(received=True)
         return found
 
-    def _call_home(self, callback: CallableType[[], Any]) -> None:
+    def _settle_run(self, callback: CallableType[[], object]) -> None:
         """Settle a run: in this thread, or on the loop of the connection to the master."""
         thread = self._thread
         if self._local is not None:
@@ -242,7 +242,7 @@ class Session(SyncPartialRuns, BaseSession):
             RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session
                 with a target.
         """
-        self._check_why(within)
+        self._check_hang_report(within)
         if self._local is not None:
             return self._local.why_here()
         return self._wait(self._session.why(within))
@@ -293,7 +293,7 @@ class Session(SyncPartialRuns, BaseSession):
                 self._thread = _LoopThread()
                 if self._local is not None:
                     # A local session has no connection, so nothing is left on its loop once it is dropped.
-                    weakref.finalize(self, self._thread.let_go).atexit = False
+                    weakref.finalize(self, self._thread.request_stop).atexit = False
             thread = self._thread
             # Under the lock, because a loop that was stopped runs only what was submitted before.
             future = thread.submit(coroutine)
@@ -316,7 +316,7 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop = new_event_loop()
-        self._gone = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self._pending: set[concurrent.futures.Future[Any]] = set()
         self._thread = threading.Thread(
             target=self._main, name="actorsession-session-loop", daemon=True
@@ -326,17 +326,17 @@ class _LoopThread:
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._life())
+            self._loop.run_until_complete(self._run_until_stopped())
         finally:
             asyncio.set_event_loop(None)
             self._loop.close()
 
-    async def _life(self) -> None:
-        await self._gone.wait()
+    async def _run_until_stopped(self) -> None:
+        await self._stop_requested.wait()
         # Callers wait for each of these: if the loop ended first, they would wait for ever.
         left = [asyncio.wrap_future(future) for future in list(self._pending)]
         if left:
-            await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_LEFT)
+            await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_GRACE)
         for future in list(self._pending):
             future.cancel()
         # The rest are interrupted runs that may still be in a kernel. They have no waiters.
@@ -344,7 +344,7 @@ class _LoopThread:
         for task in rest:
             task.cancel()
         if rest:
-            await asyncio.wait(rest, timeout=_INTERRUPTED)
+            await asyncio.wait(rest, timeout=_INTERRUPT_GRACE)
 
     @property
     def is_current(self) -> bool:
@@ -352,7 +352,7 @@ class _LoopThread:
         return threading.current_thread() is self._thread
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine on the loop; must not be called after ``let_go``."""
+        """Start a coroutine on the loop; must not be called after ``request_stop``."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
@@ -371,7 +371,7 @@ class _LoopThread:
         except BaseException:
             if not future.done():
                 future.cancel()
-                concurrent.futures.wait([future], timeout=_INTERRUPTED)
+                concurrent.futures.wait([future], timeout=_INTERRUPT_GRACE)
             raise
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -385,18 +385,18 @@ class _LoopThread:
             raise RuntimeError(IN_LOOP)
         return self.result(self.submit(coroutine))
 
-    def call(self, callback: CallableType[[], Any]) -> None:
+    def call(self, callback: CallableType[[], object]) -> None:
         """Schedule a callback on the loop's thread; do nothing once the loop is closed."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
         """Stop the loop, and wait for its thread if it has no work left."""
-        self.let_go()
+        self.request_stop()
         if not self._pending and not self.is_current:
-            self._thread.join(_LEFT)
+            self._thread.join(_GRACE)
 
-    def let_go(self) -> None:
+    def request_stop(self) -> None:
         """Stop the loop without waiting; callable from any thread, also after ``stop``."""
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._gone.set)
+            self._loop.call_soon_threadsafe(self._stop_requested.set)

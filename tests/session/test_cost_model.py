@@ -232,13 +232,13 @@ async def test_looks_that_change_nothing_become_rare(
     face = make_session(placing(period=2))
     end = two_chains()
     observed = face.session._session
-    runs, looks, look = 0, [], observed._look_again
+    runs, looks, look = 0, [], observed._check_placement
 
     def noted() -> bool:
         looks.append(runs)
         return bool(look())
 
-    monkeypatch.setattr(observed, "_look_again", noted)
+    monkeypatch.setattr(observed, "_check_placement", noted)
     teach(face.session, **dict.fromkeys(HEAVY, 20e-6))
     for _ in range(32):
         runs += 1

@@ -224,7 +224,7 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
             assert go.wait(PATIENCE)
             return False
 
-        direct._place_anew = look
+        direct._improve_placement = look
         assert await soon(session.run(y, {x: 1.0})) == 1.0 + ONES
         await eventually(lambda: len(looks) == 1)
         np.testing.assert_equal(await soon(session.run(y, {x: 2.0})), 2.0 + ONES)

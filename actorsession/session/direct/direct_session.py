@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -169,9 +169,9 @@ class DirectSession(LocalSession[DirectPlan]):
         if found is not None:
             return found
         make, what = partial(self.planner.make, signature), f"the plan of a step, {signature}"
-        return await self._apart(signature.sorted(), make, what)
+        return await self._run_planning(signature.sorted(), make, what)
 
-    async def _apart(self, key: Any, work: Callable[[], T], what: str) -> T:
+    async def _run_planning(self, key: Hashable, work: Callable[[], T], what: str) -> T:
         """Do planning work; for a large graph in a thread, once for all callers with the same key."""
         if not self._planning.must_wait(self.planner.size):
             return work()
@@ -187,7 +187,7 @@ class DirectSession(LocalSession[DirectPlan]):
         """Return the plan of a partial run; see ``prepare``."""
         make = partial(self.partial_runs.plans.plan, signature)
         what = f"the plan of a partial run, {signature}"
-        return await self._apart((PartialPlan, signature.sorted()), make, what)
+        return await self._run_planning((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature; build it if it is not cached.
@@ -209,7 +209,7 @@ class DirectSession(LocalSession[DirectPlan]):
 
     async def find_placement(self) -> dict[str, Placed]:
         """Return ``placement()``, for ``AsyncSession``."""
-        return await self._apart("placement", self.planner.placement, "the placement")
+        return await self._run_planning("placement", self.planner.placement, "the placement")
 
     def timelines(self) -> list[StepStats]:
         """Return no steps: a session without a cost model traces none for ``timeline_step``."""
@@ -351,7 +351,7 @@ class DirectSession(LocalSession[DirectPlan]):
         if self._planning.must_wait(self.planner.size):
             asked = plan.signature, options.debug_options
             make = partial(self.debugger.prepare, *asked)
-            await self._apart(asked, make, f"the plan of a debugged step, {asked[0]}")
+            await self._run_planning(asked, make, f"the plan of a debugged step, {asked[0]}")
 
     async def _run_step(
         self,

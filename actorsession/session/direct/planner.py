@@ -88,7 +88,7 @@ class Planner:
         self._state = GraphExecutionState(config, devices, check)
         self._costs = costs
         self._extensions = 0  # of the graph's nodes, seen so far
-        self._taken = 0  # how many of the graph's operations; passes may add nodes to them
+        self._registered = 0  # how many of the graph's operations; passes may add nodes to them
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
@@ -125,7 +125,7 @@ class Planner:
     @property
     def size(self) -> int:
         """How many nodes planning has to do with: those known, and those added to the graph since."""
-        return len(self._state) + len(self._graph.operations_since(self._taken))
+        return len(self._state) + len(self._graph.operations_since(self._registered))
 
     def touch(self, plan: DirectPlan) -> None:
         """Note that a plan was used, for the choice of which to keep."""
@@ -133,20 +133,20 @@ class Planner:
 
     def extend(self) -> None:
         """Take in what was added to the graph; an error changes nothing."""
-        self._graph.describe(self._taken, self._check)
+        self._graph.describe(self._registered, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
             changed = [op for op in dict.fromkeys(extended) if op.name in self._state.view]
-            added = self._graph.operations_since(self._taken)
+            added = self._graph.operations_since(self._registered)
             nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return
         self._check()
         self._state.extend(nodes)
         self._extensions += len(extended)
-        self._taken += len(added)
+        self._registered += len(added)
 
-    def place_anew(self, moved: Mapping[str, Placed]) -> None:
+    def move_nodes(self, moved: Mapping[str, Placed]) -> None:
         """Give nodes other devices in plans made from now on; every plan kept is dropped.
 
         Args:

@@ -39,6 +39,7 @@ from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, nodes_in
+from actorsession.graph.operation import Operation
 from actorsession.graph.registry import lookup
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -210,7 +211,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self.handle = created.session_handle
 
     async def _described(
-        self, operations: Callable[[], Sequence[Any]], number: int, deadline: Deadline
+        self, operations: Callable[[], Sequence[Operation]], number: int, deadline: Deadline
     ) -> list[Any]:
         """Return operations in wire form; many are described, and encoded for a link, in a thread.
 
@@ -244,11 +245,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
         """Whether messages are encoded on their way to the master."""
         return self._master.link is not None
 
-    async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
+    async def ask(self, message: object, deadline: Deadline, reply: type[T]) -> T:
         """Send the master a message and return its answer; see ``MasterConnection.ask``."""
         return await self._master.ask(message, deadline, reply)
 
-    async def ask_step(self, message: Any, limit: float | None, reply: type[Any]) -> Any:
+    async def ask_step(self, message: object, limit: float | None, reply: type[T]) -> T:
         """Send the master a request that may take as long as a step, and return its answer.
 
         Args:
@@ -359,10 +360,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def _extend(self) -> None:
         async with self._extending:
-            grown: list[Any] = []
-            added: list[Any] = []
+            grown: list[Operation] = []
+            added: list[Operation] = []
 
-            def new() -> list[Any]:
+            def new() -> list[Operation]:
                 grown[:] = self._graph.extended_since(self._extensions)
                 added[:] = self._graph.operations_since(self._sent)
                 return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
@@ -464,7 +465,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             delivery: see ``run``.
         """
         try:
-            done: StepDone = await self.ask_step(message, limit, StepDone)
+            done = await self.ask_step(message, limit, StepDone)
         except (asyncio.CancelledError, DeadlineExceededError):
             # The answer may be on its way or may even have arrived.
             self._tell_received(message, received=False)
@@ -557,7 +558,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         )
 
 
-def _may_wait(operations: Sequence[Any]) -> bool:
+def _may_wait(operations: Sequence[Operation]) -> bool:
     return any(lookup(op.type).blocks for op in operations)
 
 
