@@ -150,7 +150,7 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        master = remote_session(session)._master
+        master: Any = remote_session(session)._master
         told: list[Any] = []
         tell = master.tell
 

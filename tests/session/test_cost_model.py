@@ -343,7 +343,7 @@ async def test_a_new_placement_is_logged(
     teach(face.session, **HEAVY)
     with caplog.at_level(logging.INFO, "actorsession.session"):
         await face.run(two_chains(), {"x:0": X})
-    assert "3 nodes placed anew; cost model: a step is estimated to take" in caplog.text
+    assert "3 nodes moved; cost model: a step is estimated to take" in caplog.text
 
 
 async def test_a_callable_keeps_giving_the_same_value(make_session: Any, graph: Graph) -> None:
