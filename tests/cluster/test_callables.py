@@ -74,6 +74,7 @@ async def test_a_call_costs_one_message(way: Way) -> None:
         await across(1.0)
         link = session.statistics().link
         assert (link is None) == way.is_direct
+        assert session.statistics().callables == 1
         for _ in range(10):
             await across(1.0)
         if link is not None:
