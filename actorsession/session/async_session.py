@@ -10,20 +10,15 @@ from typing import Any
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
-from actorsession.session.base import (
-    BaseSession,
-    check_run_arguments,
-    container_names,
-    reset_options,
-)  # fmt: skip
+from actorsession.session.base import BaseSession, container_names, reset_options  # fmt: skip
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
 from actorsession.session.hang_report import HangReport
 from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
-from actorsession.session.remote.remote_session import RemoteSession
 from actorsession.session.request import Request
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
+from actorsession.session.session_interface import SessionPlan
 
 __all__ = ["AsyncSession"]
 
@@ -96,33 +91,19 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         values = tuple(feed_dict.values()) if feed_dict else ()
         return await self._run_request(request, values, options, run_metadata)
 
-    async def _run_request(
+    async def _prepare(self, request: Request) -> SessionPlan:
+        plan: SessionPlan = await self._session.prepare(request.signature)
+        return plan
+
+    async def _run_plan(
         self,
-        request: Request,
-        values: Sequence[Any],
+        plan: SessionPlan,
+        feeds: Sequence[Any],
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
-    ) -> Any:
-        if options is not None or run_metadata is not None:
-            check_run_arguments(options, run_metadata)
-        plan = request.plan
-        if plan is None and request.needs_step:
-            with self._naming_operations():
-                plan = await self._session.prepare(request.signature)
-            request.bind(plan)
-        if values and request.converts_much(values):
-            feeds = await self._converted(request, values)
-        else:
-            feeds = request.feeds(values)
-        if plan is None:
-            if run_metadata is not None:
-                run_metadata.clear()
-            return request.result(feeds, ())
-        with self._naming_operations():
-            fetched = await self._session.run(
-                plan, feeds, self._timeout(options), options, run_metadata
-            )
-        return request.result(feeds, fetched)
+    ) -> Sequence[Any]:
+        limit = self._timeout(options)
+        return await self._session.run(plan, feeds, limit, options, run_metadata)
 
     async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
         """Do everything that the first run of some fetches does before its step begins, and run nothing.
@@ -154,20 +135,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             request = self._warm_request(fetches, feeds)
             if not request.needs_step:
                 return
-            with self._naming_operations():
-                plan = request.plan or await self._session.prepare(request.signature)
-            request.bind(plan)
-        if isinstance(self._session, RemoteSession):
-            with self._naming_operations():
-                await self._session.warm_up(plan.signature, partial=partial)
-
-    async def _converted(self, request: Request, values: Sequence[Any]) -> Sequence[Any]:
-        """Return the feed values as arrays; convert them in a worker thread if the session has one."""
-        aside = getattr(self._session, "aside", None)  # kinds of session from outside may have none
-        if aside is None:
-            return request.feeds(values)
-        feeds: Sequence[Any] = await aside(lambda: request.feeds(values))
-        return feeds
+            plan = await self._bound_plan(request)
+        with self._naming_operations():
+            await self._session.warm_up(plan.signature, partial=partial)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -189,7 +159,9 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             InvalidArgumentError: if there is nothing to run.
         """
         request, arguments = self._prepared(fetches, feed_list)
-        made = AsyncCallable(self, request, arguments, accept_options=accept_options)
+        made = AsyncCallable(
+            self._begin_run, self._run_request, request, arguments, accept_options=accept_options
+        )
         self._callables.add(made)
         return made
 
@@ -200,8 +172,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             CancelledError: if the session is closed.
         """
         self._check_listable()
-        found: list[DeviceAttributes] = await self._session.devices()
-        return found
+        return await self._session.devices()
 
     async def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason for it.
@@ -209,8 +180,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         Raises:
             UnimplementedError: for a session that a master runs.
         """
-        found: dict[str, Placed] = await self._placing().find_placement()
-        return found
+        return await self._placing_session().find_placement()
 
     @staticmethod
     async def reset(
@@ -258,7 +228,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             DeadlineExceededError: if tasks do not answer; it names every such task that the graph uses.
         """
         self._check_usable()
-        found: Reattached = await self._reattachable().reattach()
+        found = await self._session.reattach()
         if callable(restore):
             restored = call_restore(restore, self, found.lost) if found.lost else None
             if inspect.isawaitable(restored):
@@ -280,9 +250,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             RuntimeError: if the session is closed.
             ValueError: unless ``within`` is above 0.
         """
-        self._check_why(within)
-        found: HangReport = await self._session.why(within)
-        return found
+        self._check_hang_report(within)
+        return await self._session.why(within)
 
     async def close(self) -> None:
         """Cancel running steps and release everything; bounded in time, may be called twice."""

@@ -8,42 +8,57 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
-from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
+from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
-from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
-from actorsession.session.callables import Arguments, checked_feed_list
-from actorsession.session.direct.cost_model_session import CostModelSession
-from actorsession.session.direct.direct_session import DirectSession
+from actorsession.session.callables import (
+    Arguments,
+    AsyncCallable,
+    MakeError,
+    checked_feed_list,
+    closed_error,
+    closed_error_of_callables,
+)
+from actorsession.session.callables import Callable as PreparedCallable
 from actorsession.session.factory import SessionOptions, get_factory
 from actorsession.session.feeds import converter, feed_tensor, flatten_feed_keys, flatten_feeds
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.graph_mutation_warnings import GraphMutationMonitor
 from actorsession.session.handles import HandleKeeper
-from actorsession.session.request import Request
+from actorsession.session.request import Request, RequestCache
+from actorsession.session.session_interface import LocalSession, SessionInterface, SessionPlan
 from actorsession.session.statistics import SessionStatistics
 
 __all__ = [
-    "IN_LOOP", "BaseSession", "check_run_arguments", "container_names", "get_default_session",
+    "BaseSession", "check_run_arguments", "container_names", "get_default_session",
     "reset_options",
 ]  # fmt: skip
 
-IN_LOOP = (
-    "Session blocks and must not be used inside a running event loop: use AsyncSession and "
-    "`await session.run(...)` there, or call Session from a thread (asyncio.to_thread)"
-)
-# Cached requests per session. The cache is emptied when it is full, so a program that makes new structures
-# all the time pays for one rebuild in about a thousand runs.
-_REMEMBERED = 1024
+
+T = TypeVar("T")
+# Number of forks between the first process and this one. Comparing it costs a run nothing; asking for the
+# process id is a system call.
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -77,7 +92,7 @@ def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(containers)
 
 
-def check_run_arguments(options: Any, run_metadata: Any) -> None:
+def check_run_arguments(options: object, run_metadata: object) -> None:
     """Check the types of the options and metadata of a run before anything runs.
 
     Raises:
@@ -89,7 +104,24 @@ def check_run_arguments(options: Any, run_metadata: Any) -> None:
         raise TypeError(f"run_metadata is a RunMetadata, got {run_metadata!r:.100}")
 
 
-class BaseSession:
+def _new_session(
+    graph: Graph, options: SessionOptions, requests: RequestCache
+) -> SessionInterface[Any]:
+    """Return a session of the factory that accepts the options.
+
+    Raises:
+        TypeError: if the factory is one of another distribution and makes something else.
+    """
+    factory = get_factory(options)
+    made = factory.new_session(graph, options, requests.evict)
+    if not isinstance(made, SessionInterface):
+        raise TypeError(
+            f"{type(factory).__name__}.new_session returns a SessionInterface, got {made!r:.100}"
+        )
+    return made
+
+
+class BaseSession(ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
@@ -101,6 +133,11 @@ class BaseSession:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
     """
+
+    # Whether large feeds are converted in a thread, so that an event loop stays responsive.
+    _converts_in_thread = True
+    # The session, if a run without options stays in the thread of its caller unless its plan needs a loop.
+    _blocking: LocalSession[Any] | None = None
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
@@ -114,20 +151,22 @@ class BaseSession:
         self._target = target
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config or ConfigProto()
-        self._requests: dict[Any, Request] = {}
+        self._requests = RequestCache()
         self._restrictions = self._graph.restrictions
-        self._pid = os.getpid()
+        self._pid, self._forks = os.getpid(), _forks
         self._closed = False
         self._entered = False
-        self._callables: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._growth = GraphMutationMonitor(self._graph)
+        self._callables: weakref.WeakSet[PreparedCallable | AsyncCallable] = weakref.WeakSet()
+        self._mutations = GraphMutationMonitor(self._graph)
         self._runs = 0
         options = SessionOptions(self._target, self._config)
-        self._session: Any = get_factory(options).new_session(self._graph, options)
-        self._session.on_evict = self._let_go
+        # The session understands its plans itself, so their type is nobody else's concern.
+        self._session: SessionInterface[Any] = _new_session(self._graph, options, self._requests)
+        self._local = self._session.local
         # Only sessions in this process keep tensor handles.
-        local = self._session if isinstance(self._session, DirectSession) else None
-        self._handles = HandleKeeper(local, self._check_usable) if local is not None else None
+        self._handles = (
+            HandleKeeper(self._local, self._check_usable) if self._local is not None else None
+        )
 
     @property
     def graph(self) -> Graph:
@@ -144,7 +183,7 @@ class BaseSession:
         """Whether the session was closed."""
         return self._closed
 
-    def as_default(self) -> AbstractContextManager[Any]:
+    def as_default(self) -> AbstractContextManager[object]:
         """Return a context manager that makes this the default session of the calling thread or asyncio
         child. Leaving it does not close the session."""
         return DEFAULT_SESSIONS.entered(self)
@@ -165,16 +204,13 @@ class BaseSession:
             default_graphs().remove(self._graph)
             DEFAULT_SESSIONS.remove(self)
 
-    def statistics(self) -> Any:
+    def statistics(self) -> SessionStatistics:
         """Return the session's counters: plans, steps and variables, or traffic with the master."""
-        found = self._session.statistics()
-        if not isinstance(found, SessionStatistics):
-            return found
         return replace(
-            found,
+            self._session.statistics(),
             callables=len(self._callables),
-            growths=self._growth.growths,
-            grown_nodes=self._growth.nodes,
+            growths=self._mutations.growths,
+            grown_nodes=self._mutations.nodes,
         )
 
     def timelines(self) -> list[StepStats]:
@@ -183,8 +219,7 @@ class BaseSession:
         Raises:
             UnimplementedError: for a session that a master runs.
         """
-        self._check_local("keeps no timelines")
-        return self._session.timelines() if isinstance(self._session, CostModelSession) else []
+        return self._local_session("keeps no timelines").timelines()
 
     def _name_operation(self, error: OpError) -> None:
         """Set ``error.op`` to the operation of the graph that failed."""
@@ -201,44 +236,34 @@ class BaseSession:
             self._name_operation(error)
             raise
 
-    def _placement(self) -> dict[str, Placed]:
-        return self._placing().placement()
-
-    def _placing(self) -> DirectSession:
-        """Return the direct session behind this object, which can report its placement.
+    def _placing_session(self) -> LocalSession[Any]:
+        """Return the session behind this object, which can report its placement.
 
         Raises:
             UnimplementedError: for a session that a master runs.
         """
         self._check_usable()
-        if not isinstance(self._session, DirectSession):
-            self._check_local("does not tell where it places nodes")
-        direct: DirectSession = self._session
-        return direct
+        return self._local_session("does not report where it places nodes")
 
-    def _reattachable(self) -> Any:
-        """Return the remote session behind this object.
-
-        Raises:
-            UnimplementedError: for a session in this process.
-        """
-        if isinstance(self._session, DirectSession):
-            raise UnimplementedError(
-                "a session in this process has no tasks that could restart: reattach() is for sessions "
-                "with a target"
-            )
-        return self._session
-
-    def _check_why(self, within: float) -> None:
+    def _check_hang_report(self, within: float) -> None:
         self._check_usable()
         if not 0.0 < within < float("inf"):
             raise ValueError(f"within is a number of seconds above 0, got {within!r}")
 
-    def _check_local(self, lacks: str) -> None:
-        if not isinstance(self._session, DirectSession):
-            raise UnimplementedError(
-                f"a session of {self._target!r} {lacks}: only sessions in this process do"
-            )
+    def _local_session(self, lacks: str) -> LocalSession[Any]:
+        """Return the session behind this object if it is in this process.
+
+        Raises:
+            UnimplementedError: for a session that a master runs; it says what such a session ``lacks``.
+        """
+        if self._local is None:
+            raise self._local_only(lacks)
+        return self._local
+
+    def _local_only(self, lacks: str) -> UnimplementedError:
+        return UnimplementedError(
+            f"a session of {self._target!r} {lacks}: only sessions in this process do"
+        )
 
     # -- debugging -----------------------------------------------------------------------------
 
@@ -269,11 +294,7 @@ class BaseSession:
         self._dump_store().clear()
 
     def _dump_store(self) -> DumpStore:
-        if isinstance(self._session, DirectSession):
-            return self._session.debugger.store
-        raise UnimplementedError(
-            f"a session of {self._target!r} watches no tensors: only sessions in this process do"
-        )
+        return self._local_session("watches no tensors").debug_store
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -283,20 +304,15 @@ class BaseSession:
 
     def _request(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Request:
         """Return the request of a run, from the cache where ``fetch_key`` has a key for the fetches."""
-        self._check_usable()
-        self._runs += 1
-        if self._graph.version != self._growth.version:
-            self._look_at_graph()
+        self._begin_run()
         shape = fetch_key(fetches)
         if shape is None:
             return self._new_request(fetches, tuple(feed_dict or ()))
-        key = (shape, *feed_dict) if feed_dict else (shape,)
+        key: Hashable = (shape, *feed_dict) if feed_dict else (shape,)
         request = self._requests.get(key)
-        if request is None:
-            if len(self._requests) >= _REMEMBERED:
-                self._requests.clear()
-            request = self._requests[key] = self._new_request(fetches, tuple(feed_dict or ()))
-        return request
+        if request is not None:
+            return request
+        return self._requests.remember(key, self._new_request(fetches, tuple(feed_dict or ())))
 
     def _warm_request(self, fetches: Any, feeds: Any) -> Request:
         """Return the request that a later run of these fetches and feeds will use."""
@@ -308,9 +324,16 @@ class BaseSession:
             keys = flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
         return self._request(fetches, dict.fromkeys(keys))
 
-    def _look_at_graph(self) -> None:
-        """Handle a graph that was changed since the previous run."""
-        self._growth.look(self._runs)
+    def _begin_run(self, make_closed_error: MakeError = closed_error) -> None:
+        """Check that the session is usable, count a run, and handle a graph that was changed."""
+        if self._closed or self._forks != _forks:
+            self._check_usable(make_closed_error)
+        self._runs += 1
+        if self._graph.version != self._mutations.version:
+            self._handle_changed_graph()
+
+    def _handle_changed_graph(self) -> None:
+        self._mutations.check(self._runs)
         if self._graph.restrictions != self._restrictions:
             # Fetches or feeds that were accepted before may be forbidden now.
             self._restrictions = self._graph.restrictions
@@ -325,6 +348,7 @@ class BaseSession:
         handles = self._handles
         plan = map_fetches(self._graph, fetches, handles.wrap if handles is not None else None)
         from_feeds = tuple(fed.get(t) for t in plan.tensors)
+        to_value = converter if handles is None else handles.converter
         signature = RunSignature(
             tuple(t.name for t in fed),
             tuple(t.name for t in plan.tensors if t not in fed),
@@ -332,13 +356,70 @@ class BaseSession:
         )
         return Request(
             signature,
-            tuple(handles.converter(t) if handles is not None else converter(t) for t in fed),
-            tuple(fed.values()),
+            tuple([(to_value(t), position) for t, position in fed.items()]),
             plan.build,
             from_feeds if any(f is not None for f in from_feeds) else None,
             as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
             dtypes={position: t.dtype.np_dtype for t, position in fed.items()},
         )
+
+    # -- running -------------------------------------------------------------------------------
+
+    async def _run_request(
+        self,
+        request: Request,
+        values: Sequence[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Any:
+        """Run a request and return the caller's structure.
+
+        Both sessions run this coroutine. In an ``AsyncSession`` it may suspend; a ``Session`` completes it
+        without a loop, as what it awaits blocks the thread there.
+        """
+        if options is not None or run_metadata is not None:
+            check_run_arguments(options, run_metadata)
+        plan = request.plan
+        if plan is None and request.needs_step:
+            plan = await self._bound_plan(request)
+        if values and self._converts_in_thread and request.converts_much(values):
+            feeds = await self._session.offload(partial(request.feeds, values))
+        else:
+            feeds = request.feeds(values)
+        if plan is None:
+            if run_metadata is not None:
+                run_metadata.clear()
+            return request.result(feeds, ())
+        try:
+            if options is None and self._blocking is not None and not plan.needs_loop:
+                fetched = self._blocking.run_here(plan, feeds, None, run_metadata)
+            else:
+                fetched = await self._run_plan(plan, feeds, options, run_metadata)
+        except OpError as error:
+            self._name_operation(error)
+            raise
+        return request.result(feeds, fetched)
+
+    async def _bound_plan(self, request: Request) -> SessionPlan:
+        """Return the plan of a request, and bind it."""
+        with self._naming_operations():
+            plan = request.plan or await self._prepare(request)
+        request.bind(plan)
+        return plan
+
+    @abstractmethod
+    async def _prepare(self, request: Request) -> SessionPlan:
+        """Return the plan of a request from the session."""
+
+    @abstractmethod
+    async def _run_plan(
+        self,
+        plan: SessionPlan,
+        feeds: Sequence[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Sequence[Any]:
+        """Run a plan of the session and return the fetched values in its order."""
 
     def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
         """Return the request of a callable and its feed arguments."""
@@ -359,28 +440,20 @@ class BaseSession:
             made.release()
         self._callables.clear()
 
-    def _let_go(self, plan: Any) -> None:
-        """Forget an evicted plan. The next run of its requests prepares it again."""
-        for request in list(self._requests.values()):
-            if request.plan is plan:
-                request.plan = None
-
     def _flat_feeds(self, feed_dict: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
         return flatten_feeds(feed_dict) if feed_dict else None
 
     def _check_listable(self) -> None:
         """Do ``_check_usable`` for ``list_devices``, for which TensorFlow raises another error class."""
-        if self._closed:
-            raise CancelledError("Session has been closed.")
-        self._check_usable()
+        self._check_usable(closed_error_of_callables)
 
     @property
     def _is_forked(self) -> bool:
-        return os.getpid() != self._pid
+        return self._forks != _forks
 
-    def _check_usable(self) -> None:
+    def _check_usable(self, make_closed_error: MakeError = closed_error) -> None:
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise make_closed_error()
         if self._is_forked:
             raise RuntimeError(
                 f"this session was made in process {self._pid} and cannot be used in the forked process "

@@ -6,24 +6,43 @@ callable keeps its plan however many others are made, and releases it when its s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable as CallableType
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeAlias
 
+from actorsession.config import RunMetadata, RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.records import dataclass
+from actorsession.session.blocking import complete
 from actorsession.session.feeds import flatten_feeds
+from actorsession.session.request import Request
 
-if TYPE_CHECKING:
-    from actorsession.config import RunMetadata, RunOptions
-    from actorsession.session.async_session import AsyncSession
-    from actorsession.session.base import BaseSession
-    from actorsession.session.request import Request
-    from actorsession.session.sync_session import Session
+__all__ = [
+    "Arguments", "AsyncCallable", "Callable", "checked_feed_list", "closed_error",
+    "closed_error_of_callables",
+]  # fmt: skip
 
-__all__ = ["Arguments", "AsyncCallable", "Callable", "checked_feed_list"]
+MakeError: TypeAlias = CallableType[[], RuntimeError | CancelledError]
+RunRequest: TypeAlias = CallableType[
+    [Request, Sequence[Any], RunOptions | None, RunMetadata | None], Coroutine[Any, Any, Any]
+]
+"""Runs a request with values for its feeds; see ``BaseSession._run_request``."""
 
 
-def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
+def closed_error() -> RuntimeError:
+    """Return the error of a run in a closed session."""
+    return RuntimeError("Attempted to use a closed Session.")
+
+
+def closed_error_of_callables() -> CancelledError:
+    """Return the error of a callable without feeds in a closed session, and of ``list_devices``.
+
+    TensorFlow's code paths raise two error classes, which programs may distinguish.
+    """
+    return CancelledError("Session has been closed.")
+
+
+def checked_feed_list(feed_list: object) -> tuple[Any, ...]:
     """Return the feed keys of a callable.
 
     Raises:
@@ -83,47 +102,57 @@ class _Prepared:
     """The common base of both kinds of callables.
 
     Args:
-        session: the session that runs it.
+        begin_run: raises unless the session is usable, with the error that it is given for a closed session.
+        run_request: runs the request.
         request: the run; released on close.
         arguments: the tensors that the arguments feed.
         accept_options: whether calls may pass run options.
     """
 
-    __slots__ = ("__weakref__", "_accepts", "_arguments", "_request", "_session")
+    __slots__ = (
+        "__weakref__", "_accepts", "_arguments", "_begin_run", "_closed_error", "_request",
+        "_run_request",
+    )  # fmt: skip
 
     def __init__(
-        self, session: BaseSession, request: Request, arguments: Arguments, *, accept_options: bool
+        self,
+        begin_run: CallableType[[MakeError], None],
+        run_request: RunRequest,
+        request: Request,
+        arguments: Arguments,
+        *,
+        accept_options: bool,
     ) -> None:
-        self._session: Any = session
+        self._begin_run = begin_run
+        self._run_request = run_request
         self._request: Request | None = request
         self._arguments = arguments
         # As in TensorFlow, a callable with a feed list always accepts options.
         self._accepts = accept_options or bool(arguments.keys)
+        self._closed_error: MakeError = (
+            closed_error if arguments.keys else closed_error_of_callables
+        )
 
     def release(self) -> None:
         """Release the plan. Every later call raises the error of a closed session."""
         self._request = None
 
-    def _checked(self, options: Any, run_metadata: Any) -> Request:
-        request, session = self._request, self._session
-        if request is None or session.closed:
-            self._refuse()
-        session._check_usable()
-        session._runs += 1
-        if session.graph.version != session._growth.version:
-            session._look_at_graph()
+    def _start(
+        self,
+        values: Sequence[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Coroutine[Any, Any, Any]:
+        """Return the run of one call, which has not begun."""
+        request = self._request
+        if request is None:
+            raise self._closed_error()
+        self._begin_run(self._closed_error)
         if (options is not None or run_metadata is not None) and not self._accepts:
             raise TypeError(
                 "the callable takes no options: make it with make_callable(..., accept_options=True)"
             )
-        assert request is not None
-        return request
-
-    def _refuse(self) -> None:
-        # TensorFlow's two code paths raise two error classes, which programs may distinguish.
-        if self._arguments.keys:
-            raise RuntimeError("Attempted to use a closed Session.")
-        raise CancelledError("Session has been closed.")
+        return self._run_request(request, self._arguments.values(values), options, run_metadata)
 
     def __repr__(self) -> str:
         state = "released" if self._request is None else str(self._request.signature)
@@ -134,7 +163,6 @@ class Callable(_Prepared):
     """A prepared run of a ``Session``."""
 
     __slots__ = ()
-    _session: Session
 
     def __call__(
         self,
@@ -159,16 +187,13 @@ class Callable(_Prepared):
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
             RuntimeError: in a coroutine of a running event loop.
         """
-        request = self._checked(options, run_metadata)
-        fed = self._arguments.values(values)
-        return self._session._run_request(request, fed, options, run_metadata)
+        return complete(self._start(values, options, run_metadata))
 
 
 class AsyncCallable(_Prepared):
     """A prepared run of an ``AsyncSession``."""
 
     __slots__ = ()
-    _session: AsyncSession
 
     async def __call__(
         self,
@@ -177,6 +202,4 @@ class AsyncCallable(_Prepared):
         run_metadata: RunMetadata | None = None,
     ) -> Any:
         """Run the step; see ``AsyncSession.run`` and ``Callable``."""
-        request = self._checked(options, run_metadata)
-        fed = self._arguments.values(values)
-        return await self._session._run_request(request, fed, options, run_metadata)
+        return await self._start(values, options, run_metadata)

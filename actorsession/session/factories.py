@@ -14,6 +14,7 @@ from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
 from actorsession.session.remote.master_connection import reset_master
 from actorsession.session.remote.remote_session import RemoteSession
+from actorsession.session.session_interface import OnEvict
 from transports import transport_schemes
 
 __all__ = ["DIRECT", "REMOTE", "DirectSessionFactory", "RemoteSessionFactory"]
@@ -33,7 +34,9 @@ class DirectSessionFactory(SessionFactory):
         """Return whether the target is empty."""
         return options.target == ""
 
-    def new_session(self, graph: Graph, options: SessionOptions) -> DirectSession:
+    def new_session(
+        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
+    ) -> DirectSession:
         """Make a session in this process.
 
         Raises:
@@ -50,8 +53,7 @@ class DirectSessionFactory(SessionFactory):
             if metadata is not None:
                 self._check(metadata)
             kind = CostModelSession if needs_cost_model(options.config) else DirectSession
-            session = kind(graph, options.config)
-            session.on_close = self._deregister
+            session = kind(graph, options.config, on_evict=on_evict, on_close=self._deregister)
             self._sessions.add(session)
             if metadata is not None:
                 self._metadata[metadata.name, metadata.version] = weakref.ref(session)
@@ -95,7 +97,9 @@ class RemoteSessionFactory(SessionFactory):
         scheme, separator, _ = _address(options.target).partition("://")
         return bool(separator) and scheme in transport_schemes()
 
-    def new_session(self, graph: Graph, options: SessionOptions) -> RemoteSession:
+    def new_session(
+        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
+    ) -> RemoteSession:
         """Make a session of the master at the target."""
         return RemoteSession(graph, _address(options.target), options.config)
 

@@ -16,6 +16,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
 from actorsession.records import dataclass
+from actorsession.session.session_interface import OnEvict, SessionInterface
 
 __all__ = [
     "ENTRY_POINTS", "SessionFactory", "SessionOptions", "get_factory", "register_factory",
@@ -48,17 +49,16 @@ class SessionFactory:
         """Return whether this kind of session serves a target; called for every new session."""
         raise NotImplementedError
 
-    def new_session(self, graph: Graph, options: SessionOptions) -> Any:
+    def new_session(
+        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
+    ) -> SessionInterface[Any]:
         """Make a session without doing any I/O.
 
         Args:
             graph: the graph that it will run.
             options: target and settings.
-
-        Returns:
-            An object with ``connect``, ``prepare``, ``run``, ``devices``, ``close`` and ``statistics``, with
-            the arguments and results that they have in ``DirectSession``. ``BaseSession`` sets its attribute
-            ``on_evict``. Without an attribute ``partial_runs`` it has no partial runs.
+            on_evict: called with every plan that the session keeps no longer, so that its memory is
+                released; never called by a session that keeps no plans.
 
         Raises:
             OpError: if the options cannot be met. Nothing is left behind then.

@@ -45,14 +45,14 @@ class GraphMutationMonitor:
         self._graph = graph
         self._runs_before = -1  # count of runs at the last change
         self._streak = 0
-        self._told = False
+        self._warned = False
         self._known = 0  # operations at the last check
         self._changes = graph.changes
         self.version = -1
         self.growths = 0
         self.nodes = 0
 
-    def look(self, runs: int) -> None:
+    def check(self, runs: int) -> None:
         """Check a graph that has changed, and warn where needed.
 
         Args:
@@ -67,8 +67,8 @@ class GraphMutationMonitor:
             self.growths += 1
             self.nodes += len(added)
             self._streak = self._streak + 1 if runs == self._runs_before + 1 else 1
-            if self._streak >= _STREAK and not self._told:
-                self._told = True
+            if self._streak >= _STREAK and not self._warned:
+                self._warned = True
                 warnings.warn(
                     f"nodes were added to the graph before each of the last {self._streak} runs, the "
                     f"last {added[-1].type} {added[-1].name!r} at {added[-1].source or '?'}: build the "
@@ -82,7 +82,7 @@ class GraphMutationMonitor:
         self._changes = changes
         self.version = version
 
-    def _has_taken_in(self, op: Operation) -> bool:
+    def _has_registered(self, op: Operation) -> bool:
         """Return whether the session has registered a node, or the loop or cond that contains it."""
         construct = self._graph.construct_of(op)
         while construct is not None:
@@ -96,10 +96,10 @@ class GraphMutationMonitor:
     def _report_changes(self) -> None:
         for element, source in self._graph.changed_since(self._changes):
             op = element if isinstance(element, Operation) else element.op
-            if self._has_taken_in(op):
+            if self._has_registered(op):
                 what, advice = _change(element)
                 warnings.warn(
-                    f"{what} at {source or '?'} after a session had taken the node in (it was built at "
+                    f"{what} at {source or '?'} after a session had registered the node (it was built at "
                     f"{op.source or '?'}): {advice}",
                     GraphMutationWarning,
                     stacklevel=stack_level(),

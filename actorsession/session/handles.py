@@ -37,8 +37,7 @@ from actorsession.runtime.tensor_store import TensorStore
 from actorsession.session.feeds import Converter, converter
 
 if TYPE_CHECKING:
-    from actorsession.session.direct.direct_session import DirectSession
-    from actorsession.session.direct.planner import DirectPlan
+    from actorsession.session.session_interface import LocalSession, SessionPlan
 
 __all__ = ["HandleKeeper", "TensorHandle"]
 
@@ -118,7 +117,7 @@ class TensorHandle:
                 "get_raw_handle() was called"
             )
 
-    def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
+    def _feed_value(self, tensor: Tensor, owner: object) -> Any:
         """Return the value to feed to ``tensor`` in place of this object; borrowed, never changes."""
         if owner is not self._keeper:
             raise InvalidArgumentError(
@@ -165,18 +164,18 @@ class HandleKeeper:
     """The tensor handles of one session.
 
     Args:
-        direct: the session that keeps the values.
+        session: the session that keeps the values.
         check_usable: raises if the user's session object can no longer be used.
 
     Attributes:
         dead: handles whose Python objects were collected.
     """
 
-    def __init__(self, direct: DirectSession, check_usable: Callable[[], None]) -> None:
-        self._direct = direct
+    def __init__(self, session: LocalSession[Any], check_usable: Callable[[], None]) -> None:
+        self._session = session
         self._check_usable = check_usable
-        self._store = direct.tensors
-        self._devices = frozenset(d.name for d in direct.list_devices())
+        self._store = session.tensors
+        self._devices = frozenset(d.name for d in session.list_devices())
         self.dead = _DeadHandles(self._store)
         self._lock = threading.Lock()
         self._mover: _Mover | None = None
@@ -237,7 +236,7 @@ class HandleKeeper:
     def _move(self, handle: str, source: str, wanted: str, dtype: DType) -> None:
         with self._lock:
             if self._mover is None:
-                self._mover = _Mover(self._direct)
+                self._mover = _Mover(self._session)
         self._store.copy_to(handle, wanted, self._mover.run(handle, source, wanted, dtype))
 
     # -- values --------------------------------------------------------------------------------
@@ -259,11 +258,11 @@ class _Mover:
     Each triple of source, destination and dtype has one plan, made when first needed.
     """
 
-    def __init__(self, direct: DirectSession) -> None:
-        self._direct = direct
+    def __init__(self, session: LocalSession[Any]) -> None:
+        self._session = session
         self._graph = Graph()
-        self._planner = direct.planner_for(self._graph)
-        self._plans: dict[tuple[str, str, DType], DirectPlan] = {}
+        self._plan_of: Callable[[RunSignature], SessionPlan] = session.planner_for(self._graph)
+        self._plans: dict[tuple[str, str, DType], SessionPlan] = {}
         self._lock = threading.Lock()  # held while a plan is made
 
     def run(self, handle: str, source: str, wanted: str, dtype: DType) -> Any:
@@ -275,15 +274,15 @@ class _Mover:
                 plan = self._plans.get(key)
                 if plan is None:
                     plan = self._plans[key] = self._plan(handle, wanted, dtype)
-        [value] = self._direct.run_here(plan, [handle.encode()])
+        [value] = self._session.run_here(plan, [handle.encode()])
         return value
 
-    def _plan(self, handle: str, wanted: str, dtype: DType) -> DirectPlan:
+    def _plan(self, handle: str, wanted: str, dtype: DType) -> SessionPlan:
         with self._graph.as_default():
             holder, value = get_session_tensor(handle, dtype)
             with self._graph.device(wanted):
                 moved = identity(value)
-        return self._planner.plan(RunSignature((holder.name,), (moved.name,), ()))
+        return self._plan_of(RunSignature((holder.name,), (moved.name,), ()))
 
 
 def _text(value: Any) -> str:

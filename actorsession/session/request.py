@@ -10,7 +10,7 @@ bound it. All plans of one signature have the same order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -20,8 +20,13 @@ from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.feeds import Converter, strings_as_fed
+from actorsession.session.session_interface import SessionPlan
 
-__all__ = ["Request"]
+__all__ = ["Request", "RequestCache"]
+
+# Cached requests per session. The cache is emptied when it is full, so a program that makes new structures
+# all the time pays for one rebuild in about a thousand runs.
+_CACHED = 1024
 
 
 class _Feeds(list[Any]):
@@ -40,8 +45,8 @@ class Request:
 
     Attributes:
         signature: feeds, fetches and targets of the run.
-        converters: one per feed of the signature.
-        positions: for each feed of the signature, its position among the caller's values.
+        conversions: for each feed of the signature, its converter and its position among the caller's
+            values.
         build: makes the caller's structure from the values of the fetched tensors.
         fed: for each fetched tensor, the position of the caller's value that is fed for it, or ``None``; just
             ``None`` if no fetched tensor is fed.
@@ -54,17 +59,16 @@ class Request:
     """
 
     signature: RunSignature
-    converters: tuple[Converter, ...]
-    positions: tuple[int, ...]
+    conversions: tuple[tuple[Converter, int], ...]
     build: Callable[[Sequence[Any]], Any]
     fed: tuple[int | None, ...] | None
-    plan: Any = None
+    plan: SessionPlan | None = None
     order: tuple[int, ...] | None = None
     as_given: tuple[int, ...] = ()
     dtypes: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
     binding: threading.Lock = field(default_factory=threading.Lock)
 
-    def bind(self, plan: Any) -> None:
+    def bind(self, plan: SessionPlan) -> None:
         """Bind a plan whose signature has the same names, possibly in another order.
 
         Afterwards ``feeds`` returns values in the plan's order, and ``result`` expects them in it. Several
@@ -74,8 +78,7 @@ class Request:
         with self.binding:
             feeds = [self.signature.feeds.index(name) for name in plan.signature.feeds]
             fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
-            self.converters = tuple(self.converters[i] for i in feeds)
-            self.positions = tuple(self.positions[i] for i in feeds)
+            self.conversions = tuple([self.conversions[i] for i in feeds])
             self.order = None if fetches == tuple(range(len(fetches))) else fetches
             self.signature = RunSignature(
                 plan.signature.feeds, self.signature.fetches, self.signature.targets
@@ -84,9 +87,7 @@ class Request:
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:
         """Return the caller's values as arrays in the order of the plan's feeds."""
-        converted = [
-            convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
-        ]
+        converted = [convert(values[i]) for convert, i in self.conversions]
         if not self.as_given:
             return converted
         return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
@@ -111,7 +112,7 @@ class Request:
             values = [values[i] for i in self.order]
         if self.fed is None:
             return self.build(values)
-        given = dict(zip(self.positions, feeds, strict=True))
+        given = {i: feed for (_, i), feed in zip(self.conversions, feeds, strict=True)}
         if isinstance(feeds, _Feeds):
             given.update(feeds.as_given)
         fetched = iter(values)
@@ -124,3 +125,23 @@ class Request:
     def needs_step(self) -> bool:
         """Whether anything must run. Fetches that are all fed need no step."""
         return bool(self.signature.fetches or self.signature.targets)
+
+
+class RequestCache(dict[Hashable, Request]):
+    """The requests of a session, by the structure of their fetches and their feed keys."""
+
+    def remember(self, key: Hashable, request: Request) -> Request:
+        """Cache a request and return it."""
+        if len(self) >= _CACHED:
+            self.clear()
+        self[key] = request
+        return request
+
+    def evict(self, plan: SessionPlan) -> None:
+        """Release a plan that the session keeps no longer; callable from any thread.
+
+        The next run of its requests prepares it again.
+        """
+        for request in list(self.values()):
+            if request.plan is plan:
+                request.plan = None

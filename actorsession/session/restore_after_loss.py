@@ -30,7 +30,7 @@ _READS = frozenset({
 _NAMED = 20
 
 
-def call_restore(restore: Callable[..., Any], session: Any, lost: Collection[str]) -> Any:
+def call_restore(restore: Callable[..., Any], session: object, lost: Collection[str]) -> Any:
     """Call a function that restores state: with the session, and with the lost names if it takes them.
 
     Args:

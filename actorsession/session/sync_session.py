@@ -19,27 +19,21 @@ from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
-from actorsession.errors import CancelledError, OpError
+from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.runtime.interruptible import result_of
-from actorsession.session.base import (
-    IN_LOOP,
-    BaseSession,
-    check_run_arguments,
-    container_names,
-    reset_options,
-)  # fmt: skip
+from actorsession.session.base import BaseSession, container_names, reset_options  # fmt: skip
+from actorsession.session.blocking import IN_LOOP, complete
 from actorsession.session.callables import Callable
-from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import get_factory
 from actorsession.session.hang_report import HangReport
 from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
-from actorsession.session.remote.remote_session import RemoteSession
 from actorsession.session.request import Request
 from actorsession.session.restore_after_loss import call_restore, parts_to_run
+from actorsession.session.session_interface import SessionPlan
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["Session"]
@@ -47,10 +41,10 @@ __all__ = ["Session"]
 T = TypeVar("T")
 # Seconds that runs of other threads get to end after the session closed: longer than a cancelled step waits
 # for its kernels.
-_LEFT = 10.0
+_GRACE = 10.0
 # Seconds that an interrupted run waits for its step. A kernel in the middle of a node may take much longer,
 # and after Ctrl-C the prompt must be back within 200 ms.
-_INTERRUPTED = 0.1
+_INTERRUPT_GRACE = 0.1
 
 
 class Session(SyncPartialRuns, BaseSession):
@@ -66,18 +60,16 @@ class Session(SyncPartialRuns, BaseSession):
         NotFoundError: if no session factory accepts the target, or a device does not exist.
     """
 
+    _converts_in_thread = False  # the caller waits in any case
+
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # The hot path: direct runs without a time limit need no event loop.
-        self._direct = self._session if isinstance(self._session, DirectSession) else None
-        has_limits = self._config.operation_timeout is not None
-        self._plain = (
-            None
-            if self._direct is None or has_limits or self._direct.has_own_pools
-            else self._direct
-        )
+        # The hot path: local runs without a time limit need no event loop.
+        local, has_limits = self._local, self._config.operation_timeout is not None
+        if local is not None and not has_limits and not local.has_own_pools:
+            self._blocking = local
         self._lock = threading.Lock()
         self._thread: _LoopThread | None = None
 
@@ -109,54 +101,23 @@ class Session(SyncPartialRuns, BaseSession):
             feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
         values = tuple(feed_dict.values()) if feed_dict else ()
-        return self._run_request(request, values, options, run_metadata)
+        return complete(self._run_request(request, values, options, run_metadata))
 
-    def _run_request(
+    async def _run_plan(
         self,
-        request: Request,
-        values: Sequence[Any],
-        options: RunOptions | None,
-        run_metadata: RunMetadata | None,
-    ) -> Any:
-        if asyncio._get_running_loop() is not None:
-            raise RuntimeError(IN_LOOP)
-        if options is not None or run_metadata is not None:
-            check_run_arguments(options, run_metadata)
-        plan = request.plan
-        if plan is None and request.needs_step:
-            with self._naming_operations():
-                plan = self._prepare(request)
-            request.bind(plan)
-        feeds = request.feeds(values)
-        if plan is None:
-            if run_metadata is not None:
-                run_metadata.clear()
-            return request.result(feeds, ())
-        try:
-            if options is None and self._plain is not None and not plan.graph.suspends:
-                fetched = self._plain.run_here(plan, feeds, None, run_metadata)
-            else:
-                fetched = self._run_as_asked(plan, feeds, options, run_metadata)
-        except OpError as error:
-            self._name_operation(error)
-            raise
-        return request.result(feeds, fetched)
-
-    def _run_as_asked(
-        self,
-        plan: Any,
+        plan: SessionPlan,
         feeds: Sequence[Any],
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Sequence[Any]:
         """Run with options, a time limit, the session's own pools, or a master."""
         limit = self._timeout(options)
-        direct = self._direct
-        if direct is not None and direct.runs_here(plan, feeds, limit, options):
-            return direct.run_here(plan, feeds, options, run_metadata, limit)
-        delivery = ValueDelivery(self._call_home)
+        local = self._local
+        if local is not None and local.runs_here(plan, feeds, limit, options):
+            return local.run_here(plan, feeds, options, run_metadata, limit)
+        delivery = ValueDelivery(self._settle_run)
         try:
-            found: Sequence[Any] = self._wait(
+            found = self._wait(
                 self._session.run(plan, feeds, limit, options, run_metadata, delivery)
             )
         except BaseException:  # also Ctrl-C, which may come when the values have arrived
@@ -165,10 +126,10 @@ class Session(SyncPartialRuns, BaseSession):
         delivery.end(received=True)
         return found
 
-    def _call_home(self, callback: CallableType[[], Any]) -> None:
+    def _settle_run(self, callback: CallableType[[], object]) -> None:
         """Settle a run: in this thread, or on the loop of the connection to the master."""
         thread = self._thread
-        if self._direct is not None:
+        if self._local is not None:
             callback()
         elif thread is not None:
             thread.call(callback)
@@ -183,7 +144,9 @@ class Session(SyncPartialRuns, BaseSession):
             closes.
         """
         request, arguments = self._prepared(fetches, feed_list)
-        made = Callable(self, request, arguments, accept_options=accept_options)
+        made = Callable(
+            self._begin_run, self._run_request, request, arguments, accept_options=accept_options
+        )
         self._callables.add(made)
         return made
 
@@ -203,17 +166,17 @@ class Session(SyncPartialRuns, BaseSession):
             request = self._warm_request(fetches, feeds)
             if not request.needs_step:
                 return
-            with self._naming_operations():
-                plan = request.plan or self._prepare(request)
-            request.bind(plan)
-        if isinstance(self._session, RemoteSession):
+            plan = complete(self._bound_plan(request))
+        if self._local is None:
             with self._naming_operations():
                 self._wait(self._session.warm_up(plan.signature, partial=partial))
 
-    def _prepare(self, request: Any) -> Any:
-        if self._direct is not None:
-            return self._direct.plan(request.signature)
-        return self._wait(self._session.prepare(request.signature))
+    async def _prepare(self, request: Request) -> SessionPlan:
+        if self._local is not None:
+            plan: SessionPlan = self._local.plan(request.signature)
+        else:
+            plan = self._wait(self._session.prepare(request.signature))
+        return plan
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first.
@@ -222,10 +185,9 @@ class Session(SyncPartialRuns, BaseSession):
             CancelledError: if the session is closed.
         """
         self._check_listable()
-        if self._direct is not None:
-            return self._direct.list_devices()
-        found: list[DeviceAttributes] = self._wait(self._session.devices())
-        return found
+        if self._local is not None:
+            return self._local.list_devices()
+        return self._wait(self._session.devices())
 
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason for it.
@@ -233,7 +195,7 @@ class Session(SyncPartialRuns, BaseSession):
         Raises:
             UnimplementedError: for a session that a master runs.
         """
-        return self._placement()
+        return self._placing_session().placement()
 
     @staticmethod
     def reset(
@@ -265,7 +227,7 @@ class Session(SyncPartialRuns, BaseSession):
         See ``AsyncSession.reattach``; here ``restore`` is operations or a plain function.
         """
         self._check_usable()
-        found: Reattached = self._wait(self._reattachable().reattach())
+        found = self._wait(self._session.reattach())
         if callable(restore):
             if found.lost:
                 call_restore(restore, self, found.lost)
@@ -280,11 +242,10 @@ class Session(SyncPartialRuns, BaseSession):
             RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session
                 with a target.
         """
-        self._check_why(within)
-        if self._direct is not None:
-            return self._direct.why_here()
-        found: HangReport = self._wait(self._session.why(within))
-        return found
+        self._check_hang_report(within)
+        if self._local is not None:
+            return self._local.why_here()
+        return self._wait(self._session.why(within))
 
     def close(self) -> None:
         """Cancel running steps and release everything; bounded in time, may be called twice.
@@ -303,15 +264,15 @@ class Session(SyncPartialRuns, BaseSession):
         with self._lock:
             if self._closed:
                 return
-            if self._thread is not None and self._direct is None and _in_loop():
+            if self._thread is not None and self._local is None and _in_loop():
                 raise RuntimeError(_CLOSED_IN_LOOP)
             self._closed = True
             thread, self._thread = self._thread, None
             closing = None if thread is None else thread.submit(self._session.close())
         self._release()
         if thread is None or closing is None:
-            if self._direct is not None:
-                self._direct.close_here()
+            if self._local is not None:
+                self._local.close_here()
             return
         try:
             if not thread.is_current:  # it is where a debugger state closes the session
@@ -330,9 +291,9 @@ class Session(SyncPartialRuns, BaseSession):
                 raise CancelledError(_CLOSED)
             if self._thread is None:
                 self._thread = _LoopThread()
-                if self._direct is not None:
-                    # A direct session has no connection, so nothing is left on its loop once it is dropped.
-                    weakref.finalize(self, self._thread.let_go).atexit = False
+                if self._local is not None:
+                    # A local session has no connection, so nothing is left on its loop once it is dropped.
+                    weakref.finalize(self, self._thread.request_stop).atexit = False
             thread = self._thread
             # Under the lock, because a loop that was stopped runs only what was submitted before.
             future = thread.submit(coroutine)
@@ -355,7 +316,7 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop = new_event_loop()
-        self._gone = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self._pending: set[concurrent.futures.Future[Any]] = set()
         self._thread = threading.Thread(
             target=self._main, name="actorsession-session-loop", daemon=True
@@ -365,17 +326,17 @@ class _LoopThread:
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._life())
+            self._loop.run_until_complete(self._run_until_stopped())
         finally:
             asyncio.set_event_loop(None)
             self._loop.close()
 
-    async def _life(self) -> None:
-        await self._gone.wait()
+    async def _run_until_stopped(self) -> None:
+        await self._stop_requested.wait()
         # Callers wait for each of these: if the loop ended first, they would wait for ever.
         left = [asyncio.wrap_future(future) for future in list(self._pending)]
         if left:
-            await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_LEFT)
+            await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_GRACE)
         for future in list(self._pending):
             future.cancel()
         # The rest are interrupted runs that may still be in a kernel. They have no waiters.
@@ -383,7 +344,7 @@ class _LoopThread:
         for task in rest:
             task.cancel()
         if rest:
-            await asyncio.wait(rest, timeout=_INTERRUPTED)
+            await asyncio.wait(rest, timeout=_INTERRUPT_GRACE)
 
     @property
     def is_current(self) -> bool:
@@ -391,7 +352,7 @@ class _LoopThread:
         return threading.current_thread() is self._thread
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Start a coroutine on the loop; must not be called after ``let_go``."""
+        """Start a coroutine on the loop; must not be called after ``request_stop``."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._pending.add(future)
         future.add_done_callback(self._pending.discard)
@@ -410,7 +371,7 @@ class _LoopThread:
         except BaseException:
             if not future.done():
                 future.cancel()
-                concurrent.futures.wait([future], timeout=_INTERRUPTED)
+                concurrent.futures.wait([future], timeout=_INTERRUPT_GRACE)
             raise
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -424,18 +385,18 @@ class _LoopThread:
             raise RuntimeError(IN_LOOP)
         return self.result(self.submit(coroutine))
 
-    def call(self, callback: CallableType[[], Any]) -> None:
+    def call(self, callback: CallableType[[], object]) -> None:
         """Schedule a callback on the loop's thread; do nothing once the loop is closed."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
         """Stop the loop, and wait for its thread if it has no work left."""
-        self.let_go()
+        self.request_stop()
         if not self._pending and not self.is_current:
-            self._thread.join(_LEFT)
+            self._thread.join(_GRACE)
 
-    def let_go(self) -> None:
+    def request_stop(self) -> None:
         """Stop the loop without waiting; callable from any thread, also after ``stop``."""
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._gone.set)
+            self._loop.call_soon_threadsafe(self._stop_requested.set)

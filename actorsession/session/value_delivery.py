@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 __all__ = ["SettleTakes", "ValueDelivery"]
 
@@ -26,13 +26,13 @@ class ValueDelivery:
     """The delivery of one run's values to its caller.
 
     Args:
-        call_home: runs a callback on the thread or loop where the session may be used.
+        run_callback: runs a callback on the thread or loop where the session may be used.
     """
 
-    __slots__ = ("_call_home", "_lock", "_received", "_settle")
+    __slots__ = ("_lock", "_received", "_run_callback", "_settle")
 
-    def __init__(self, call_home: Callable[[Callable[[], Any]], None]) -> None:
-        self._call_home = call_home
+    def __init__(self, run_callback: Callable[[Callable[[], object]], None]) -> None:
+        self._run_callback = run_callback
         self._lock = threading.Lock()
         self._settle: SettleTakes | None = None
         self._received: bool | None = None
@@ -51,4 +51,4 @@ class ValueDelivery:
             self._received = received
             settle = self._settle
         if settle is not None:
-            self._call_home(lambda: settle(received=received))
+            self._run_callback(lambda: settle(received=received))

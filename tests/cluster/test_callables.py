@@ -23,6 +23,7 @@ from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
 from tests.cluster.roads import roads
 from tests.cluster.ways import Way, way
+from tests.session.inner import link_statistics
 
 __all__ = ["way"]
 
@@ -73,10 +74,11 @@ async def test_a_call_costs_one_message(way: Way) -> None:
         await across(1.0)
         link = session.statistics().link
         assert (link is None) == way.is_direct
+        assert session.statistics().callables == 1
         for _ in range(10):
             await across(1.0)
         if link is not None:
-            assert session.statistics().link.calls_sent == link.calls_sent + 10
+            assert link_statistics(session).calls_sent == link.calls_sent + 10
 
 
 async def test_many_children_share_a_callable(way: Way) -> None:

@@ -27,6 +27,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
 from tests.cluster.ways import Way, way
+from tests.session.inner import remote_session
 
 __all__ = ["way"]
 
@@ -149,7 +150,7 @@ async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) ->
             sizes.append(two.size())
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         await session.run(puts)
-        master = session._session._master
+        master: Any = remote_session(session)._master
         told: list[Any] = []
         tell = master.tell
 

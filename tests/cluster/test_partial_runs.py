@@ -43,6 +43,7 @@ from tests.session import (
     test_partial_runs_at_once,
 )
 from tests.session.faces import AsyncFace, SyncFace
+from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Clock, Stages
 
 # Both faces by both kinds of way, and no more: each is a hundred and fifty tests.
@@ -269,12 +270,12 @@ async def test_a_setup_and_a_call_cost_one_message_each_and_the_wire_can_be_forc
 ) -> None:
     async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
         await session.list_devices()
-        sent = session.statistics().link.calls_sent
+        sent = link_statistics(session).calls_sent
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
-        assert session.statistics().link.calls_sent == sent + 1
+        assert link_statistics(session).calls_sent == sent + 1
         await session.partial_run(handle, pipe.there, {pipe.a: 1})
         await session.partial_run(handle, pipe.back, {pipe.b: 1})
-        assert session.statistics().link.calls_sent == sent + 3
+        assert link_statistics(session).calls_sent == sent + 3
     async with AsyncSession(cluster.target(), graph=plain_graph) as session:
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         assert await session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}) == [2, 3]
@@ -538,7 +539,9 @@ async def test_the_loss_of_the_client_ends_its_runs(
     handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
     await session.partial_run(handle, [], {pipe.a: 1})
     assert not cluster.server(W1).statistics().idle or not cluster.server(W0).statistics().idle
-    await session._session._master.link.aclose()
+    link = remote_session(session)._master.link
+    assert link is not None
+    await link.aclose()
     await eventually(lambda: cluster.server(W0).statistics().sessions == 0)
     await cluster.until_idle()
     await session.close()

@@ -35,6 +35,7 @@ from tests.cluster.kit import (
     silent_address,
     soon,
 )
+from tests.session.inner import link_statistics
 from transports import Connection, Hello, listen
 
 
@@ -168,7 +169,7 @@ async def test_large_feeds_and_fetches_go_both_ways(
         for _ in range(3):
             got = await soon(session.run(end, {a: array}))
             np.testing.assert_array_equal(got, array + 1)
-        link = session.statistics().link
+        link = link_statistics(session)
         assert link.bytes_sent > 3 * array.nbytes
         assert link.bytes_received > 3 * array.nbytes
 

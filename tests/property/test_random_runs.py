@@ -20,6 +20,7 @@ from actorsession.ops import blockwise
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.plan.codegen import fusion
 from actorsession.session import AsyncSession, Session
+from tests.session.inner import direct_session
 
 # More than what kernels compute otherwise for few elements, and no multiple of anything.
 ROWS, COLUMNS = 83, 101
@@ -187,7 +188,7 @@ def test_a_session_that_is_closed_meanwhile_ends_a_run_before_its_next_block(
     run = blockwise.Blockwise.__call__
 
     def closing(self: Any, check: Any, *operands: Any) -> Any:
-        session._session.close_here()
+        direct_session(session).close_here()
         return run(self, check, *operands)
 
     monkeypatch.setattr(blockwise.Blockwise, "__call__", closing)

@@ -23,6 +23,7 @@ from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistr
 from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.engine.executor import Gate
 from actorsession.session import AsyncSession, Session
+from tests.session.inner import direct_session
 
 SIDE = 16  # a power of two: every value here is exact
 VALUE = np.full([SIDE, SIDE], 1.0 / SIDE, np.float32)
@@ -148,7 +149,7 @@ def test_a_segment_of_very_many_cheap_nodes_can_end_between_them(graph: Graph) -
     for _ in range(5_000):
         y = y * 1.0001
     with Session(graph=graph) as session:
-        gate = session._session._gate = CountingGate()
+        gate = direct_session(session)._gate = CountingGate()
         assert np.isfinite(session.run(y, {x: 1.0}))
     assert 2 < gate.looks < 100  # about one for each millisecond of estimated work
 

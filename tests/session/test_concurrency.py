@@ -196,13 +196,14 @@ def test_threads_that_make_a_new_request_at_once_feed_what_each_key_says() -> No
     """The first run of a request brings its feeds into the order of the plan; only one thread may do it.
 
     1. Two threads find the request without a plan.
-    2. Both get the plan, whose feeds are sorted, and reorder the request's converters and positions.
+    2. Both get the plan, whose feeds are sorted, and reorder the request's converters.
     3. Done half by one and half by the other, values would go to one another's tensors, for ever.
     """
     names = tuple(f"x{i}:0" for i in range(9))
     plan = SimpleNamespace(signature=RunSignature(names))
     backwards = RunSignature(names[::-1])
-    requests = [Request(backwards, (str,) * 9, tuple(range(9)), list, None) for _ in range(4000)]
+    conversions = tuple([(str, i) for i in range(9)])
+    requests = [Request(backwards, conversions, list, None) for _ in range(4000)]
     start = threading.Barrier(4)
 
     def work(index: int) -> None:

@@ -23,6 +23,7 @@ from actorsession.config import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.session import AsyncSession, Session
+from tests.session.inner import direct_session
 
 DEVICE = "/job:localhost/replica:0/task:0/device:CPU:"
 # So many that no step of a test is recorded: the test says what nodes cost.
@@ -180,9 +181,9 @@ async def test_two_heavy_chains_land_on_two_devices(make_session: Any, graph: Gr
     session = face.session
     teach(session, **HEAVY)
     before = await face.run(end, {"x:0": X})
-    assert {p.device for p in session._placement().values()} == {f"{DEVICE}0"}
+    assert {p.device for p in direct_session(session).placement().values()} == {f"{DEVICE}0"}
     await face.run(end, {"x:0": X})
-    placed = session._placement()
+    placed = direct_session(session).placement()
     devices = [{placed[f"{chain}{i}"].device for i in range(3)} for chain in "ab"]
     assert [len(d) for d in devices] == [1, 1]
     assert devices[0] != devices[1]
@@ -231,13 +232,13 @@ async def test_looks_that_change_nothing_become_rare(
     face = make_session(placing(period=2))
     end = two_chains()
     observed = face.session._session
-    runs, looks, look = 0, [], observed._look_again
+    runs, looks, look = 0, [], observed._check_placement
 
     def noted() -> bool:
         looks.append(runs)
         return bool(look())
 
-    monkeypatch.setattr(observed, "_look_again", noted)
+    monkeypatch.setattr(observed, "_check_placement", noted)
     teach(face.session, **dict.fromkeys(HEAVY, 20e-6))
     for _ in range(32):
         runs += 1
@@ -284,7 +285,7 @@ async def test_what_somebody_asked_for_or_what_has_state_stays(
     teach(face.session, **dict.fromkeys([op.name for op in graph.get_operations()], 1e-3))
     teach(face.session, free=0.1, tied=0.1)
     await face.run(end, {"x:0": X})
-    placed = face.session._placement()
+    placed = direct_session(face.session).placement()
     stays = {op.name for op in graph.get_operations() if op.name.startswith(("v", "update"))}
     stays |= {"asked", "tied"} | {n.name for n in graph.get_operations() if "Random" in n.type}
     assert {placed[name].device for name in stays} == {f"{DEVICE}0"}
@@ -303,7 +304,7 @@ async def test_the_plan_that_takes_the_most_decides_and_the_others_must_not_lose
     for fetch in (small, end, small, end):
         await face.run(fetch, {"x:0": X})
     assert face.session.statistics().placements == 1
-    assert face.session._placement()["small"].device == f"{DEVICE}0"
+    assert direct_session(face.session).placement()["small"].device == f"{DEVICE}0"
 
 
 async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, graph: Graph) -> None:
@@ -311,11 +312,15 @@ async def test_a_node_that_new_nodes_are_tied_to_goes_back(make_session: Any, gr
     end = two_chains()
     teach(face.session, **HEAVY)
     await face.run(end, {"x:0": X})
-    moved = [n for n, p in face.session._placement().items() if p.reason.startswith("cost model")]
+    moved = [
+        n
+        for n, p in direct_session(face.session).placement().items()
+        if p.reason.startswith("cost model")
+    ]
     with graph.colocate_with(graph.get_operation_by_name(moved[0])):
         tied = ops.exp(end, name="tied")
     await face.run(tied, {"x:0": X})
-    placed = face.session._placement()
+    placed = direct_session(face.session).placement()
     assert placed["tied"].device == placed[moved[0]].device
 
 
@@ -338,7 +343,7 @@ async def test_a_new_placement_is_logged(
     teach(face.session, **HEAVY)
     with caplog.at_level(logging.INFO, "actorsession.session"):
         await face.run(two_chains(), {"x:0": X})
-    assert "3 nodes placed anew; cost model: a step is estimated to take" in caplog.text
+    assert "3 nodes moved; cost model: a step is estimated to take" in caplog.text
 
 
 async def test_a_callable_keeps_giving_the_same_value(make_session: Any, graph: Graph) -> None:

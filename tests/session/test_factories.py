@@ -22,7 +22,9 @@ from actorsession.errors import (
     NotFoundError,
     UnimplementedError,
 )
+from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.plan.signature import RunSignature
 from actorsession.session import AsyncSession, Session, factory
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import (
@@ -33,12 +35,16 @@ from actorsession.session.factory import (
     register_factory,
     registered_factories,
 )
+from actorsession.session.session_interface import OnEvict, SessionInterface
+from actorsession.session.statistics import SessionStatistics
 from tests.session.faces import AsyncFace, SyncFace
+from tests.session.inner import direct_session
 
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry of the test's own, with what is registered."""
+    registered_factories()  # imports the factories of the library, which register themselves
     monkeypatch.setattr(factory, "_FACTORIES", dict(factory._FACTORIES))
 
 
@@ -46,14 +52,16 @@ class Toy(SessionFactory):
     """Serves ``toy://`` with direct sessions, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.made: list[DirectSession] = []
+        self.made: list[SessionInterface[Any]] = []
         self.resets: list[tuple[str, Sequence[str]]] = []
 
     def accepts(self, options: SessionOptions) -> bool:
         return options.target.startswith("toy://")
 
-    def new_session(self, graph: Graph, options: SessionOptions) -> DirectSession:
-        self.made.append(DirectSession(graph, options.config))
+    def new_session(
+        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
+    ) -> SessionInterface[Any]:
+        self.made.append(DirectSession(graph, options.config, on_evict=on_evict))
         return self.made[-1]
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
@@ -135,19 +143,41 @@ def test_factories_are_registered_while_others_are_asked() -> None:
     registering.join()
 
 
-class Wrapped:
-    """The least that a face needs of a session; a direct one does the work."""
+class Wrapped(SessionInterface[Any]):
+    """A session with the abstract methods of the interface alone; a direct one does the work."""
 
-    def __init__(self, made: DirectSession) -> None:
-        self.connect, self.prepare, self.run = made.connect, made.prepare, made.run
-        self.devices, self.close, self.statistics = made.devices, made.close, made.statistics
+    def __init__(self, made: SessionInterface[Any]) -> None:
+        self.made = made
+
+    async def connect(self) -> None:
+        await self.made.connect()
+
+    async def prepare(self, signature: RunSignature) -> Any:
+        return await self.made.prepare(signature)
+
+    async def run(self, *args: Any) -> Sequence[Any]:
+        return await self.made.run(*args)
+
+    async def devices(self) -> list[DeviceAttributes]:
+        return await self.made.devices()
+
+    async def close(self) -> None:
+        await self.made.close()
+
+    def statistics(self) -> SessionStatistics:
+        return self.made.statistics()
 
 
-async def test_a_session_of_another_kind_needs_the_methods_that_faces_call(graph: Graph) -> None:
-    class Wrapping(Toy):
-        def new_session(self, graph: Graph, options: SessionOptions) -> Any:
-            return Wrapped(super().new_session(graph, options))
+class Wrapping(Toy):
+    """Serves ``toy://`` with sessions of the least kind."""
 
+    def new_session(
+        self, graph: Graph, options: SessionOptions, on_evict: OnEvict
+    ) -> SessionInterface[Any]:
+        return Wrapped(super().new_session(graph, options, on_evict))
+
+
+async def test_a_session_of_another_kind_needs_the_abstract_methods_alone(graph: Graph) -> None:
     register_factory("TOY", Wrapping())
     x = ops.placeholder("float32", [2])
     y = x + 1.0
@@ -158,14 +188,45 @@ async def test_a_session_of_another_kind_needs_the_methods_that_faces_call(graph
         np.testing.assert_array_equal(await face.callable(y, [x])([1, 2]), [2, 3])
         assert len(await asyncio.to_thread(sync.list_devices)) == 1
         assert sync.statistics().cache.plans == 1
+        await asyncio.to_thread(sync.warm_up, y, [x])
         for call in (sync.timelines, sync.debug_dumps, sync.placement):
             with pytest.raises(UnimplementedError, match="toy://a"):
                 call()
+        for waiting in (sync.why, sync.reattach, lambda: sync.partial_run_setup(y, [x])):
+            with pytest.raises(UnimplementedError, match=r"Wrapped|toy://a"):
+                await asyncio.to_thread(waiting)
         await face.close()
     async with AsyncSession("toy://b", graph=graph) as session:
         np.testing.assert_array_equal(await session.run(y, {x: [1, 2]}), [2, 3])
         np.testing.assert_array_equal(await session.make_callable(y, [x])([1, 2]), [2, 3])
         assert len(await session.list_devices()) == 1
+
+
+async def test_a_session_of_another_kind_reports_evicted_plans_and_their_runs_are_planned_again(
+    graph: Graph,
+) -> None:
+    register_factory("TOY", Wrapping())
+    values = [ops.constant(i) + 1 for i in range(3)]
+    async with AsyncSession(
+        "toy://a", graph=graph, config=ConfigProto(plan_cache_size=1)
+    ) as session:
+        for _ in range(2):
+            for i, value in enumerate(values):
+                assert await session.run(value) == i + 1
+        counted = session.statistics().cache
+        assert (counted.plans, counted.misses, counted.evictions) == (1, 6, 5)
+
+
+def test_a_factory_that_makes_no_session_is_named(graph: Graph) -> None:
+    class Wrong(Toy):
+        def new_session(self, *args: Any) -> Any:
+            return "a session"
+
+    register_factory("TOY", Wrong())
+    with pytest.raises(
+        TypeError, match=r"Wrong.new_session returns a SessionInterface, got 'a ses"
+    ):
+        Session("toy://a", graph=graph)
 
 
 async def test_both_faces_ask_the_factory_that_accepts(graph: Graph) -> None:
@@ -187,8 +248,8 @@ from actorsession.session.direct.direct_session import DirectSession
 class Plugged(SessionFactory):
     def accepts(self, options):
         return options.target.startswith("plugged://")
-    def new_session(self, graph, options):
-        return DirectSession(graph, options.config)
+    def new_session(self, graph, options, on_evict):
+        return DirectSession(graph, options.config, on_evict=on_evict)
 """
 
 
@@ -272,7 +333,8 @@ def test_reset_gives_up_the_steps_that_run(graph: Graph) -> None:
     with session:
         thread = threading.Thread(target=work)
         entered = threading.Event()
-        session._session._gate = Noticing(session._session._gate, entered)
+        direct: Any = direct_session(session)
+        direct._gate = Noticing(direct._gate, entered)
         thread.start()
         assert entered.wait(20)
         Session.reset("")

@@ -20,6 +20,7 @@ from actorsession.plan.passes.registry import PassGroup
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, eventually, soon
+from tests.session.inner import direct_session
 from tests.session.large_kit import HeldPass, held_pass, large
 
 ONES = float(LARGE)
@@ -104,7 +105,7 @@ async def test_closing_the_session_ends_runs_that_wait_for_their_plan_at_once(
     with pytest.raises(CancelledError, match=r"Session has been closed\."):
         await soon(first)
     held.go.set()
-    planning: Any = session._session._planning
+    planning: Any = direct_session(session)._planning
     await eventually(lambda: not planning.busy)
     assert session.statistics().cache.plans == 0
 
@@ -214,7 +215,7 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
     )
     y = large(x)
     async with AsyncSession(graph=x.graph, config=config) as session:
-        direct: Any = session._session
+        direct: Any = direct_session(session)
         go = threading.Event()
         looks: list[str] = []
 
@@ -223,7 +224,7 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
             assert go.wait(PATIENCE)
             return False
 
-        direct._place_anew = look
+        direct._improve_placement = look
         assert await soon(session.run(y, {x: 1.0})) == 1.0 + ONES
         await eventually(lambda: len(looks) == 1)
         np.testing.assert_equal(await soon(session.run(y, {x: 2.0})), 2.0 + ONES)

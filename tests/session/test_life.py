@@ -15,7 +15,7 @@ from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.session import AsyncSession, Session, get_default_session
-from actorsession.session.direct.direct_session import DirectPlan
+from actorsession.session.direct.planner import DirectPlan
 
 NO_SUCH_DEVICE = "/job:worker/replica:0/task:7/device:CPU:0"
 

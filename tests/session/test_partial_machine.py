@@ -157,7 +157,7 @@ class PartialRunMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def drop(self, data: Any) -> None:
         handle = data.draw(st.sampled_from(sorted(self.open)))
-        runs = self.session._session.partial_runs
+        runs: Any = self.session._session.partial_runs
         runs.give_up_here(handle, CancelledError("dropped"))
         self.end(handle)
 

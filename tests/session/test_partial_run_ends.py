@@ -14,6 +14,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
+from tests.session.inner import direct_session
 from tests.session.partial_kit import LARGE, Clock, Dear, Stages, offloaded
 from tests.session.test_concurrency import in_threads
 
@@ -52,7 +53,7 @@ async def test_closing_ends_what_waits_with_cancelled_and_later_calls_are_runtim
 def test_closing_from_another_thread_ends_a_synchronous_call(graph: Graph, dear: Dear) -> None:
     session = Session(graph=graph)
     handle = session.partial_run_setup([dear.product], [dear.x])
-    run = session._session.partial_runs._runs[handle]
+    run = direct_session(session).partial_runs._runs[handle]
     errors: list[BaseException] = []
 
     def call() -> None:
@@ -78,7 +79,7 @@ async def test_a_session_that_closes_while_calls_begin_says_that_it_is_closed(
     """1. A call lets others have the loop before it goes on. 2. The session closes. 3. The call goes on."""
     session = AsyncSession(graph=graph)
     handle = await session.partial_run_setup(stages.fetches, stages.feeds)
-    runs = session._session.partial_runs
+    runs = direct_session(session).partial_runs
     runs._turn_ends = 0.0
     call = asyncio.create_task(session.partial_run(handle, [], {stages.a: 1}))
     await asyncio.sleep(0)
@@ -94,7 +95,7 @@ def test_a_thread_whose_turn_comes_after_the_end_says_that_the_session_is_closed
     """1. A call has found its run, which another thread is in. 2. The session closes. 3. It is its turn."""
     session = Session(graph=graph)
     handle = session.partial_run_setup(stages.fetches, stages.feeds)
-    runs: Any = session._session.partial_runs
+    runs: Any = direct_session(session).partial_runs
     run = runs._runs[handle]
     session.close()
     runs._find = lambda handle: run
@@ -205,7 +206,7 @@ async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(
 ) -> None:
     async with AsyncSession(graph=graph) as session:
         async with session.partial([dear.product, dear.short], [dear.x, dear.s]) as p:
-            step = session._session.partial_runs._runs[p.handle].step
+            step = direct_session(session).partial_runs._runs[p.handle].step
             call = asyncio.create_task(p.run(dear.product, {dear.x: LARGE}))
             await offloaded(session)
         assert step.done
@@ -284,7 +285,7 @@ async def test_a_wrong_call_does_not_keep_a_run_alive(session: Any, stages: Stag
 
 def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages) -> None:
     with Session(graph=graph) as session:
-        runs, clock = session._session.partial_runs, Clock()
+        runs, clock = direct_session(session).partial_runs, Clock()
         runs.clock = clock
         handle = session.partial_run_setup(stages.fetches, stages.feeds)
         clock.time = 600.0
@@ -301,7 +302,7 @@ async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(
     graph: Graph, stages: Stages
 ) -> None:
     async with AsyncSession(graph=graph) as session:
-        runs, clock = session._session.partial_runs, Clock()
+        runs, clock = direct_session(session).partial_runs, Clock()
         runs.clock = clock
         assert alarm(runs) is None
         await session.partial_run_setup(stages.fetches, stages.feeds)
@@ -322,7 +323,7 @@ def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(
     """1. Two runs begin: one thread looks after them. 2. They are complete. 3. At its next look it ends.
     4. The next run has one again. 5. Closing ends it."""
     with Session(graph=graph) as session:
-        runs = session._session.partial_runs
+        runs = direct_session(session).partial_runs
         assert watch_of(runs) is None
         handles = [session.partial_run_setup(stages.fetches, stages.feeds) for _ in range(2)]
         watch = watch_of(runs)

@@ -236,6 +236,8 @@ async def test_tensor_handles_are_fetched_and_fed_as_in_a_run(session: Any, stag
 class NoPartialRuns:
     """A session of a kind from outside, which does not know partial runs."""
 
+    partial_runs = None
+
 
 async def test_a_kind_of_session_without_partial_runs_says_so(session: Any, stages: Stages) -> None:
     session.session._session, local = NoPartialRuns(), session.session._session

@@ -19,6 +19,7 @@ from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.rows import op, same
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",

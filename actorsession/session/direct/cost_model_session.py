@@ -15,7 +15,7 @@ import itertools
 import logging
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.direct.planner import DirectPlan
+from actorsession.session.session_interface import OnEvict
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
@@ -42,7 +43,7 @@ _log = logging.getLogger("actorsession.session")
 # Timelines that a session keeps: the trace of a large step takes megabytes, and the last ones matter.
 _TIMELINES = 8
 # Most placement periods between two checks of the placement, when checks change nothing.
-_LONGEST_GAP = 64
+_MAX_GAP = 64
 # A new placement must reduce the estimated time of all plans in use to less than this fraction.
 _MARGIN = 0.8
 
@@ -69,7 +70,7 @@ def needs_cost_model(config: ConfigProto) -> bool:
 
 
 @dataclass(slots=True)
-class _Watch:
+class _ObservedRun:
     """One run, which may be traced for the session.
 
     Attributes:
@@ -93,6 +94,8 @@ class CostModelSession(DirectSession):
     Args:
         graph: it may grow; new nodes are registered when a run needs a plan.
         config: settings.
+        on_evict: called with every evicted plan, from any thread.
+        on_close: called once when the session closes, with the session.
 
     Attributes:
         cost_model: the measurements so far; stays empty without ``build_cost_model``.
@@ -101,22 +104,28 @@ class CostModelSession(DirectSession):
         NotFoundError: if a requested device does not exist.
     """
 
-    def __init__(self, graph: Graph, config: ConfigProto) -> None:
-        super().__init__(graph, config)
+    def __init__(
+        self,
+        graph: Graph,
+        config: ConfigProto,
+        *,
+        on_evict: OnEvict | None = None,
+        on_close: Callable[[DirectSession], None] | None = None,
+    ) -> None:
         options = config.graph_options
+        self.cost_model = CostModel()
+        costs = self.cost_model if options.build_cost_model else None
+        super().__init__(graph, config, on_evict=on_evict, on_close=on_close, costs=costs)
         self._timeline_every = options.timeline_step
         self._model_every = options.build_cost_model
         self._model_after = options.build_cost_model_after
         self._period = config.placement_period if options.build_cost_model else 0
-        self.cost_model = CostModel()
-        if self._model_every:
-            self.planner.costs = self.cost_model
         self._numbers = itertools.count(1)
         self._timelines: deque[StepStats] = deque(maxlen=_TIMELINES)
-        self._recent: dict[int, tuple[DirectPlan, int]] = {}  # plans run since the last look
+        self._recent: dict[int, tuple[DirectPlan, int]] = {}  # plans run since the last check
         self._placements = 0
         self._gap = self._period
-        self._next_look: float = self._period
+        self._next_check: float = self._period
         self._last_run = 0
 
     def timelines(self) -> list[StepStats]:
@@ -158,14 +167,14 @@ class CostModelSession(DirectSession):
         limit: float | None = None,
     ) -> Sequence[Any]:
         """Run a step as ``DirectSession.run_here`` does, and record it."""
-        watch = self._watch(plan, options)
-        if watch.options is None:
+        run = self._observe(plan, options)
+        if run.options is None:
             values = super().run_here(plan, feeds, options, metadata, limit)
         else:
-            values = super().run_here(plan, feeds, watch.options, watch.metadata, limit)
-            self._take_in(plan, watch, options, metadata)
-        if self._is_due(plan, watch.number):
-            self._look_again()
+            values = super().run_here(plan, feeds, run.options, run.metadata, limit)
+            self._record(plan, run, options, metadata)
+        if self._is_due(plan, run.number):
+            self._check_placement()
         return values
 
     async def run(
@@ -178,20 +187,20 @@ class CostModelSession(DirectSession):
         delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
         """Run a step as ``DirectSession.run`` does, and record it."""
-        watch = self._watch(plan, options)
-        if watch.options is None:
+        run = self._observe(plan, options)
+        if run.options is None:
             values = await super().run(plan, feeds, limit, options, metadata, delivery)
         else:
-            values = await super().run(plan, feeds, limit, watch.options, watch.metadata, delivery)
-            self._take_in(plan, watch, options, metadata)
-        if self._is_due(plan, watch.number):
+            values = await super().run(plan, feeds, limit, run.options, run.metadata, delivery)
+            self._record(plan, run, options, metadata)
+        if self._is_due(plan, run.number):
             if self._planning.must_wait(self.planner.size):
-                _ = self._planning.start(self._look_again)  # no run waits for this
+                _ = self._planning.start(self._check_placement)  # no run waits for this
             else:
-                self._look_again()
+                self._check_placement()
         return values
 
-    def _watch(self, plan: DirectPlan, options: RunOptions | None) -> _Watch:
+    def _observe(self, plan: DirectPlan, options: RunOptions | None) -> _ObservedRun:
         number = next(self._numbers)
         timeline = bool(self._timeline_every) and not number % self._timeline_every
         model = False
@@ -202,33 +211,33 @@ class CostModelSession(DirectSession):
         # A debugged run has additional nodes, and takes as long as the debugger holds it.
         debugged = options is not None and options.debug_options.active
         if debugged or not (timeline or model):
-            return _Watch(number, False, False, None)
+            return _ObservedRun(number, False, False, None)
         asked = options if options is not None else RunOptions()
         level = max(asked.trace_level, TraceLevel.SOFTWARE_TRACE)
-        return _Watch(number, timeline, model, replace(asked, trace_level=level))
+        return _ObservedRun(number, timeline, model, replace(asked, trace_level=level))
 
-    def _take_in(
+    def _record(
         self,
         plan: DirectPlan,
-        watch: _Watch,
+        run: _ObservedRun,
         options: RunOptions | None,
         metadata: RunMetadata | None,
     ) -> None:
         """Record a traced run, and fill the caller's metadata with what it requested."""
-        stats = watch.metadata.step_stats
+        stats = run.metadata.step_stats
         assert stats is not None
-        if watch.timeline:
+        if run.timeline:
             self._timelines.append(stats)
-        if watch.model:
+        if run.model:
             self.cost_model.record(stats)
         if metadata is None:
             return
         metadata.clear()
-        metadata.session_metadata = watch.metadata.session_metadata
-        metadata.partition_graphs = watch.metadata.partition_graphs
-        if watch.model or (options is not None and options.traced):
+        metadata.session_metadata = run.metadata.session_metadata
+        metadata.partition_graphs = run.metadata.partition_graphs
+        if run.model or (options is not None and options.traced):
             metadata.step_stats = stats
-        if watch.model:
+        if run.model:
             metadata.cost_graph = cost_graph(plan.graph.partitions, self.cost_model)
 
     # -- placement -----------------------------------------------------------------------------
@@ -239,26 +248,26 @@ class CostModelSession(DirectSession):
             return False
         _, runs = self._recent.get(id(plan), (plan, 0))
         self._recent[id(plan)] = plan, runs + 1
-        if number < self._next_look:
+        if number < self._next_check:
             return False
         self._last_run = number
         if not self.cost_model.steps:
-            self._next_look = number + self._gap
+            self._next_check = number + self._gap
             return False
-        self._next_look = math.inf
+        self._next_check = math.inf
         return True
 
-    def _look_again(self) -> None:
+    def _check_placement(self) -> None:
         """Change the placement if that pays."""
         moved = False
         try:
-            moved = self._place_anew()
+            moved = self._improve_placement()
         finally:
             # Checking a large graph takes a while, so checks that change nothing become rarer.
-            self._gap = self._period if moved else min(2 * self._gap, _LONGEST_GAP * self._period)
-            self._next_look = self._last_run + self._gap
+            self._gap = self._period if moved else min(2 * self._gap, _MAX_GAP * self._period)
+            self._next_check = self._last_run + self._gap
 
-    def _place_anew(self) -> bool:
+    def _improve_placement(self) -> bool:
         recent, self._recent = self._recent, {}
         candidates = _Candidates(self)
         steps = [
@@ -276,9 +285,9 @@ class CostModelSession(DirectSession):
             f"cost model: a step is estimated to take {found.after * 1e3:.3g} ms in place of "
             f"{found.before * 1e3:.3g} ms"
         )
-        self.planner.place_anew({n: Placed(d, reason) for n, d in found.devices.items()})
+        self.planner.move_nodes({n: Placed(d, reason) for n, d in found.devices.items()})
         self._placements += 1
-        _log.info("%d nodes placed anew; %s", len(found.devices), reason)
+        _log.info("%d nodes moved; %s", len(found.devices), reason)
         return True
 
     def _pays(

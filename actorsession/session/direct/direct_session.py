@@ -10,17 +10,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
-from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
-from actorsession.errors import CancelledError, OpError
+from actorsession.config import (
+    DEFAULT_STEP_TIMEOUT,
+    ConfigProto,
+    RunMetadata,
+    RunOptions,
+    StepStats,
+)
+from actorsession.errors import CancelledError, OpError, UnimplementedError
 from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.report import partition_graphs
@@ -28,6 +35,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.debug.debugger import SessionDebugger
+from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor, Gate, TimedGate
@@ -36,7 +44,7 @@ from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.session_pools import SessionPools
-from actorsession.runtime.tensor_store import install_tensor_store
+from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
@@ -44,10 +52,12 @@ from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.partial.plans import PartialPlan
+from actorsession.session.reattach import Reattached
+from actorsession.session.session_interface import LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
+__all__ = ["DirectSession"]
 
 # Seconds for which runs that never suspend may hold the event loop in a row.
 _TURN = 0.005
@@ -56,19 +66,18 @@ _CLOSED = "Session has been closed."
 T = TypeVar("T")
 
 
-class DirectSession:
+class DirectSession(LocalSession[DirectPlan]):
     """A session that runs a graph in this process.
 
     Args:
         graph: it may grow; new nodes are registered when a run needs a plan.
         config: settings.
+        on_evict: called with every evicted plan, from any thread.
+        on_close: called once when the session closes, with the session.
+        costs: what nodes were measured to cost, for sessions that measure.
 
     Attributes:
-        on_evict: called with every evicted plan, so that ``BaseSession`` can release it.
-        on_close: called once when the session closes, with the session.
-        tensors: the values that tensor handles refer to.
         debugger: runs with debug options, and their results.
-        partial_runs: steps that are fed and fetched in several calls.
 
     Raises:
         NotFoundError: if a requested device does not exist.
@@ -76,8 +85,17 @@ class DirectSession:
             size.
     """
 
-    def __init__(self, graph: Graph, config: ConfigProto) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        config: ConfigProto,
+        *,
+        on_evict: OnEvict | None = None,
+        on_close: Callable[[DirectSession], None] | None = None,
+        costs: CostModel | None = None,
+    ) -> None:
         self._config = config
+        self._on_close = on_close
         filters = DeviceFilters(config.device_filters)
         self._devices = filters.of_session(make_devices(LOCAL_TASK, config.device_count, config))
         self._pools = SessionPools(config)
@@ -85,19 +103,17 @@ class DirectSession:
         self._device_set = device_set(self._devices)
         self._gate = Gate()
         self.planner = Planner(
-            graph, config, self._device_set, self._executors, self._evicted, self._gate.check
+            graph, config, self._device_set, self._executors, self._gate.check, on_evict, costs
         )
         self._planning = Planning()
-        self.tensors = install_tensor_store(self._devices)
+        self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
-        self.on_evict: Callable[[DirectPlan], None] | None = None
-        self.on_close: Callable[[DirectSession], None] | None = None
         self._steps = DirectSteps(self._gate, self.debugger)
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
         self._waiting_on: asyncio.AbstractEventLoop | None = None
-        self.partial_runs = PartialRuns(
+        self._partial_runs = PartialRuns(
             self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end,
             lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
         )  # fmt: skip
@@ -106,6 +122,21 @@ class DirectSession:
         self._turn_ends = 0.0
         if config.log_device_placement:
             log_devices([d.attributes for d in self._devices])
+
+    @property
+    def partial_runs(self) -> PartialRuns:
+        """Steps that are fed and fetched in several calls."""
+        return self._partial_runs
+
+    @property
+    def tensors(self) -> TensorStore:
+        """The values that tensor handles refer to."""
+        return self._tensors
+
+    @property
+    def debug_store(self) -> DumpStore:
+        """The results of debugged runs."""
+        return self.debugger.store
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Return the session's devices, the client device first.
@@ -138,16 +169,16 @@ class DirectSession:
         if found is not None:
             return found
         make, what = partial(self.planner.make, signature), f"the plan of a step, {signature}"
-        return await self._apart(signature.sorted(), make, what)
+        return await self._run_planning(signature.sorted(), make, what)
 
-    async def _apart(self, key: Any, work: Callable[[], T], what: str) -> T:
+    async def _run_planning(self, key: Hashable, work: Callable[[], T], what: str) -> T:
         """Do planning work; for a large graph in a thread, once for all callers with the same key."""
         if not self._planning.must_wait(self.planner.size):
             return work()
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
         return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
 
-    async def aside(self, work: Callable[[], T]) -> T:
+    async def offload(self, work: Callable[[], T]) -> T:
         """Do work on large values in a worker thread, if the session has any."""
         pool = self._pools.choose(None)
         return work() if pool is None else await aside(pool, work)
@@ -156,7 +187,7 @@ class DirectSession:
         """Return the plan of a partial run; see ``prepare``."""
         make = partial(self.partial_runs.plans.plan, signature)
         what = f"the plan of a partial run, {signature}"
-        return await self._apart((PartialPlan, signature.sorted()), make, what)
+        return await self._run_planning((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature; build it if it is not cached.
@@ -166,16 +197,11 @@ class DirectSession:
         """
         return self.planner.plan(signature)
 
-    def planner_for(self, graph: Graph) -> Planner:
-        """Return a planner for another graph on the session's devices; ``run_here`` runs its plans."""
+    def planner_for(self, graph: Graph) -> Callable[[RunSignature], DirectPlan]:
+        """Return the function that plans runs of another graph on the session's devices."""
         return Planner(
-            graph,
-            self._config,
-            self._device_set,
-            self._executors,
-            lambda plan: None,
-            self._gate.check,
-        )
+            graph, self._config, self._device_set, self._executors, self._gate.check
+        ).plan
 
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""
@@ -183,11 +209,11 @@ class DirectSession:
 
     async def find_placement(self) -> dict[str, Placed]:
         """Return ``placement()``, for ``AsyncSession``."""
-        return await self._apart("placement", self.planner.placement, "the placement")
+        return await self._run_planning("placement", self.planner.placement, "the placement")
 
-    def _evicted(self, plan: DirectPlan) -> None:
-        if self.on_evict is not None:
-            self.on_evict(plan)
+    def timelines(self) -> list[StepStats]:
+        """Return no steps: a session without a cost model traces none for ``timeline_step``."""
+        return []
 
     # -- running -------------------------------------------------------------------------------
 
@@ -325,7 +351,7 @@ class DirectSession:
         if self._planning.must_wait(self.planner.size):
             asked = plan.signature, options.debug_options
             make = partial(self.debugger.prepare, *asked)
-            await self._apart(asked, make, f"the plan of a debugged step, {asked[0]}")
+            await self._run_planning(asked, make, f"the plan of a debugged step, {asked[0]}")
 
     async def _run_step(
         self,
@@ -403,6 +429,17 @@ class DirectSession:
         waits = local_wait_graph(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
         return explain([replace(waits, masters=(master,))])
 
+    async def reattach(self) -> Reattached:
+        """Refuse: a session in this process has no tasks.
+
+        Raises:
+            UnimplementedError: always.
+        """
+        raise UnimplementedError(
+            "a session in this process has no tasks that could restart: reattach() is for sessions "
+            "with a target"
+        )
+
     # -- end -----------------------------------------------------------------------------------
 
     def cancel_steps(self, error: OpError) -> None:
@@ -435,8 +472,8 @@ class DirectSession:
         self.debugger.forget_plans()
         self._pools.shutdown()
         self._blas = None
-        if self.on_close is not None:
-            self.on_close(self)
+        if self._on_close is not None:
+            self._on_close(self)
 
     def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""

@@ -42,10 +42,13 @@ class DirectPlan:
         graph: the loaded partitions.
 
     Attributes:
-        runs: how often it ran, where a session counts that.
+        inline: runs the plan as a single call, if it is one segment.
+        needs_loop: whether a step may suspend.
+        runs: number of its runs, in sessions that count them.
+        used: number of its last use, for the choice of plans to evict.
     """
 
-    __slots__ = ("graph", "inline", "runs", "signature", "used")
+    __slots__ = ("graph", "inline", "needs_loop", "runs", "signature", "used")
 
     def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
         self.used = 0
@@ -53,6 +56,7 @@ class DirectPlan:
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
+        self.needs_loop = graph.suspends
 
 
 class Planner:
@@ -63,10 +67,8 @@ class Planner:
         config: the session's settings.
         devices: the session's devices.
         executors: by device name.
-        on_evict: called with a plan that is kept no longer.
         check: called between two passes; what it raises ends the planning.
-
-    Attributes:
+        on_evict: called with a plan that is kept no longer.
         costs: what nodes were measured to cost, for sessions that measure.
     """
 
@@ -76,16 +78,17 @@ class Planner:
         config: ConfigProto,
         devices: DeviceSet,
         executors: Mapping[str, Executor],
-        on_evict: Callable[[DirectPlan], None],
         check: Callable[[], None],
+        on_evict: Callable[[DirectPlan], None] | None = None,
+        costs: CostModel | None = None,
     ) -> None:
         self._check = check
         self._graph = graph
         self._executors = executors
         self._state = GraphExecutionState(config, devices, check)
-        self.costs: CostModel | None = None
+        self._costs = costs
         self._extensions = 0  # of the graph's nodes, seen so far
-        self._taken = 0  # how many of the graph's operations; passes may add nodes to them
+        self._registered = 0  # how many of the graph's operations; passes may add nodes to them
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
@@ -122,7 +125,7 @@ class Planner:
     @property
     def size(self) -> int:
         """How many nodes planning has to do with: those known, and those added to the graph since."""
-        return len(self._state) + len(self._graph.operations_since(self._taken))
+        return len(self._state) + len(self._graph.operations_since(self._registered))
 
     def touch(self, plan: DirectPlan) -> None:
         """Note that a plan was used, for the choice of which to keep."""
@@ -130,20 +133,20 @@ class Planner:
 
     def extend(self) -> None:
         """Take in what was added to the graph; an error changes nothing."""
-        self._graph.describe(self._taken, self._check)
+        self._graph.describe(self._registered, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
             changed = [op for op in dict.fromkeys(extended) if op.name in self._state.view]
-            added = self._graph.operations_since(self._taken)
+            added = self._graph.operations_since(self._registered)
             nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return
         self._check()
         self._state.extend(nodes)
         self._extensions += len(extended)
-        self._taken += len(added)
+        self._registered += len(added)
 
-    def place_anew(self, moved: Mapping[str, Placed]) -> None:
+    def move_nodes(self, moved: Mapping[str, Placed]) -> None:
         """Give nodes other devices in plans made from now on; every plan kept is dropped.
 
         Args:
@@ -152,8 +155,9 @@ class Planner:
         with self._lock:
             self._state.place_anew(moved)
             dropped = self._cache.clear()
-        for plan in dropped:
-            self._on_evict(plan)
+        if self._on_evict is not None:
+            for plan in dropped:
+                self._on_evict(plan)
 
     def _build(self, signature: RunSignature) -> DirectPlan:
         # Built with sorted names, so that every order of the same names runs this very plan.
@@ -181,8 +185,8 @@ class Planner:
     def load(self, parts: tuple[Partition, ...]) -> LoadedGraph:
         """Parts compiled and bound to the devices of the session."""
         graph = LoadedGraph(parts, self._executors, self._states)
-        if self.costs is not None:
-            prime([linked for _, linked in graph.parts], self.costs)
+        if self._costs is not None:
+            prime([linked for _, linked in graph.parts], self._costs)
         return graph
 
     def debug_plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:

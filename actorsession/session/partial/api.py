@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.session.base import IN_LOOP
-from actorsession.session.direct.direct_session import DirectSession
+from actorsession.session.blocking import IN_LOOP
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.partial.partial_runs import PartialRuns
@@ -42,9 +41,9 @@ class _PartialFace(_Base):
     def _partial_runs(self) -> Any:
         """Return the session's partial runs, of a direct or a remote session."""
         self._check_usable()
-        runs = getattr(self._session, "partial_runs", None)
+        runs = self._session.partial_runs
         if runs is None:  # a kind of session from another distribution
-            self._check_local("makes no partial runs")
+            raise self._local_only("makes no partial runs")
         return runs
 
     def _partial_plan(
@@ -52,9 +51,7 @@ class _PartialFace(_Base):
     ) -> tuple[Any, Any, RunSignature | None]:
         """Return the cached plan of a setup, its cache key, and the signature if no plan is cached."""
         graph = self._graph
-        self._runs += 1
-        if graph.version != self._growth.version:
-            self._look_at_graph()
+        self._begin_run()
         keys = () if feeds is None else feeds if isinstance(feeds, (list, tuple)) else (feeds,)
         shape = fetch_key(fetches) if all(type(k) in _PLAIN for k in keys) else None
         # The restrictions are in the key, because a growing graph may forbid feeds.
@@ -218,9 +215,7 @@ class AsyncPartialRuns(_PartialFace):
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
         if signature is None:
             return plan
-        if isinstance(self._session, DirectSession):
-            return runs.remember(key, await self._session.prepare_partial(signature))
-        return runs.remember(key, runs.plans.plan(signature))
+        return runs.remember(key, await self._session.prepare_partial(signature))
 
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None

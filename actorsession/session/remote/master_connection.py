@@ -12,7 +12,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
@@ -46,6 +46,8 @@ from transports import (
 )  # fmt: skip
 
 __all__ = ["RETRY", "MasterConnection", "reset_master"]
+
+T = TypeVar("T")
 
 RETRY = 0.1
 """Seconds between attempts to reach a master that does not answer yet."""
@@ -98,8 +100,8 @@ class MasterConnection:
                 accept the other's certificate.
             InvalidArgumentError: if our own TLS files are unusable.
         """
-        here = None if self._over_wire else registry.lookup(self._target)
-        self._ref = here if here is not None else await self._dial(deadline)
+        local = None if self._over_wire else registry.lookup(self._target)
+        self._ref = local if local is not None else await self._dial(deadline)
 
     async def _dial(self, deadline: Deadline) -> Ref:
         pulse = HeartbeatMemory()
@@ -137,14 +139,14 @@ class MasterConnection:
                     raise InvalidArgumentError(str(exc)) from exc
                 last = exc
             if left <= RETRY:
-                nobody = UnavailableError(
+                error = UnavailableError(
                     f"no master answers at {self._target} after {attempts} "
                     f"attempt{'s' * (attempts > 1)}; last: {last}"
                 )
-                raise await add_exit_status(nobody, self._target) from last
+                raise await add_exit_status(error, self._target) from last
             await asyncio.sleep(RETRY)
 
-    async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
+    async def ask(self, message: object, deadline: Deadline, reply: type[T]) -> T:
         """Send the master a message and return its answer.
 
         Args:
@@ -168,7 +170,7 @@ class MasterConnection:
             )
         return answer
 
-    def tell(self, message: Any) -> None:
+    def tell(self, message: object) -> None:
         """Send the master a message without an answer; drop it if the master is gone or not reached yet."""
         with contextlib.suppress(OpError):
             if self._ref is not None:

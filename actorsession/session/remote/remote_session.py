@@ -39,6 +39,7 @@ from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, nodes_in
+from actorsession.graph.operation import Operation
 from actorsession.graph.registry import lookup
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -67,13 +68,12 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.hang_report import HangReport, explain
-from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
+from actorsession.session.partial.remote_partial_runs import RemotePartialPlan, RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.settings import refuse_local_settings
 from actorsession.session.remote.values import (
     RemotePlan,
-    RemoteStatistics,
     copies_much,
     fill_metadata,
     own_values,
@@ -81,9 +81,11 @@ from actorsession.session.remote.values import (
     wire_options,
 )
 from actorsession.session.security import security_of
+from actorsession.session.session_interface import SessionInterface
+from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
+__all__ = ["RemotePlan", "RemoteSession"]
 
 # Attempts to create a session when the connection is lost before the answer arrives.
 _TRIES = 3
@@ -101,7 +103,7 @@ _CLOSED = "Session has been closed."
 T = TypeVar("T")
 
 
-class RemoteSession:
+class RemoteSession(SessionInterface[RemotePlan]):
     """The client of a session that a master runs.
 
     Args:
@@ -111,7 +113,6 @@ class RemoteSession:
 
     Attributes:
         handle: the master's name for the session; "" while there is none.
-        partial_runs: steps that are fed and fetched in several calls.
 
     Raises:
         InvalidArgumentError: for settings that only local sessions support, a malformed device filter, or an
@@ -147,7 +148,12 @@ class RemoteSession:
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
         self._closed = False
-        self.partial_runs = RemotePartialRuns(self)
+        self._partial_runs = RemotePartialRuns(self)
+
+    @property
+    def partial_runs(self) -> RemotePartialRuns:
+        """Steps that are fed and fetched in several calls."""
+        return self._partial_runs
 
     # -- connecting ----------------------------------------------------------------------------
 
@@ -205,7 +211,7 @@ class RemoteSession:
         self.handle = created.session_handle
 
     async def _described(
-        self, operations: Callable[[], Sequence[Any]], number: int, deadline: Deadline
+        self, operations: Callable[[], Sequence[Operation]], number: int, deadline: Deadline
     ) -> list[Any]:
         """Return operations in wire form; many are described, and encoded for a link, in a thread.
 
@@ -239,11 +245,11 @@ class RemoteSession:
         """Whether messages are encoded on their way to the master."""
         return self._master.link is not None
 
-    async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
+    async def ask(self, message: object, deadline: Deadline, reply: type[T]) -> T:
         """Send the master a message and return its answer; see ``MasterConnection.ask``."""
         return await self._master.ask(message, deadline, reply)
 
-    async def ask_step(self, message: Any, limit: float | None, reply: type[Any]) -> Any:
+    async def ask_step(self, message: object, limit: float | None, reply: type[T]) -> T:
         """Send the master a request that may take as long as a step, and return its answer.
 
         Args:
@@ -324,6 +330,14 @@ class RemoteSession:
         ordered = signature.sorted()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
+    async def prepare_partial(self, signature: RunSignature) -> RemotePartialPlan:
+        """Return the record of a partial run, which the master plans.
+
+        Raises:
+            InvalidArgumentError: if the signature is not valid for a partial run.
+        """
+        return self._partial_runs.plans.plan(signature)
+
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.
 
@@ -346,10 +360,10 @@ class RemoteSession:
 
     async def _extend(self) -> None:
         async with self._extending:
-            grown: list[Any] = []
-            added: list[Any] = []
+            grown: list[Operation] = []
+            added: list[Operation] = []
 
-            def new() -> list[Any]:
+            def new() -> list[Operation]:
                 grown[:] = self._graph.extended_since(self._extensions)
                 added[:] = self._graph.operations_since(self._sent)
                 return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
@@ -451,7 +465,7 @@ class RemoteSession:
             delivery: see ``run``.
         """
         try:
-            done: StepDone = await self.ask_step(message, limit, StepDone)
+            done = await self.ask_step(message, limit, StepDone)
         except (asyncio.CancelledError, DeadlineExceededError):
             # The answer may be on its way or may even have arrived.
             self._tell_received(message, received=False)
@@ -477,9 +491,9 @@ class RemoteSession:
         over_link = self.over_link
         if not copies_much(feeds, over_link=over_link):
             return sent_feeds(feeds, over_link=over_link)
-        return await self.aside(lambda: sent_feeds(feeds, over_link=over_link))
+        return await self.offload(lambda: sent_feeds(feeds, over_link=over_link))
 
-    async def aside(self, work: Callable[[], T]) -> T:
+    async def offload(self, work: Callable[[], T]) -> T:
         """Do work on large values in a thread of the session."""
         self._check_open()
         if self._pool is None:
@@ -534,14 +548,17 @@ class RemoteSession:
         await self._master.hang_up(_GRACE)
         await self._children.stop(_GRACE)
 
-    def statistics(self) -> RemoteStatistics:
+    def statistics(self) -> SessionStatistics:
         """Return the counters of the session."""
         link = self._master.link
-        traffic = link.statistics() if link is not None else None
-        return RemoteStatistics(self._steps, traffic, self._inflight.statistics().waiting)
+        return SessionStatistics(
+            steps=self._steps,
+            waiting=self._inflight.statistics().waiting,
+            link=link.statistics() if link is not None else None,
+        )
 
 
-def _may_wait(operations: Sequence[Any]) -> bool:
+def _may_wait(operations: Sequence[Operation]) -> bool:
     return any(lookup(op.type).blocks for op in operations)
 
 

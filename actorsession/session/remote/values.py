@@ -1,4 +1,4 @@
-"""Values of remote runs: plans and counters, the ownership of arrays, the wire form of options and metadata.
+"""Values of remote runs: plans, the ownership of arrays, the wire form of options and metadata.
 
 A master in this process gets the caller's arrays themselves and returns its own; over a link all arrays are
 copied anyway. Plain data and functions, used by remote sessions and their partial runs.
@@ -7,7 +7,7 @@ copied anyway. Plain data and functions, used by remote sessions and their parti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from actorsession.config import RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
-from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "RemoteStatistics", "copies_much", "fill_metadata", "own_values", "sent_feeds",
+    "RemotePlan", "copies_much", "fill_metadata", "own_values", "sent_feeds",
     "wire_limit", "wire_options",
 ]  # fmt: skip
 
@@ -32,26 +31,13 @@ class RemotePlan:
         signature: the names.
         fetches: its fetches, as a list for messages.
         targets: its targets, as a list for messages.
+        needs_loop: whether a step needs an event loop: always.
     """
 
+    needs_loop: ClassVar[bool] = True
     signature: RunSignature
     fetches: list[str]
     targets: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteStatistics:
-    """Counters of a remote session.
-
-    Attributes:
-        steps: steps that the master has not answered yet.
-        waiting: runs that wait until fewer are under way; see ``ConfigProto.max_inflight_steps``.
-        link: traffic with the master; ``None`` if it is in this process or not connected.
-    """
-
-    steps: int
-    link: LinkStatistics | None
-    waiting: int = 0
 
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:

@@ -16,6 +16,7 @@ from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import make_one
 from actorsession.session import Session
+from tests.session.inner import direct_session
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -484,7 +485,7 @@ def test_random_numbers_are_drawn_anew_in_each_iteration(graph: Graph) -> None:
 def placed(name: str, soft: bool = False) -> str:
     config = ConfigProto(device_count={"CPU": 2}, allow_soft_placement=soft)
     with Session(config=config) as session:
-        device: str = session._session.placement()[name].device
+        device: str = direct_session(session).placement()[name].device
         return device[-5:]
 
 

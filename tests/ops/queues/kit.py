@@ -8,6 +8,7 @@ from typing import Any
 from actorsession.config import ConfigProto
 from actorsession.session import AsyncSession
 from tests.cluster.kit import eventually
+from tests.session.inner import direct_session
 
 __all__ = ["ONE_THREAD", "started", "waiting"]
 
@@ -21,5 +22,5 @@ def started(session: AsyncSession, *args: Any, **kwargs: Any) -> asyncio.Task[An
 
 async def waiting(session: AsyncSession, count: int = 1) -> None:
     """Until so many steps wait."""
-    steps = session._session._steps
+    steps = direct_session(session)._steps
     await eventually(lambda: sum(len(step.suspended) for step in steps.now()) == count)

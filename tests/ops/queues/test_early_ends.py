@@ -29,6 +29,7 @@ from actorsession.runtime import interruptible as thread_waits
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, soon
 from tests.ops.queues.kit import started, waiting
+from tests.session.inner import direct_session
 
 # A step that is older than none, so that gradients count however often some were taken.
 _NEW = 10**6
@@ -136,8 +137,10 @@ async def turns(count: int) -> None:
 
 async def nothing_left(session: AsyncSession) -> None:
     """Waits until no step is under way, and none holds a place."""
-    await eventually(lambda: not (seen := session._session.statistics()).steps and not seen.pending)
-    assert session._session._inflight.statistics().in_flight == 0
+    await eventually(
+        lambda: not (seen := direct_session(session).statistics()).steps and not seen.pending
+    )
+    assert direct_session(session)._inflight.statistics().in_flight == 0
 
 
 # -- the end comes when the values are there -------------------------------------------------------
@@ -208,7 +211,7 @@ async def test_a_step_that_was_served_wins_over_its_limit(
     take = started(session, source.take, options=RunOptions(timeout_in_ms=60_000))
     await waiting(session)
     (alarm,) = alarms
-    session._session._steps.now()[0].on_done(alarm._ring)  # before the caller resumes
+    direct_session(session)._steps.now()[0].on_done(alarm._ring)  # before the caller resumes
     await session.run(source.put)
     assert await soon(take) is not None
     assert await session.run(source.size) == 0
@@ -291,7 +294,7 @@ async def test_what_a_loop_has_taken_is_there_again_as_it_was(session: AsyncSess
         [ops.constant(0), ops.constant([0.0, 0.0, 0.0])],
     )
     loop = started(session, total[1])
-    await eventually(lambda: bool(session._session.why_here().steps))
+    await eventually(lambda: bool(direct_session(session).why_here().steps))
     async with asyncio.timeout(20):
         while await session.run(queue.size()):  # noqa: ASYNC110
             await asyncio.sleep(0.001)
@@ -333,7 +336,7 @@ async def test_a_container_that_was_cleared_stays_empty(session: AsyncSession) -
     await session.run(queue.enqueue(1))
     both = started(session, [queue.dequeue(), empty.size() + 0, empty.dequeue()])
     await waiting(session)
-    session._session.reset_containers(())
+    direct_session(session).reset_containers(())
     await asyncio.wait([both])
     assert await session.run(queue.size()) == 0
 

@@ -1,0 +1,261 @@
+"""The interface of the sessions that factories make and that ``AsyncSession`` and ``Session`` call.
+
+``DirectSession`` and ``RemoteSession`` implement it, and so do kinds of session of other distributions. As
+in TensorFlow's ``Session``, a kind implements the few abstract methods; what it leaves out refuses with
+``UnimplementedError`` or does nothing. ``LocalSession`` adds what sessions in this process can do.
+
+Only the session that made a plan understands it. The session API keeps plans in requests and passes them
+back, so the interface is generic in their type.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from actorsession.config import RunMetadata, RunOptions, StepStats
+from actorsession.errors import OpError, UnimplementedError
+from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.graph import Graph
+from actorsession.plan.place import Placed
+from actorsession.plan.signature import RunSignature
+
+if TYPE_CHECKING:
+    from actorsession.runtime.debug.dump import DumpStore
+    from actorsession.runtime.tensor_store import TensorStore
+    from actorsession.session.hang_report import HangReport
+    from actorsession.session.reattach import Reattached
+    from actorsession.session.statistics import SessionStatistics
+    from actorsession.session.value_delivery import ValueDelivery
+
+__all__ = ["LocalSession", "OnEvict", "PartialRunsInterface", "SessionInterface", "SessionPlan"]
+
+T = TypeVar("T")
+
+
+class SessionPlan(Protocol):
+    """What the session API reads of a plan."""
+
+    @property
+    def signature(self) -> RunSignature:
+        """The names of the run, in the order in which values are passed."""
+
+    @property
+    def needs_loop(self) -> bool:
+        """Whether a step of the plan needs an event loop, because it may suspend."""
+
+
+P = TypeVar("P", bound=SessionPlan)
+
+OnEvict: TypeAlias = Callable[[SessionPlan], None]
+"""Called with a plan that the session keeps no longer, from any thread."""
+
+
+class PartialRunsInterface(Protocol):
+    """Steps of one session that are fed and fetched in several calls.
+
+    Attributes:
+        requests: a cache of the session API; the session empties it when a plan is evicted.
+    """
+
+    requests: dict[Any, Any]
+
+    async def open(self, plan: Any) -> str:
+        """Start a run of a plan of ``prepare_partial`` and return its handle."""
+
+    async def call(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+    ) -> Sequence[Any]:
+        """Continue a run: give it values, and return fetches; cancelling the call aborts the run."""
+
+    async def give_up(self, handle: str, error: OpError) -> None:
+        """Abort a run that is still open."""
+
+    def give_up_here(self, handle: str, error: OpError) -> None:
+        """Abort a run that is still open, from any thread, without waiting."""
+
+
+class SessionInterface(ABC, Generic[P]):
+    """A session that a factory made.
+
+    Its coroutines are called on one event loop: that of an ``AsyncSession``, or that of a ``Session``'s own
+    thread.
+    """
+
+    @property
+    def local(self) -> LocalSession[Any] | None:
+        """This session, if it runs steps in this process without an event loop; else ``None``."""
+        return None
+
+    @property
+    def partial_runs(self) -> PartialRunsInterface | None:
+        """The steps that are fed and fetched in several calls; ``None`` if this kind has none."""
+        return None
+
+    @abstractmethod
+    async def connect(self) -> None:
+        """Reach what runs the steps; do nothing if that is done.
+
+        Raises:
+            UnavailableError: if it cannot be reached in time.
+            CancelledError: if the session is closed.
+        """
+
+    @abstractmethod
+    async def prepare(self, signature: RunSignature) -> P:
+        """Return the plan of a signature; connect first where that is needed.
+
+        The plan's signature has the same names, perhaps in another order.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+            CancelledError: if the session is closed.
+        """
+
+    async def prepare_partial(self, signature: RunSignature) -> object:
+        """Return the plan of a partial run, for ``partial_runs``."""
+        raise UnimplementedError(f"{type(self).__name__} makes no partial runs")
+
+    async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
+        """Do what the first step of a prepared signature does elsewhere before it begins.
+
+        Args:
+            signature: feeds, fetches and targets of the step.
+            partial: whether it is the step of partial runs.
+        """
+
+    @abstractmethod
+    async def run(
+        self,
+        plan: P,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+        delivery: ValueDelivery | None = None,
+    ) -> Sequence[Any]:
+        """Run a step; cancelling the call aborts it and leaves the session usable.
+
+        Args:
+            plan: a result of ``prepare``.
+            feeds: values in the plan's order; arrays that the caller could change while the step is
+                under way are copied.
+            limit: seconds; ``None`` for the default.
+            options: of this run.
+            metadata: filled with what ``options`` request.
+            delivery: notified of what the step has taken, if the values go to a caller in another thread.
+
+        Returns:
+            The fetched values in the plan's order; arrays are the caller's own.
+
+        Raises:
+            DeadlineExceededError: if the step took too long.
+            OpError: the step's first error.
+        """
+
+    async def offload(self, work: Callable[[], T]) -> T:
+        """Do work on large values in a worker thread, if the session has any."""
+        return work()
+
+    @abstractmethod
+    async def devices(self) -> list[DeviceAttributes]:
+        """Return the devices that the session may use, the client device first."""
+
+    async def why(self, within: float) -> HangReport:
+        """Return what the session's steps wait for.
+
+        Args:
+            within: seconds to wait for the answers of tasks.
+        """
+        raise UnimplementedError(f"{type(self).__name__} does not report why its steps hang")
+
+    async def reattach(self) -> Reattached:
+        """Continue with the tasks that are present now, after some have restarted."""
+        raise UnimplementedError(f"{type(self).__name__} has no reattach()")
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Cancel running steps and release everything; bounded in time, may be called twice."""
+
+    @abstractmethod
+    def statistics(self) -> SessionStatistics:
+        """Return the counters of the session."""
+
+
+class LocalSession(SessionInterface[P]):
+    """A session in this process, whose steps may run in the thread of their caller."""
+
+    @property
+    def local(self) -> LocalSession[Any]:
+        """This session."""
+        return self
+
+    @property
+    @abstractmethod
+    def tensors(self) -> TensorStore:
+        """The values that tensor handles refer to."""
+
+    @property
+    @abstractmethod
+    def debug_store(self) -> DumpStore:
+        """The results of debugged runs."""
+
+    @property
+    @abstractmethod
+    def has_own_pools(self) -> bool:
+        """Whether ``runs_here`` must decide for each run, even without options and a time limit."""
+
+    @abstractmethod
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Return ``devices()`` without waiting."""
+
+    @abstractmethod
+    def plan(self, signature: RunSignature) -> P:
+        """Return ``prepare()`` in the calling thread, however long planning takes."""
+
+    @abstractmethod
+    def planner_for(self, graph: Graph) -> Callable[[RunSignature], P]:
+        """Return the function that plans runs of another graph on the session's devices."""
+
+    @abstractmethod
+    def runs_here(
+        self, plan: P, feeds: Sequence[Any], limit: float | None, options: RunOptions | None
+    ) -> bool:
+        """Return whether a run needs no event loop and may use the thread of its caller; see ``run``."""
+
+    @abstractmethod
+    def run_here(
+        self,
+        plan: P,
+        feeds: Sequence[Any],
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+        limit: float | None = None,
+    ) -> Sequence[Any]:
+        """Run a step in the calling thread, which does not wait; see ``run``."""
+
+    @abstractmethod
+    def placement(self) -> dict[str, Placed]:
+        """Return the device of every node of the graph, with the reason."""
+
+    @abstractmethod
+    async def find_placement(self) -> dict[str, Placed]:
+        """Return ``placement()``, of a large graph without holding the event loop."""
+
+    @abstractmethod
+    def timelines(self) -> list[StepStats]:
+        """Return the last steps that were traced for ``timeline_step``, oldest first."""
+
+    @abstractmethod
+    def why_here(self) -> HangReport:
+        """Return ``why()`` without waiting; callable from any thread."""
+
+    @abstractmethod
+    def close_here(self) -> None:
+        """Close the session from any thread, without an event loop; may be called twice."""
