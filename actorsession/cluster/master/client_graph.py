@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
-from actorsession.errors import OpError
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.partial import PartialParts
@@ -54,7 +53,6 @@ class ClientGraph:
         here: the index of the master's own task in ``parts``, if it has partitions.
         partitions: all partitions, for the run metadata.
         partial: the feeds and fetches that calls may use, if the graph is one of partial runs.
-        failure: the error with which every such partial run fails; its first call reports it.
         registration: ends when all partitions are registered, or with the error that prevented it.
         users: steps that run the graph or wait for its registration.
         dropped: whether the cache has evicted the graph; the last user then releases it.
@@ -69,7 +67,6 @@ class ClientGraph:
     here: int | None = None
     partitions: Sequence[Partition] = ()
     partial: PartialParts | None = None
-    failure: OpError | None = None
     registration: asyncio.Task[None] | None = field(default=None, repr=False)
     users: int = 0
     dropped: bool = False

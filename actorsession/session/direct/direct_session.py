@@ -42,8 +42,7 @@ from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
-from actorsession.session.partial.partial_runs import PartialRuns
-from actorsession.session.partial.plans import PartialPlan
+from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
@@ -97,9 +96,9 @@ class DirectSession:
             config.max_inflight_steps, config.max_inflight_bytes
         )
         self._waiting_on: asyncio.AbstractEventLoop | None = None
-        self.partial_runs = PartialRuns(
-            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end,
-            lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+        self.partial_runs = DirectPartialRuns(
+            self.planner, config, self._gate, self._partial_step, self._steps.end,
+            lambda feeds: kept_feeds(feeds, self._pools.choose(None)), self._apart,
         )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
@@ -151,12 +150,6 @@ class DirectSession:
         """Do work on large values in a worker thread, if the session has any."""
         pool = self._pools.choose(None)
         return work() if pool is None else await aside(pool, work)
-
-    async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
-        """Return the plan of a partial run; see ``prepare``."""
-        make = partial(self.partial_runs.plans.plan, signature)
-        what = f"the plan of a partial run, {signature}"
-        return await self._apart((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature; build it if it is not cached.

@@ -1,17 +1,14 @@
 """The plans of partial runs, kept apart from the plans of ordinary runs.
 
-They route feeds and fetches differently. Used at setup by the session API, through ``PartialRuns``.
+They route feeds and fetches differently. Used at setup by the session API, through ``DirectPartialRuns``.
 Thread-safe.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 
 from actorsession.config import ConfigProto
-from actorsession.errors import OpError
-from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
@@ -28,27 +25,18 @@ class PartialPlan:
         signature: everything that such a run feeds, fetches and targets.
         parts: the partial-run data of the plan.
         graph: the loaded partitions.
-        failure: why no such run can succeed; the first call of a run raises it.
+
+    Attributes:
+        label: the signature as text, with which handles begin.
     """
 
-    __slots__ = ("_failure", "graph", "label", "parts", "signature")
+    __slots__ = ("graph", "label", "parts", "signature")
 
-    def __init__(
-        self,
-        signature: RunSignature,
-        parts: PartialParts,
-        graph: LoadedGraph,
-        failure: OpError | None = None,
-    ) -> None:
+    def __init__(self, signature: RunSignature, parts: PartialParts, graph: LoadedGraph) -> None:
         self.signature = signature
         self.parts = parts
         self.graph = graph
-        self._failure = failure
         self.label = str(signature)
-
-    def new_failure(self) -> OpError | None:
-        """Return a copy of the failure for one run, because a raised error refers to its traceback."""
-        return copy.copy(self._failure)
 
 
 class PartialPlans:
@@ -56,7 +44,6 @@ class PartialPlans:
 
     Args:
         planner: the session's planner.
-        devices: the session's devices.
         config: the session's settings.
         on_evict: called when a plan is evicted.
     """
@@ -64,12 +51,10 @@ class PartialPlans:
     def __init__(
         self,
         planner: Planner,
-        devices: DeviceSet,
         config: ConfigProto,
         on_evict: Callable[[], None],
     ) -> None:
         self._planner = planner
-        self._devices = devices
         self._cache: PlanCache[PartialPlan] = PlanCache(
             config.plan_cache_size, lambda plan: on_evict()
         )
@@ -91,8 +76,8 @@ class PartialPlans:
         return found
 
     def _build(self, signature: RunSignature) -> PartialPlan:
-        made, failure = self._planner.partial_partitions(signature)
-        return PartialPlan(signature, made, self._planner.load(made.parts), failure)
+        made = self._planner.partial_partitions(signature)
+        return PartialPlan(signature, made, self._planner.load(made.parts))
 
     def clear(self) -> None:
         """Drop every plan."""
