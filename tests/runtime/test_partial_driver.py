@@ -438,6 +438,7 @@ class Delayed:
         with graph.as_default():
             x = ops.placeholder("float32", [2], name="x")
             y = ops.py_func(self.passed, [x], "float32", name="y")
+        assert isinstance(y, Tensor)
         self.pool = KernelPool(1)
         self.loaded = Loaded(graph, [y], [x], pool=self.pool)
         self.loaded.begin()

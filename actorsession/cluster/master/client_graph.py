@@ -59,6 +59,7 @@ class ClientGraph:
         absent: those of its tasks that had not answered when it was planned, so that their devices were a
             guess.
         may_wait: whether an op of it may wait for anything, such as another step.
+        takes: whether any of its nodes takes something out of a queue or the like.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
 
@@ -72,12 +73,8 @@ class ClientGraph:
     dropped: bool = False
     absent: frozenset[str] = frozenset()
     may_wait: bool = False
+    takes: bool = False
     nbytes: int = 0
-
-    @property
-    def takes(self) -> bool:
-        """Whether any of its nodes takes something out of a queue or the like."""
-        return any(part.takes for part in self.parts)
 
     @property
     def registered(self) -> bool:
@@ -106,7 +103,8 @@ def split_by_task(
     may_wait = any(
         is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes
     )
-    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait)
+    takes = any(part.takes for part in parts)
+    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait, takes=takes)
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:

@@ -83,8 +83,12 @@ class MasterPartialRuns:
             InvalidArgumentError: if the signature is not valid for a partial run, or does not fit the graph.
             OpError: if a worker refused its partitions or could not be reached.
         """
-        check_signature(signature)
-        graph = await self.graphs.acquire(signature, deadline)
+        graph = self.graphs.ready(signature)
+        if graph is None:
+            check_signature(signature)
+            graph = await self.graphs.acquire(signature, deadline)
+        else:
+            self.graphs.hold(graph)
         try:
             run = self._new_run(graph)
         except BaseException:

@@ -139,9 +139,19 @@ class MasterPartialStep:
 
     def abort(self, error: OpError) -> None:
         """End what is left of the step on all tasks."""
-        if not self._cleaned:
-            self._settled = True
-            self._clean_up(error)
+        if self._cleaned:
+            return
+        self._cleaned = self._settled = True
+        if self._child is not None and self._child is not asyncio.current_task():
+            self._child.cancel()
+        self._step.settle(error, ran=self._ran)
+        message = CleanupGraph(
+            step_id=self.step_id, error=error_to_wire(error), settles=False,
+            handed_out=sorted(self.handed_out),
+        )  # fmt: skip
+        # Only a worker that is being stopped refuses; it ends its steps itself.
+        with suppress(OpError):
+            self._own.tell(message)
 
     def roll_back(self, error: OpError) -> None:
         """Have the tasks put back what they took and the client did not receive, unless it is settled."""
@@ -155,26 +165,14 @@ class MasterPartialStep:
             self._step.settle(None, ran=True)
 
     def close(self) -> None:
-        """Drop the rendezvous, and release the client graph."""
-        # If the run succeeded, the client has yet to confirm the values of the last call.
-        self._clean_up(None)
-        self._release(self.graph)
+        """Drop the rendezvous, and release the client graph.
 
-    def _clean_up(self, error: OpError | None) -> None:
-        if self._cleaned:
-            return
-        self._cleaned = True
-        if self._child is not None and self._child is not asyncio.current_task():
-            self._child.cancel()
-        if error is not None:
-            self._step.settle(error, ran=self._ran)
-        message = CleanupGraph(
-            step_id=self.step_id, error=None if error is None else error_to_wire(error),
-            settles=False, handed_out=sorted(self.handed_out),
-        )  # fmt: skip
-        # Only a worker that is being stopped refuses; it ends its steps itself.
-        with suppress(OpError):
-            self._own.tell(message)
+        The values of the last call are not settled yet: the client has to confirm them.
+        """
+        if not self._cleaned:  # all tasks have succeeded
+            self._cleaned = True
+            self.rendezvous.release()
+        self._release(self.graph)
 
 
 MasterRun: TypeAlias = PartialRunDriver[MasterPartialStep]
