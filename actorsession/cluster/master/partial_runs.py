@@ -94,13 +94,13 @@ class MasterPartialRuns:
         except BaseException:
             self.graphs.release(graph)
             raise
-        self.runs.begin(run)
         try:
+            self.runs.begin(run)
             # After two iterations of the event loop, ``RunGraph`` is queued for every task; the client's next
             # requests come after it.
             for _ in range(2):
                 await asyncio.sleep(0)
-        except asyncio.CancelledError:
+        except BaseException:
             run.abort(CancelledError("the setup was cancelled, and nobody knows the handle"))
             raise
         return run.state.handle

@@ -80,7 +80,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: Planner,
         config: ConfigProto,
         gate: Gate,
-        new_step: Callable[[Any, bool], Step],
+        new_step: Callable[[PartialPlan, bool], Step],
         end_step: Callable[[Step], None],
         keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
         share: SharePlanning,
@@ -135,7 +135,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         run = ThreadRunDriver(state, plan.parts, local, runs.delete)
         if limit is not None:
             step.limit(Deadline.after(limit))
-        run.enter()
+        run.enter_nowait()  # nobody else knows it yet
         try:
             runs.begin(run)
             self._gate.check()  # closing in the meantime has missed this run
