@@ -36,8 +36,7 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.local_step import LocalPartialStep
 from actorsession.runtime.partial.manager import (
-    AbortAllRuns,
-    AbortRun,
+    AbortRuns,
     BeginRun,
     ContinueRun,
     PartialRunActor,
@@ -294,12 +293,12 @@ def test_a_run_that_nobody_is_in_is_ended_at_once_and_once(threaded: Loaded) -> 
 def test_an_idle_run_is_ended_unless_somebody_is_in_it_or_has_called(threaded: Loaded) -> None:
     threaded.begin()
     threaded.run.enter()
-    assert in_thread(threaded.run.abort_if_idle, 10.0, 10.0, ERROR) is None
+    assert in_thread(threaded.run.abort_if_idle, 10.0, 10.0) is None
     threaded.run.leave()
     assert threaded.deleted == []
-    threaded.run.abort_if_idle(9.0, 10.0, ERROR)
+    threaded.run.abort_if_idle(9.0, 10.0)
     assert threaded.deleted == []
-    threaded.run.abort_if_idle(10.0, 10.0, ERROR)
+    threaded.run.abort_if_idle(10.0, 10.0)
     assert threaded.deleted == [threaded.run]
 
 
@@ -318,7 +317,7 @@ def test_a_look_for_idleness_loses_no_end_that_comes_meanwhile(threaded: Loaded)
             return False
 
     state.__class__ = Watched
-    threaded.run.abort_if_idle(10.0, 10.0, CancelledError("idle"))
+    threaded.run.abort_if_idle(10.0, 10.0)
     assert threaded.deleted == [threaded.run]
 
 
@@ -517,11 +516,11 @@ async def test_the_actor_begins_continues_and_aborts_runs() -> None:
     np.testing.assert_array_equal(call.result()[0], [2, 2])
     with pytest.raises(InvalidArgumentError, match="already been fed"):
         await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], (), NEVER))
-    actor.ref.tell(AbortRun("h", CancelledError("dropped")))
+    actor.ref.tell(AbortRuns(CancelledError("dropped"), "h"))
     assert len(actor.runs) == 0
     with pytest.raises(InvalidArgumentError, match="has the handle 'h'"):
         await actor.ref.ask(ContinueRun("h", (), [], (), NEVER))
-    assert await actor.ref.ask(AbortRun("h", CancelledError("twice"))) is None
+    assert await actor.ref.ask(AbortRuns(CancelledError("twice"), "h")) is None
     assert actor.statistics().stopped is None
     await actor.stop()
 
@@ -533,7 +532,7 @@ async def test_one_message_aborts_all_runs_of_the_actor() -> None:
         loaded.run._on_delete = actor.runs.delete
         await actor.ref.ask(BeginRun(loaded.run))
     assert len(actor.runs) == 3
-    actor.ref.tell(AbortAllRuns(CancelledError("closed")))
+    actor.ref.tell(AbortRuns(CancelledError("closed")))
     assert len(actor.runs) == 0
     assert all(loaded.closed == [loaded.step] for loaded in made)
     await actor.stop()

@@ -12,6 +12,7 @@ A driver belongs to one thread, that of its event loop, or to the thread that ha
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -19,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.plan.partial import PartialParts
 from actorsession.runtime.kept_feeds import kept_feed
 from actorsession.runtime.partial.run_state import (
@@ -35,6 +36,8 @@ from actorsession.runtime.partial.run_state import (
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 
 __all__ = ["PartialRunDriver", "PartialStep"]
+
+_log = logging.getLogger("actorsession.runtime")
 
 
 class PartialStep(Protocol):
@@ -172,10 +175,12 @@ class PartialRunDriver(Generic[S]):
         """Abort the run; for a run that is over, only put back what it has taken and not delivered."""
         self._abort(error)
 
-    def abort_if_idle(self, now: float, limit: float, error: OpError) -> None:
+    def abort_if_idle(self, now: float, limit: float) -> None:
         """Abort the run if no call waits and none was made for ``limit`` seconds."""
         if self.state.is_idle(now, limit):
-            self.abort(error)
+            what = f"partial run {self.state.handle!r} was idle for {limit:g} s"
+            _log.info("%s and is aborted", what)
+            self._abort(CancelledError(what))
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -31,11 +30,10 @@ from actorsession.runtime.partial.run_state import Call, no_such_run
 from actorsession.runtime.wait_graph import PartialWaits
 
 __all__ = [
-    "AbortAllRuns", "AbortRun", "BeginRun", "ContinueRun", "LocalRun", "PartialRunActor", "PartialRunMgr",
+    "AbortRuns", "BeginRun", "ContinueRun", "LocalRun", "PartialRunActor", "PartialRunMgr",
     "new_handle", "wait_for_answer",
 ]  # fmt: skip
 
-_log = logging.getLogger("actorsession.runtime")
 _NUMBERS = itertools.count()
 
 D = TypeVar("D", bound=PartialRunDriver[Any])
@@ -124,12 +122,9 @@ class PartialRunMgr(Generic[D]):
 
     def collect(self) -> None:
         """Abort the runs that have not been continued for the idle limit."""
-        now, limit = self.clock.now(), self._idle_limit
-        for handle, run in list(self._runs.items()):
-            if run.state.is_idle(now, limit):
-                _log.info("partial run %r was idle for %g s and is aborted", handle, limit)
-                error = CancelledError(f"partial run {handle!r} was idle for {limit:g} s")
-                run.abort_if_idle(now, limit, error)
+        now = self.clock.now()
+        for run in list(self._runs.values()):
+            run.abort_if_idle(now, self._idle_limit)
 
     def _watch(self) -> None:
         """Make sure that idle runs are collected; called when a run has begun."""
@@ -219,27 +214,16 @@ class ContinueRun:
 
 
 @dataclass(frozen=True, slots=True)
-class AbortRun:
-    """The request to abort a partial run if it is open; answered with the run, if it was.
-
-    Attributes:
-        handle: handle of the run.
-        error: the error for waiting calls.
-    """
-
-    handle: str
-    error: OpError
-
-
-@dataclass(frozen=True, slots=True)
-class AbortAllRuns:
-    """The request to abort every partial run of a session.
+class AbortRuns:
+    """The request to abort a partial run if it is open, or all; answered with the one run, if it was.
 
     Attributes:
         error: the error for waiting calls.
+        handle: handle of the run; ``None`` for all runs of the session.
     """
 
     error: OpError
+    handle: str | None = None
 
 
 class PartialRunActor(Actor):
@@ -271,15 +255,13 @@ class PartialRunActor(Actor):
         now = runs.clock.now()
         return run, run.call(message.feeds, message.values, message.fetches, now, message.deadline)
 
-    @handles(AbortRun)
-    def on_abort(self, message: AbortRun, call: CallContext) -> LocalRun | None:
-        """Abort a run."""
-        return self.runs.abort(message.handle, message.error)
-
-    @handles(AbortAllRuns)
-    def on_abort_all(self, message: AbortAllRuns, call: CallContext) -> None:
-        """Abort all runs."""
+    @handles(AbortRuns)
+    def on_abort(self, message: AbortRuns, call: CallContext) -> LocalRun | None:
+        """Abort a run, or all."""
+        if message.handle is not None:
+            return self.runs.abort(message.handle, message.error)
         self.runs.abort_all(message.error)
+        return None
 
     async def stop(self, reason: str = "stopped", grace: float = STOP_GRACE) -> None:
         """Stop the timer of the idle limit and the actor; see ``Actor.stop``."""

@@ -142,13 +142,11 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
         self.step.step.give_up(error)
         self._abort_as_requested()
 
-    def abort_if_idle(self, now: float, limit: float, error: OpError) -> None:
+    def abort_if_idle(self, now: float, limit: float) -> None:
         """Abort the run, from any thread, if it is idle and no other thread is in it."""
-        if self._lock.acquire(blocking=False):
+        if self.enter_nowait():
             try:
-                # A thread may have made a call before this one entered.
-                if self.state.is_idle(now, limit):
-                    self._abort(error)
+                super().abort_if_idle(now, limit)
             finally:
                 self.leave()
 

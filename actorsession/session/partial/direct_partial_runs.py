@@ -13,20 +13,22 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.plan.partial import PartialParts, check_signature
+from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.engine.executor import Gate
+from actorsession.records import dataclass
+from actorsession.runtime.engine.executor import Gate, LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.local_step import LocalPartialStep
 from actorsession.runtime.partial.manager import (
-    AbortAllRuns,
-    AbortRun,
+    AbortRuns,
     BeginRun,
     ContinueRun,
     LocalRun,
@@ -39,21 +41,29 @@ from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, Thread
 from actorsession.runtime.wait_graph import PartialWaits
 from actorsession.session.direct.planner import Planner
 from actorsession.session.partial.partial_runs import PartialRuns
-from actorsession.session.partial.plans import PartialPlan, PartialPlans
 
-__all__ = ["DirectPartialRuns"]
+__all__ = ["DirectPartialRuns", "PartialPlan"]
 
 _log = logging.getLogger("actorsession.session")
 # Seconds for which calls that never suspend may hold the event loop in a row.
 _TURN = 0.005
 
 
-class SharePlanning(Protocol):
-    """Does planning work once for all callers with the same key, in a thread if the graph is large."""
+@dataclass(frozen=True, slots=True)
+class PartialPlan:
+    """A loaded plan of partial runs.
 
-    def __call__(
-        self, key: Hashable, work: Callable[[], PartialPlan], what: str
-    ) -> Awaitable[PartialPlan]: ...
+    Attributes:
+        signature: everything that such a run feeds, fetches and targets.
+        parts: the partial-run data of the plan.
+        graph: the loaded partitions.
+        label: the signature as text, with which handles begin.
+    """
+
+    signature: RunSignature
+    parts: PartialParts
+    graph: LoadedGraph
+    label: str
 
 
 class DirectPartialRuns(PartialRuns[PartialPlan]):
@@ -66,10 +76,10 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         new_step: makes a step of a plan; the second argument is whether an event loop drives it.
         end_step: stops tracking a step.
         keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
-        share: shares the planning of a large graph.
+        share: does planning work, given a key, the work and what it is called in errors: once for all callers
+            with the same key, in a thread if the graph is large.
 
     Attributes:
-        plans: the plans of the runs.
         requests: cache of setups and calls for the session API; emptied when a plan is evicted.
         actor: holds the runs on the event loop.
         thread_runs: holds the runs that their callers' threads drive.
@@ -83,10 +93,14 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         new_step: Callable[[PartialPlan, bool], Step],
         end_step: Callable[[Step], None],
         keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
-        share: SharePlanning,
+        share: Callable[[Hashable, Callable[[], PartialPlan], str], Awaitable[PartialPlan]],
     ) -> None:
         super().__init__()
-        self.plans = PartialPlans(planner, config, self.requests.clear)
+        self._planner = planner
+        # Apart from the plans of ordinary runs, which route feeds and fetches differently.
+        self._plans: PlanCache[PartialPlan] = PlanCache(
+            config.plan_cache_size, lambda plan: self.requests.clear()
+        )
         self._gate = gate
         self._new_step = new_step
         self._end_step = end_step
@@ -107,12 +121,21 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         return sorted(found, key=lambda run: run.step_id)[:most]
 
     def plan(self, signature: RunSignature) -> PartialPlan:
-        """Return the plan of a signature; build it if it is not cached."""
-        return self.plans.plan(signature)
+        """Return the plan of a signature; build it if it is not cached. Thread-safe."""
+        check_signature(signature)
+        found = self._plans.get(signature)
+        if found is None:
+            with self._planner.locked():
+                self._planner.extend()
+                sorted_ = signature.sorted()
+                made = self._planner.partial_partitions(sorted_)
+                graph = self._planner.load(made.parts)
+            found = self._plans.put(signature, PartialPlan(sorted_, made, graph, str(sorted_)))
+        return found
 
     async def prepare(self, signature: RunSignature) -> PartialPlan:
         """Return the plan of a signature; see ``DirectSession.prepare``."""
-        make = partial(self.plans.plan, signature)
+        make = partial(self.plan, signature)
         what = f"the plan of a partial run, {signature}"
         return await self._share((PartialPlan, signature.sorted()), make, what)
 
@@ -168,7 +191,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
     def abort_here(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, from any thread, without waiting for its end."""
         if self.is_on_loop(handle):
-            self._tell(AbortRun(handle, error))
+            self._tell(AbortRuns(error, handle))
         else:
             self.thread_runs.abort(handle, error)
 
@@ -229,7 +252,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
     async def abort(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, and wait for its kernels, which end between two nodes."""
         with contextlib.suppress(OpError):  # the session is closed, which has ended it
-            run: LocalRun | None = await self._ref.ask(AbortRun(handle, error))
+            run: LocalRun | None = await self._ref.ask(AbortRuns(error, handle))
             if run is not None:
                 await run.step.step.settled()
 
@@ -240,7 +263,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     # -- the end -------------------------------------------------------------------------------
 
-    def _tell(self, message: AbortRun | AbortAllRuns) -> None:
+    def _tell(self, message: AbortRuns) -> None:
         """Send the actor a message that ends runs, from any thread."""
         try:
             self._ref.tell(message)
@@ -253,10 +276,10 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
     def close_here(self, error: OpError) -> None:
         """End every run; callable from any thread."""
         if self.actor.loop is not None:  # else it never had a run
-            self._tell(AbortAllRuns(error))
+            self._tell(AbortRuns(error))
         self.thread_runs.abort_all(error)
         self.requests.clear()
-        self.plans.clear()
+        self._plans.clear()
         self.thread_runs.stop_collector()
 
     async def close(self, reason: str) -> None:
