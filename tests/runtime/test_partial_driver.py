@@ -386,13 +386,15 @@ async def runs(request: Any) -> AsyncIterator[Any]:
 
 async def test_a_manager_finds_the_open_runs_and_forgets_those_that_are_over(runs: Any) -> None:
     loaded = managed(runs, "h")
-    assert runs.find("h") is loaded.run
     assert "h" in runs
+    run, call = runs.call("h", (), [], ())
+    assert run is loaded.run
+    assert call.done
     loaded.call({"a:0": ONES, "b:0": ONES}, ["x:0", "y:0"]).result()
     assert len(runs) == 0
     assert loaded.closed == [loaded.step]
     with pytest.raises(InvalidArgumentError, match="has the handle 'h'"):
-        runs.find("h")
+        runs.call("h", (), [], ())
 
 
 async def test_a_manager_aborts_one_run_or_all(runs: Any) -> None:
@@ -408,8 +410,8 @@ async def test_a_manager_aborts_one_run_or_all(runs: Any) -> None:
 async def test_a_manager_aborts_runs_that_were_not_continued_for_the_idle_limit(runs: Any) -> None:
     managed(runs, "idle")
     runs.clock.time = 4.0
-    used = managed(runs, "used")
-    used.run.call(("a:0",), [ONES], (), runs.clock.time)
+    managed(runs, "used")
+    runs.call("used", ("a:0",), [ONES], ())
     runs.clock.time = 10.0
     runs.collect()
     assert ("idle" in runs, "used" in runs) == (False, True)
@@ -421,7 +423,7 @@ async def test_a_manager_aborts_runs_that_were_not_continued_for_the_idle_limit(
 async def test_a_manager_reports_the_oldest_runs_with_what_they_wait_for(runs: Any) -> None:
     for name in ("one", "two", "three"):
         managed(runs, name)
-    runs.find("one").call(("a:0",), [ONES], ("x:0",), 0.0)
+    runs.call("one", ("a:0",), [ONES], ("x:0",))
     runs.clock.time = 3.0
     one, two = runs.waits(2)
     assert (one.handle, one.feeds, one.fetches, one.seconds) == ("one", ("b:0",), ("y:0",), 3.0)
@@ -510,7 +512,7 @@ async def test_the_actor_begins_continues_and_aborts_runs() -> None:
     loaded = in_two_stages(on_loop=True)
     loaded.run._on_delete = actor.runs.delete
     await actor.ref.ask(BeginRun(loaded.run))
-    assert actor.runs.find("h") is loaded.run
+    assert "h" in actor.runs
     run, call = await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], ("x:0",), NEVER))
     assert run is loaded.run
     np.testing.assert_array_equal(call.result()[0], [2, 2])

@@ -47,7 +47,7 @@ def managers(session: Any) -> list[Any]:
 
 def run_of(session: Any, handle: str) -> Any:
     """An open partial run of a session of this process."""
-    return next(runs.find(handle) for runs in managers(session) if handle in runs)
+    return next(runs._runs[handle] for runs in managers(session) if handle in runs)
 
 
 def set_clock(session: Any, clock: Any) -> None:

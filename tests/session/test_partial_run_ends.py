@@ -106,7 +106,7 @@ def test_a_thread_whose_turn_comes_after_the_end_says_that_the_session_is_closed
     runs: Any = session._session.partial_runs
     run = run_of(session, handle)
     session.close()
-    runs.thread_runs.find = lambda handle: run
+    runs.thread_runs._runs[handle] = run
     with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
         runs.call_here(handle, ("a:0",), [1], (), None)
 

@@ -25,8 +25,8 @@ from actorsession.messages.session import PartialRun, StepDone
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.partial.driver import PartialRunDriver
-from actorsession.runtime.partial.manager import PartialRunMgr, new_handle, wait_for_answer
-from actorsession.runtime.partial.run_state import Call, RunState
+from actorsession.runtime.partial.manager import PartialRunMgr, wait_for_answer
+from actorsession.runtime.partial.run_state import Call
 from actorsession.runtime.planning import Planning
 
 __all__ = ["MasterPartialRuns"]
@@ -107,13 +107,13 @@ class MasterPartialRuns:
 
     def _new_run(self, graph: ClientGraph) -> MasterRun:
         assert graph.partial is not None
-        runs, members = self.runs, self._members
+        members = self._members
         step = MasterPartialStep(
             graph, members.workers, self._handle, members.devices, self._children,
             self.graphs.release,
         )  # fmt: skip
-        state = RunState(new_handle(graph.signature), graph.partial, runs.clock.now())
-        return PartialRunDriver(state, graph.partial, step, runs.delete)
+        state = self.runs.new_state(str(graph.signature), graph.partial)
+        return PartialRunDriver(state, graph.partial, step, self.runs.delete)
 
     def call(self, message: PartialRun, deadline: Deadline) -> StepDone | Awaitable[StepDone]:
         """Feed and fetch in a run; answered synchronously if nothing has to be waited for.
@@ -122,10 +122,10 @@ class MasterPartialRuns:
             InvalidArgumentError: for an invalid call, which has changed nothing.
             OpError: the step's first error.
         """
-        runs = self.runs
-        run = runs.find(message.partial_run_handle)
-        feeds, fetches = tuple(message.feeds), tuple(message.fetches)
-        call = run.call(feeds, tuple(message.feeds.values()), fetches, runs.clock.now())
+        run, call = self.runs.call(
+            message.partial_run_handle, tuple(message.feeds), tuple(message.feeds.values()),
+            tuple(message.fetches),
+        )  # fmt: skip
         if call.done:
             return self._answer(run, call, message.request_id)
         return self._answer_later(run, call, message.request_id, deadline)

@@ -19,29 +19,24 @@ from typing import Any, Generic, TypeVar
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.context import CallContext
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.supervision import STOP_GRACE
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.partial import PartialParts
 from actorsession.records import dataclass
 from actorsession.runtime.partial.driver import PartialRunDriver
 from actorsession.runtime.partial.local_step import LocalPartialStep
-from actorsession.runtime.partial.run_state import Call, no_such_run
+from actorsession.runtime.partial.run_state import Call, RunState, no_such_run
 from actorsession.runtime.wait_graph import PartialWaits
 
 __all__ = [
     "AbortRuns", "BeginRun", "ContinueRun", "LocalRun", "PartialRunActor", "PartialRunMgr",
-    "new_handle", "wait_for_answer",
+    "wait_for_answer",
 ]  # fmt: skip
 
 _NUMBERS = itertools.count()
 
 D = TypeVar("D", bound=PartialRunDriver[Any])
-
-
-def new_handle(signature: RunSignature | str) -> str:
-    """Return the handle of a new run, which no other run of this process has."""
-    return f"{signature};{next(_NUMBERS)}"
 
 
 class PartialRunMgr(Generic[D]):
@@ -71,22 +66,36 @@ class PartialRunMgr(Generic[D]):
         """Return whether a run is open; callable from any thread."""
         return handle in self._runs
 
+    def new_state(self, label: str, plan: PartialParts) -> RunState:
+        """Return the state of a new run; its handle begins with a label and is new in this process."""
+        return RunState(f"{label};{next(_NUMBERS)}", plan, self.clock.now())
+
     def begin(self, run: D) -> None:
         """Register a run and start its partitions; ``delete`` must be its ``on_delete``."""
         self._runs[run.state.handle] = run
         run.begin()
         self._watch()
 
-    def find(self, handle: str) -> D:
-        """Return an open run.
+    def call(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        deadline: Deadline = NEVER,
+    ) -> tuple[D, Call]:
+        """Continue a run with feeds and fetches; see ``PartialRunDriver.call``.
+
+        Returns:
+            The run, and the call, which may not be done yet.
 
         Raises:
-            InvalidArgumentError: if there is none with this handle.
+            InvalidArgumentError: for an unknown handle or an invalid call, which has changed nothing.
         """
         run = self._runs.get(handle)
         if run is None:
             raise no_such_run(handle)
-        return run
+        return run, run.call(feeds, values, fetches, self.clock.now(), deadline)
 
     def abort(self, handle: str, error: OpError) -> D | None:
         """Abort a run if it is open, and return it."""
@@ -250,10 +259,9 @@ class PartialRunActor(Actor):
     @handles(ContinueRun)
     def on_continue(self, message: ContinueRun, call: CallContext) -> tuple[LocalRun, Call]:
         """Continue a run with feeds and fetches."""
-        runs = self.runs
-        run = runs.find(message.handle)
-        now = runs.clock.now()
-        return run, run.call(message.feeds, message.values, message.fetches, now, message.deadline)
+        return self.runs.call(
+            message.handle, message.feeds, message.values, message.fetches, message.deadline
+        )
 
     @handles(AbortRuns)
     def on_abort(self, message: AbortRuns, call: CallContext) -> LocalRun | None:

@@ -33,10 +33,8 @@ from actorsession.runtime.partial.manager import (
     ContinueRun,
     LocalRun,
     PartialRunActor,
-    new_handle,
     wait_for_answer,
 )
-from actorsession.runtime.partial.run_state import RunState
 from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
 from actorsession.runtime.wait_graph import PartialWaits
 from actorsession.session.direct.planner import Planner
@@ -151,10 +149,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     def open_here(self, plan: PartialPlan, limit: float | None) -> str:
         """Start a run in the calling thread."""
-        step = self._new_step(plan, False)
+        runs, step = self.thread_runs, self._new_step(plan, False)
         local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
-        runs = self.thread_runs
-        state = RunState(new_handle(plan.label), plan.parts, runs.clock.now())
+        state = runs.new_state(plan.label, plan.parts)
         run = ThreadRunDriver(state, plan.parts, local, runs.delete)
         if limit is not None:
             step.limit(Deadline.after(limit))
@@ -178,11 +175,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         limit: float | None,
     ) -> Sequence[Any]:
         """Continue a run in the calling thread: give it feeds, and return fetches."""
-        runs = self.thread_runs
         deadline = NEVER if limit is None else Deadline.after(limit)
         try:
-            run = runs.find(handle)
-            call = run.call(feeds, values, fetches, runs.clock.now(), deadline)
+            run, call = self.thread_runs.call(handle, feeds, values, fetches, deadline)
         except OpError:  # an invalid call
             self._gate.check()  # or a valid call after the session was closed
             raise
@@ -201,10 +196,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Start a run on the running event loop; operations that need no feed run before this returns."""
         if time.perf_counter() >= self._turn_ends:
             await self._yield_loop()
-        step = self._new_step(plan, True)
+        runs, step = self.actor.runs, self._new_step(plan, True)
         local = LocalPartialStep(step, partial(plan.graph.tell, step, ()), self._end_step)
-        runs = self.actor.runs
-        state = RunState(new_handle(plan.label), plan.parts, runs.clock.now())
+        state = runs.new_state(plan.label, plan.parts)
         run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
         try:
             await self._ref.ask(BeginRun(run))
