@@ -1,7 +1,7 @@
 """The driver of a partial run: carries out the instructions of its ``RunState`` on its step.
 
 A partial run is the same for a direct session and for a master session: feeds are sent and fetches received
-under the rendezvous keys of the plan, and the state is told what has arrived and how the step has ended. What
+under the rendezvous keys of the plan; arrivals and the end of the step are reported to the state. What
 differs is the step itself. A driver gets it as a ``PartialStep``: ``LocalPartialStep`` runs in this process,
 ``cluster.master.partial_step.MasterPartialStep`` runs on the workers of a session.
 

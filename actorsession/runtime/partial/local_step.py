@@ -17,18 +17,16 @@ class LocalPartialStep:
         step: the step; not begun yet.
         start: begins its partitions.
         on_close: called with the step when the run is over.
+
+    Attributes:
+        cancel: ends the step from any thread, between two nodes.
+        settled: waits for the kernels of a step that was aborted.
     """
 
     __slots__ = (
-        "_on_close",
-        "_start",
-        "feed",
-        "handed_out",
-        "limit",
-        "rendezvous",
-        "step",
+        "_on_close", "_start", "cancel", "feed", "handed_out", "limit", "rendezvous", "settled", "step",
         "step_id",
-    )
+    )  # fmt: skip
 
     shares_memory = True
     unfinished = ()
@@ -42,6 +40,8 @@ class LocalPartialStep:
         self.handed_out = step.handed_out
         self.feed = step.feed
         self.limit = step.limit
+        self.cancel = step.give_up
+        self.settled = step.settled
         self._start = start
         self._on_close = on_close
 

@@ -139,7 +139,7 @@ class ThreadRunDriver(PartialRunDriver[LocalPartialStep]):
     def abort(self, error: OpError) -> None:
         """Abort the run, from any thread; a thread in it ends it between two nodes."""
         self._abort_error = error
-        self.step.step.give_up(error)
+        self.step.cancel(error)
         self._abort_as_requested()
 
     def abort_if_idle(self, now: float, limit: float) -> None:

@@ -231,7 +231,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
                 await wait_for_answer(run, call, deadline)
         except DeadlineExceededError:
             if run is not None:
-                await run.step.step.settled()
+                await run.step.settled()
             raise
         except asyncio.CancelledError:
             if run is None:
@@ -248,7 +248,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         with contextlib.suppress(OpError):  # the session is closed, which has ended it
             run: LocalRun | None = await self._ref.ask(AbortRuns(error, handle))
             if run is not None:
-                await run.step.step.settled()
+                await run.step.settled()
 
     async def _yield_loop(self) -> None:
         """Yield the loop, which calls that end at once would hold; see ``DirectSession.run``."""
