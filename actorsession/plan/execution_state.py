@@ -144,14 +144,8 @@ class GraphExecutionState:
         self._check()
         return graph, parts
 
-    def partial_partitions(
-        self, signature: RunSignature
-    ) -> tuple[PartialParts, InvalidArgumentError | None]:
-        """Return the partitions of partial runs of a signature.
-
-        Returns:
-            The partitions, and why no such run can succeed, if a placeholder that it needs is not fed: as
-            in TensorFlow, where the placeholder fails the step, the first call of a run reports that.
+    def partial_partitions(self, signature: RunSignature) -> PartialParts:
+        """Return the partitions of partial runs of a signature, or the failure of every such run.
 
         Raises:
             InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this graph
@@ -165,8 +159,8 @@ class GraphExecutionState:
             is_unfed = node is not None and node.op in PLACEHOLDERS
             if not is_unfed or f"{error.node}:0" in signature.feeds:
                 raise
-            return PartialParts(signature), error
-        return make_partial(graph, parts, signature, self.devices), None
+            return PartialParts(signature, failure=error)
+        return make_partial(graph, parts, signature, self.devices)
 
     def pass_statistics(self) -> tuple[PassStatistics, ...]:
         """Return what each graph pass did so far."""

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from actorsession.errors import InternalError, InvalidArgumentError
+from actorsession.errors import InternalError, InvalidArgumentError, OpError
 from actorsession.graph.control_flow_ops import MERGES, NEXT_ITERATIONS
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import lookup
@@ -68,6 +68,8 @@ class PartialParts:
         fetch_keys: for each fetch the key under which it arrives.
         needs: for each fetch the feeds that it waits for, as bits.
         owned: for each fetch whether the value that arrives shares its memory with nothing else.
+        failure: why every such run fails, if a placeholder that it needs is not among the feeds; the first
+            call of a run reports it, because in TensorFlow the placeholder fails the step.
     """
 
     signature: RunSignature
@@ -76,6 +78,7 @@ class PartialParts:
     fetch_keys: tuple[str, ...] = ()
     needs: tuple[int, ...] = ()
     owned: tuple[bool, ...] = ()
+    failure: OpError | None = None
     _shapes: dict[tuple[tuple[str, ...], tuple[str, ...]], CallShape] = field(
         default_factory=dict, compare=False, repr=False
     )

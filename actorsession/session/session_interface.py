@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from actorsession.config import RunMetadata, RunOptions, StepStats
-from actorsession.errors import OpError, UnimplementedError
+from actorsession.errors import UnimplementedError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from actorsession.runtime.debug.dump import DumpStore
     from actorsession.runtime.tensor_store import TensorStore
     from actorsession.session.hang_report import HangReport
+    from actorsession.session.partial.partial_runs import PartialRuns
     from actorsession.session.reattach import Reattached
     from actorsession.session.statistics import SessionStatistics
     from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["LocalSession", "OnEvict", "PartialRunsInterface", "SessionInterface", "SessionPlan"]
+__all__ = ["LocalSession", "OnEvict", "SessionInterface", "SessionPlan"]
 
 T = TypeVar("T")
 
@@ -52,35 +53,6 @@ OnEvict: TypeAlias = Callable[[SessionPlan], None]
 """Called with a plan that the session keeps no longer, from any thread."""
 
 
-class PartialRunsInterface(Protocol):
-    """Steps of one session that are fed and fetched in several calls.
-
-    Attributes:
-        requests: a cache of the session API; the session empties it when a plan is evicted.
-    """
-
-    requests: dict[Any, Any]
-
-    async def open(self, plan: Any) -> str:
-        """Start a run of a plan of ``prepare_partial`` and return its handle."""
-
-    async def call(
-        self,
-        handle: str,
-        feeds: tuple[str, ...],
-        values: Sequence[Any],
-        fetches: tuple[str, ...],
-        limit: float | None,
-    ) -> Sequence[Any]:
-        """Continue a run: give it values, and return fetches; cancelling the call aborts the run."""
-
-    async def give_up(self, handle: str, error: OpError) -> None:
-        """Abort a run that is still open."""
-
-    def give_up_here(self, handle: str, error: OpError) -> None:
-        """Abort a run that is still open, from any thread, without waiting."""
-
-
 class SessionInterface(ABC, Generic[P]):
     """A session that a factory made.
 
@@ -94,7 +66,7 @@ class SessionInterface(ABC, Generic[P]):
         return None
 
     @property
-    def partial_runs(self) -> PartialRunsInterface | None:
+    def partial_runs(self) -> PartialRuns[Any] | None:
         """The steps that are fed and fetched in several calls; ``None`` if this kind has none."""
         return None
 
@@ -117,10 +89,6 @@ class SessionInterface(ABC, Generic[P]):
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
             CancelledError: if the session is closed.
         """
-
-    async def prepare_partial(self, signature: RunSignature) -> object:
-        """Return the plan of a partial run, for ``partial_runs``."""
-        raise UnimplementedError(f"{type(self).__name__} makes no partial runs")
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Do what the first step of a prepared signature does elsewhere before it begins.

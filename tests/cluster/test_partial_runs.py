@@ -227,7 +227,7 @@ def master_runs(cluster: InProcess) -> Any:
     """The partial runs of the only session at the master."""
     master: Any = cluster.server(W0)._master
     (session,) = master._sessions.values()
-    return session._partials
+    return session._partials.runs
 
 
 async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
@@ -520,15 +520,15 @@ async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
         with pytest.raises(InvalidArgumentError):  # a wrong call is no use of it
             await session.partial_run(old, pipe.there)
         clock.time = 5.0
-        runs._alarm.cancel()
-        runs._ring()  # as the loop would
+        runs._timer.cancel()
+        runs._on_timer()  # as the loop would
         assert len(runs) == 1
         with pytest.raises(InvalidArgumentError, match="given up"):
             await session.partial_run(old, [], {pipe.a: 1})
         clock.time = 9.0
         runs.collect()
         assert len(runs) == 0
-        assert runs._alarm is None
+        assert runs._timer is None
         await cluster.until_idle()
 
 

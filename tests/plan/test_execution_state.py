@@ -86,10 +86,12 @@ def test_a_node_that_was_placed_anew_goes_back_when_another_is_colocated_with_it
 def test_a_partial_run_without_a_feed_that_it_needs_has_a_failure_and_no_partitions() -> None:
     made = state()
     made.extend([*CHAIN, node("y", op="Placeholder"), node("c", "y")])
-    parts, failure = made.partial_partitions(RunSignature(("x:0",), ("b:0", "c:0")))
-    assert (parts.parts, failure and failure.node) == ((), "y")
-    parts, failure = made.partial_partitions(RunSignature(("x:0", "y:0"), ("b:0", "c:0")))
-    assert (len(parts.parts), failure) == (2, None)
+    made_partial = made.partial_partitions(RunSignature(("x:0",), ("b:0", "c:0")))
+    assert made_partial.parts == ()
+    assert made_partial.failure is not None
+    assert made_partial.failure.node == "y"
+    made_partial = made.partial_partitions(RunSignature(("x:0", "y:0"), ("b:0", "c:0")))
+    assert (len(made_partial.parts), made_partial.failure) == (2, None)
     with pytest.raises(InvalidArgumentError, match="missing"):
         made.partial_partitions(RunSignature(("x:0",), ("missing:0",)))
 

@@ -258,17 +258,17 @@ def test_of_an_end_and_giving_up_the_first_counts(given_up_first: bool, error: A
     core.state.sent(waiting)
     gone = CancelledError("not wanted")
     if given_up_first:
-        assert core.state.give_up(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
+        assert core.state.abort(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
         assert core.state.ended(error) == []
     else:
         told = core.state.ended(error)
         if error is None:
-            assert core.state.give_up(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
+            assert core.state.abort(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
         else:
             assert told == [Refuse(waiting, error), Delete()]
-            assert core.state.give_up(gone) == []
+            assert core.state.abort(gone) == []
     assert core.phase() is Phase.OVER
-    assert core.state.give_up(gone) == []
+    assert core.state.abort(gone) == []
 
 
 def test_a_run_is_idle_when_nobody_waits_and_the_last_call_was_long_ago() -> None:
@@ -280,7 +280,7 @@ def test_a_run_is_idle_when_nobody_waits_and_the_last_call_was_long_ago() -> Non
     core.state.arrived(call, 0, 1)
     assert not core.state.is_idle(14.9, 10.0)
     assert core.state.is_idle(15.0, 10.0)
-    core.state.give_up(ERROR)
+    core.state.abort(ERROR)
     assert not core.state.is_idle(1000.0, 10.0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import actorsession.ops as ops
 from actorsession.session import AsyncSession
 
-__all__ = ["LARGE", "Clock", "Dear", "Stages", "offloaded"]
+__all__ = ["LARGE", "Clock", "Dear", "Stages", "collect", "offloaded", "run_of", "set_clock"]
 
 
 class Stages:
@@ -37,6 +37,34 @@ class Clock:
 
     def now(self) -> float:
         return self.time
+
+
+def managers(session: Any) -> list[Any]:
+    """What holds the partial runs of a session of this process: those on a loop, and those in threads."""
+    runs = session._session.partial_runs
+    return [runs.actor.runs, runs.thread_runs]
+
+
+def run_of(session: Any, handle: str) -> Any:
+    """An open partial run of a session of this process."""
+    return next(runs._runs[handle] for runs in managers(session) if handle in runs)
+
+
+def set_clock(session: Any, clock: Any) -> None:
+    """Has idle times of a session measured by another clock."""
+    for runs in managers(session):
+        runs.clock = clock
+
+
+def collect(session: Any) -> None:
+    """Has the idle runs of a session collected: at once, or soon on a loop of another thread."""
+    on_loop, in_threads = managers(session)
+    in_threads.collect()
+    loop = session._session.partial_runs.actor.loop
+    if loop is None or loop is asyncio._get_running_loop():
+        on_loop.collect()
+    else:
+        loop.call_soon_threadsafe(on_loop.collect)
 
 
 LARGE = np.full([700, 700], 0.01, np.float32)

@@ -13,6 +13,7 @@ import pytest
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
+from tests.session.partial_kit import collect, run_of, set_clock
 
 
 class Late:
@@ -22,11 +23,10 @@ class Late:
         return 1e9
 
 
-async def collect(face: Any) -> None:
+async def collect_all(face: Any) -> None:
     """Has the runs collected that nobody continues, and waits until they are."""
-    runs = face.session._session.partial_runs
-    runs.clock = Late()
-    runs.collect()
+    set_clock(face.session, Late())
+    collect(face.session)
     while face.session.statistics().partial_runs:  # noqa: ASYNC110 - an actor is told
         await asyncio.sleep(0)
 
@@ -38,10 +38,10 @@ async def test_its_rendezvous_is_emptied(session: Any, graph: Graph, fed: list[s
     first = a + 1.0
     second = first + b
     handle = await session.partial_run_setup([first, second], [a, b])
-    rendezvous = session.session._session.partial_runs._runs[handle].step.rendezvous
+    rendezvous = run_of(session.session, handle).step.rendezvous
     await session.partial_run(handle, [], {f"{name}:0": 1 for name in fed})
     assert sum(rendezvous.pending) == 2
-    await collect(session)
+    await collect_all(session)
     assert rendezvous.pending == (0, 0)
     with pytest.raises(InvalidArgumentError, match="given up"):
         await session.partial_run(handle, first)
@@ -58,7 +58,7 @@ async def test_what_it_was_fed_is_let_go(session: Any, graph: Graph) -> None:
     del fed
     gc.collect()
     assert held() is not None
-    await collect(session)
+    await collect_all(session)
     while held() is not None:  # a thread may hold what it worked on last a moment longer
         await session.run(ops.constant(1.0))
         gc.collect()

@@ -158,7 +158,7 @@ class PartialRunMachine(RuleBasedStateMachine):
     def drop(self, data: Any) -> None:
         handle = data.draw(st.sampled_from(sorted(self.open)))
         runs: Any = self.session._session.partial_runs
-        runs.give_up_here(handle, CancelledError("dropped"))
+        runs.abort_here(handle, CancelledError("dropped"))
         self.end(handle)
 
     @precondition(lambda self: self.finished)

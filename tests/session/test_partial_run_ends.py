@@ -15,18 +15,27 @@ from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from tests.session.inner import direct_session
-from tests.session.partial_kit import LARGE, Clock, Dear, Stages, offloaded
+from tests.session.partial_kit import (
+    LARGE,
+    Clock,
+    Dear,
+    Stages,
+    collect,
+    offloaded,
+    run_of,
+    set_clock,
+)
 from tests.session.test_concurrency import in_threads
 
 
-def alarm(runs: Any) -> Any:
-    """The timer of a session on a loop, if it has one."""
-    return runs._alarm
+def timer_of(runs: Any) -> Any:
+    """The timer that collects idle runs on a loop, if there is one."""
+    return runs._timer
 
 
-def watch_of(runs: Any) -> Any:
-    """What looks for idle runs in a session without a loop, if anything does."""
-    return runs._watch
+def collector_of(runs: Any) -> Any:
+    """The thread that collects idle runs of a session without a loop, if there is one."""
+    return runs._collector
 
 
 # -- sessions that close ---------------------------------------------------------------------------
@@ -53,7 +62,7 @@ async def test_closing_ends_what_waits_with_cancelled_and_later_calls_are_runtim
 def test_closing_from_another_thread_ends_a_synchronous_call(graph: Graph, dear: Dear) -> None:
     session = Session(graph=graph)
     handle = session.partial_run_setup([dear.product], [dear.x])
-    run = direct_session(session).partial_runs._runs[handle]
+    run = run_of(session, handle)
     errors: list[BaseException] = []
 
     def call() -> None:
@@ -95,10 +104,10 @@ def test_a_thread_whose_turn_comes_after_the_end_says_that_the_session_is_closed
     """1. A call has found its run, which another thread is in. 2. The session closes. 3. It is its turn."""
     session = Session(graph=graph)
     handle = session.partial_run_setup(stages.fetches, stages.feeds)
-    runs: Any = direct_session(session).partial_runs
-    run = runs._runs[handle]
+    runs: Any = session._session.partial_runs
+    run = run_of(session, handle)
     session.close()
-    runs._find = lambda handle: run
+    runs.thread_runs._runs[handle] = run
     with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
         runs.call_here(handle, ("a:0",), [1], (), None)
 
@@ -206,7 +215,7 @@ async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(
 ) -> None:
     async with AsyncSession(graph=graph) as session:
         async with session.partial([dear.product, dear.short], [dear.x, dear.s]) as p:
-            step = direct_session(session).partial_runs._runs[p.handle].step
+            step = run_of(session, p.handle).step.step
             call = asyncio.create_task(p.run(dear.product, {dear.x: LARGE}))
             await offloaded(session)
         assert step.done
@@ -242,79 +251,79 @@ async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
     make_session: Any, stages: Stages
 ) -> None:
     face = make_session(ConfigProto(partial_run_idle_limit_in_ms=5000))
-    runs, clock = face.session._session.partial_runs, Clock()
-    runs.clock = clock
+    clock = Clock()
+    set_clock(face.session, clock)
     old, used = await stages.setup(face), await stages.setup(face)
     clock.time = 4.0
     await face.partial_run(used, [], {stages.a: 1})
-    runs.collect()
+    collect(face.session)
     assert face.counts()[0] == 2
     clock.time = 5.0
-    runs.collect()
+    collect(face.session)
     assert face.counts()[:2] == (1, 1)
     with pytest.raises(InvalidArgumentError, match="given up"):
         await face.partial_run(old, [], {stages.a: 1})
     clock.time = 9.0
-    runs.collect()
+    collect(face.session)
     assert face.counts() == (0, 0, 0)
 
 
 async def test_the_default_idle_limit_is_ten_minutes(session: Any, stages: Stages) -> None:
-    runs, clock = session.session._session.partial_runs, Clock()
-    runs.clock = clock
+    clock = Clock()
+    set_clock(session.session, clock)
     await stages.setup(session)
     clock.time = 599.9
-    runs.collect()
+    collect(session.session)
     assert session.counts()[0] == 1
     clock.time = 600.0
-    runs.collect()
+    collect(session.session)
     assert session.counts() == (0, 0, 0)
 
 
 async def test_a_wrong_call_does_not_keep_a_run_alive(session: Any, stages: Stages) -> None:
-    runs, clock = session.session._session.partial_runs, Clock()
-    runs.clock = clock
+    clock = Clock()
+    set_clock(session.session, clock)
     handle = await stages.setup(session)
     clock.time = 599.0
     with pytest.raises(InvalidArgumentError):
         await session.partial_run(handle, stages.first)
     clock.time = 600.0
-    runs.collect()
+    collect(session.session)
     assert session.counts()[0] == 0
 
 
 def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages) -> None:
     with Session(graph=graph) as session:
-        runs, clock = direct_session(session).partial_runs, Clock()
-        runs.clock = clock
+        clock = Clock()
+        set_clock(session, clock)
         handle = session.partial_run_setup(stages.fetches, stages.feeds)
         clock.time = 600.0
-        run = runs._runs[handle]
+        run = run_of(session, handle)
         run.enter()  # as a call does
-        runs.collect()
+        collect(session)
         run.leave()
         assert session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
-        runs.collect()
-        assert len(runs) == 1
+        collect(session)
+        assert session.statistics().partial_runs == 1
 
 
 async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(
     graph: Graph, stages: Stages
 ) -> None:
     async with AsyncSession(graph=graph) as session:
-        runs, clock = direct_session(session).partial_runs, Clock()
+        runs, clock = direct_session(session).partial_runs.actor.runs, Clock()
         runs.clock = clock
-        assert alarm(runs) is None
+        assert timer_of(runs) is None
         await session.partial_run_setup(stages.fetches, stages.feeds)
         clock.time = 300.0
         handle = await session.partial_run_setup(stages.fetches, stages.feeds)
         clock.time = 600.0
-        alarm(runs).cancel()
-        runs._ring()  # as the loop would
+        timer_of(runs).cancel()
+        runs._on_timer()  # as the loop would
         assert len(runs) == 1
-        assert alarm(runs).when() > 0
+        assert timer_of(runs).when() > 0
         await session.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 1})
-        assert alarm(runs) is None
+        assert timer_of(runs) is None
 
 
 def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(
@@ -323,18 +332,18 @@ def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(
     """1. Two runs begin: one thread looks after them. 2. They are complete. 3. At its next look it ends.
     4. The next run has one again. 5. Closing ends it."""
     with Session(graph=graph) as session:
-        runs = direct_session(session).partial_runs
-        assert watch_of(runs) is None
+        runs = direct_session(session).partial_runs.thread_runs
+        assert collector_of(runs) is None
         handles = [session.partial_run_setup(stages.fetches, stages.feeds) for _ in range(2)]
-        watch = watch_of(runs)
-        assert watch._thread.is_alive()
+        collector = collector_of(runs)
+        assert collector._thread.is_alive()
         for handle in handles:
             session.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 1})
-        assert not runs.keeps(watch)
-        watch.end()
+        assert not runs.keeps(collector)
+        collector.end()
         session.partial_run_setup(stages.fetches, stages.feeds)
-        second = watch_of(runs)
-        assert second is not watch
+        second = collector_of(runs)
+        assert second is not collector
         assert runs.keeps(second)
     assert not second._thread.is_alive()
 

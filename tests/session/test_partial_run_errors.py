@@ -10,6 +10,7 @@ import pytest
 import actorsession.ops as ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import get_default_graph
+from actorsession.ops.flow import dataflow
 from tests.session.partial_kit import Stages
 
 # -- wrong setups ----------------------------------------------------------------------------------
@@ -245,4 +246,15 @@ async def test_an_error_of_an_operation_that_nobody_fetches_is_told_too(
     )
     with pytest.raises(InvalidArgumentError, match="division by zero"):
         await session.partial_run(handle, [], {divisor: 0})
+    assert session.counts() == (0, 0, 0)
+
+
+async def test_a_run_that_fetches_what_is_dead_ends(session: Any, stages: Stages) -> None:
+    value, taken = ops.placeholder("int32", []), ops.placeholder("bool", [])
+    dead = ops.add(dataflow.switch(value, taken).output_true, 1, name="dead")
+    handle = await session.partial_run_setup([dead, stages.second], [value, taken, *stages.feeds])
+    with pytest.raises(InvalidArgumentError, match="'dead:0' is on a way that was not taken"):
+        await session.partial_run(handle, dead, {value: 1, taken: False})
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await session.partial_run(handle, stages.second, {"a:0": 1, "b:0": 1, "c:0": 1})
     assert session.counts() == (0, 0, 0)

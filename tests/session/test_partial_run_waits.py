@@ -17,7 +17,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
-from tests.session.partial_kit import LARGE, Dear, Stages, offloaded
+from tests.session.partial_kit import LARGE, Dear, Stages, offloaded, run_of
 
 
 async def test_dear_kernels_go_to_the_pool_and_several_calls_of_a_run_wait_at_once(
@@ -70,9 +70,9 @@ async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(
 ) -> None:
     face = make_session(ConfigProto(operation_timeout_in_ms=60_000))
     handle = await stages.setup(face)
-    run = face.session._session.partial_runs._runs[handle]
+    run = run_of(face.session, handle)
     assert await face.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
-    assert run.step._deadline is None
+    assert run.step.step._deadline is None
 
 
 @pytest.mark.usefixtures("no_garbage")

@@ -269,14 +269,6 @@ def test_a_partial_run_waits_for_what_a_loop_needs(session: acts.Session) -> Non
     assert session.partial_run(handle, total, {later: 4}) == 7
 
 
-def test_a_partial_run_that_fetches_what_is_dead_ends(session: acts.Session) -> None:
-    value, taken = acts.placeholder("int32", []), acts.placeholder("bool", [])
-    dead = dataflow.switch(value, taken).output_true + 1
-    handle = session.partial_run_setup([dead], [value, taken])
-    with pytest.raises(InvalidArgumentError, match="'add:0' is on a way that was not taken"):
-        session.partial_run(handle, dead, {value: 1, taken: False})
-
-
 def test_a_loop_may_be_closed_after_the_session_has_run_something_else(
     session: acts.Session,
 ) -> None:

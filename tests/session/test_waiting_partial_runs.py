@@ -14,6 +14,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
+from tests.session.partial_kit import collect, set_clock
 
 LIMITED = ConfigProto(operation_timeout_in_ms=50)
 
@@ -109,9 +110,8 @@ async def test_one_that_nobody_continues_is_collected(session: Any, taking: Taki
 
     await session.partial_run_setup([taking.product], taking.x)
     await session.partial_run_setup([taking.x + 1.0], taking.x)
-    runs = session.session._session.partial_runs
-    runs.clock = Late()
-    runs.collect()
+    set_clock(session.session, Late())
+    collect(session.session)
     while counts(session)[0]:  # noqa: ASYNC110 - told to a loop in another thread
         await asyncio.sleep(0.001)
     assert counts(session) == (0, 0, 0)

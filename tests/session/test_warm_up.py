@@ -81,12 +81,12 @@ async def test_a_partial_run_finds_its_plan(session: Any, stages: Any) -> None:
     x = ops.placeholder("float32", [], name="half")
     y = x * 2.0
     await session.warm_up([y], [x], partial=True)
-    made = len(session.session._session.partial_runs.plans._cache.plans())
+    made = len(session.session._session.partial_runs._plans.plans())
     assert made == 1
     assert session.counts() == (0, 0, 0)
     handle = await session.partial_run_setup([y], [x])
     assert await session.partial_run(handle, y, {x: 2.0}) == 4.0
-    assert len(session.session._session.partial_runs.plans._cache.plans()) == made
+    assert len(session.session._session.partial_runs._plans.plans()) == made
 
 
 async def test_what_the_run_would_refuse_is_refused(session: Any, log_of: Any) -> None:

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
-from actorsession.errors import OpError
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.partial import PartialParts
@@ -54,13 +53,13 @@ class ClientGraph:
         here: the index of the master's own task in ``parts``, if it has partitions.
         partitions: all partitions, for the run metadata.
         partial: the feeds and fetches that calls may use, if the graph is one of partial runs.
-        failure: the error with which every such partial run fails; its first call reports it.
         registration: ends when all partitions are registered, or with the error that prevented it.
         users: steps that run the graph or wait for its registration.
         dropped: whether the cache has evicted the graph; the last user then releases it.
         absent: those of its tasks that had not answered when it was planned, so that their devices were a
             guess.
         may_wait: whether an op of it may wait for anything, such as another step.
+        takes: whether any of its nodes takes something out of a queue or the like.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
 
@@ -69,18 +68,13 @@ class ClientGraph:
     here: int | None = None
     partitions: Sequence[Partition] = ()
     partial: PartialParts | None = None
-    failure: OpError | None = None
     registration: asyncio.Task[None] | None = field(default=None, repr=False)
     users: int = 0
     dropped: bool = False
     absent: frozenset[str] = frozenset()
     may_wait: bool = False
+    takes: bool = False
     nbytes: int = 0
-
-    @property
-    def takes(self) -> bool:
-        """Whether any of its nodes takes something out of a queue or the like."""
-        return any(part.takes for part in self.parts)
 
     @property
     def registered(self) -> bool:
@@ -109,7 +103,8 @@ def split_by_task(
     may_wait = any(
         is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes
     )
-    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait)
+    takes = any(part.takes for part in parts)
+    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait, takes=takes)
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:

@@ -119,7 +119,7 @@ class MasterSession(Actor):
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
-        busy = self.statistics().in_flight or len(self._partials)
+        busy = self.statistics().in_flight or self.partial_runs
         return 0.0 if busy else now - self._used
 
     def submit(self, message: Any, context: CallContext) -> Any:
@@ -357,7 +357,11 @@ class MasterSession(Actor):
     def waits(self, most: int) -> MasterWaits:
         """Return what the session waits for, as far as the master can see, with at most ``most`` steps."""
         steps = list(self._under_way.values())
-        now, inflight, partial_runs = time.monotonic(), self.inflight, self._partials.waits(most)
+        now, inflight, partial_runs = (
+            time.monotonic(),
+            self.inflight,
+            self._partials.runs.waits(most),
+        )
         return MasterWaits(
             session=self.handle,
             task=self._members.task,
@@ -399,13 +403,13 @@ class MasterSession(Actor):
     @handles(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
         """Cancel a partial run."""
-        self._partials.give_up(message.partial_run_handle, error_from_wire(message.error))
+        self._partials.runs.abort(message.partial_run_handle, error_from_wire(message.error))
         return Done()
 
     @property
     def partial_runs(self) -> int:
         """The number of open partial runs."""
-        return len(self._partials)
+        return len(self._partials.runs)
 
     @property
     def inflight(self) -> AdmissionStatistics:
@@ -527,7 +531,7 @@ class MasterSession(Actor):
         self._closed = True
         self._planning.close(CancelledError(why))
         self._inflight.close(CancelledError(why))
-        self._partials.close(CancelledError(why))
+        self._partials.runs.abort_all(CancelledError(why))
         await self.stop(why)
         self._deliveries.close()
         await self._members.leave()

@@ -1,9 +1,9 @@
-"""A partial run at its master: its state, joined to the partitions on the workers.
+"""The step of a partial run over the workers of a master session.
 
 ``RunGraph`` starts all partitions without feeds, as a ``MasterStep`` without a deadline. Feeds and fetches
 pass through the rendezvous of the step on the master's own task: a feed is sent there under its key, and
-pushed on if its reader is on another task; a fetch arrives there from the task that computes it. ``RunState``
-decides what is done when, as in a session of one process; this module executes its instructions.
+pushed on if its reader is on another task; a fetch arrives there from the task that computes it. A
+``PartialRunDriver`` drives the step, as in a session of one process.
 
 Invariants: The first error of any task ends the run on all tasks. A run that is over leaves nothing on any
 task. Owned by ``partial_runs``; imports the step of a master.
@@ -12,160 +12,113 @@ task. Owned by ``partial_runs``; imports the step of a master.
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from actorsession.actors.context import LOCAL_TELL
-from actorsession.actors.deadline import NEVER
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.worker.worker_rendezvous import WorkerRendezvous
 from actorsession.cluster.worker.worker_session import OpenStepRendezvous
-from actorsession.errors import (
-    CancelledError,
-    InternalError,
-    OpError,
-    error_to_wire,
-    from_exception,
-)
+from actorsession.errors import CancelledError, OpError, error_to_wire, from_exception
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.partial import CallShape, PartialParts
 from actorsession.plan.rendezvous_key import build_key
-from actorsession.runtime.partial.run_state import (
-    Abort,
-    Answer,
-    Call,
-    Instruction,
-    Phase,
-    Receive,
-    Refuse,
-    RunState,
-    Send,
-)
+from actorsession.runtime.partial.driver import PartialRunDriver
+from actorsession.runtime.partial.run_state import Call, Phase
 from actorsession.runtime.rendezvous import Arrival
 
-__all__ = ["MasterPartialStep"]
+__all__ = ["MasterPartialStep", "MasterRun", "confirm"]
 
 
 class MasterPartialStep:
-    """A partial run: its state, its step, and the execution of its instructions.
+    """A step of a client graph over workers, in the form in which a ``PartialRunDriver`` uses steps.
 
     Args:
-        state: the state of the run.
         graph: the client graph; it must be registered at all its workers.
         workers: the worker of each task.
         session_handle: the handle of the session.
         devices: the devices of the session.
-        on_delete: called once when the run is over.
+        children: own the calls to the tasks.
+        release: called with the graph when the run is over.
+
+    Attributes:
+        rendezvous: the rendezvous of the step on the master's own task.
+        handed_out: see ``PartialStep``.
+        unconfirmed: the number of calls that were answered but not yet confirmed by the client.
 
     Raises:
         OpError: if the session at the master's own task is gone.
     """
 
+    # Values are encoded, or copied by the client.
+    shares_memory = False
+
     def __init__(
         self,
-        state: RunState,
         graph: ClientGraph,
         workers: Mapping[str, Ref],
         session_handle: str,
         devices: DeviceSet,
-        on_delete: Callable[[MasterPartialStep], None],
+        children: Children,
+        release: Callable[[ClientGraph], None],
     ) -> None:
-        assert graph.partial is not None
-        self.state = state
         self.graph = graph
-        self._plan: PartialParts = graph.partial
-        self._step = MasterStep(graph, workers, session_handle, (), trace=False, deadline=NEVER)
-        self._on_delete = on_delete
-        self._child: asyncio.Task[None] | None = None
-        self._failed = self._cleaned = self._ran = self._given_up = False
-        # Calls that were answered but not yet confirmed by the client.
         self.unconfirmed = 0
+        self._step = MasterStep(graph, workers, session_handle, (), trace=False, deadline=NEVER)
+        self.step_id = self._step.step_id
+        self.handed_out = self._step.handed_out
+        self._children = children
+        self._release = release
+        self._child: asyncio.Task[None] | None = None
+        self._on_end: Callable[[OpError | None], None] | None = None
+        self._failed = self._cleaned = self._ran = self._settled = False
         client = devices.client_device
         self._task = client.rpartition("/device:")[0]
         own = workers[self._task]
         assert isinstance(own, LocalRef)  # a master and the worker of its task share a process
         self._own = own
-        hold = OpenStepRendezvous(session_handle, self._step.step_id)
-        self._meeting: WorkerRendezvous = own.submit(hold, LOCAL_TELL)
+        request = OpenStepRendezvous(session_handle, self.step_id)
+        self.rendezvous: WorkerRendezvous = own.submit(request, LOCAL_TELL)
         # Nothing is sent under this key. The receive ends when the rendezvous is aborted, be it by this
         # task's partitions or by a push that could not be delivered.
         never = build_key(client, devices.by_name[client].incarnation, client, "never")
-        self._meeting.recv_async(never, self._aborted)
+        self.rendezvous.recv_async(never, self._aborted)
 
-    def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
-        """Return the shape of a call with these feeds and fetches."""
-        return self._plan.shape(feeds, fetches)
+    def start(self, on_end: Callable[[OpError | None], None]) -> None:
+        """Schedule the start of all partitions, without feeds; see ``PartialStep.start``."""
+        self._on_end = on_end
+        self._child = self._children.start(self._run(), name=f"partial run, step {self.step_id}")
 
-    def begin(self, children: Children) -> None:
-        """Schedule the start of all partitions, without feeds.
-
-        Args:
-            children: own the calls to the tasks.
-        """
-        if self.graph.failure is not None:
-            # A copy for each run: an exception that was raised keeps the frames that raised it alive.
-            self._ended(copy.copy(self.graph.failure))
-            return
-        name = f"partial run {self.state.handle}"
-        self._child = children.start(self._run(children), name=name)
-
-    async def _run(self, children: Children) -> None:
+    async def _run(self) -> None:
         try:
-            await self._step.run(children)
+            await self._step.run(self._children)
         except Exception as exc:
             self._ended(from_exception(exc))
         else:
             self._ended(None)
 
-    def call(self, shape: CallShape, values: Sequence[Any], now: float) -> Call:
-        """Feed and fetch; what can run here at once has run when this returns.
-
-        Args:
-            shape: the feeds and fetches, by position.
-            values: the values of the feeds; never mutated.
-            now: the current time.
-
-        Raises:
-            InvalidArgumentError: for an invalid call, which has changed nothing.
-        """
-        call, instructions = self.state.call(shape, values, now)
-        self._perform(instructions)
-        return call
-
-    def give_up(self, error: OpError) -> None:
-        """Cancel the run on all tasks; if it is over, put back what it took and no caller received."""
-        self._perform(self.state.give_up(error))
-        if not self._given_up:
-            self._given_up = True
-            self._step.settle(error, ran=True)
-
-    def delivered(self, call: Call, *, received: bool) -> None:
-        """Record whether the values of an answered call have reached the caller."""
-        self.unconfirmed -= 1
-        if received:
-            self._step.handed_out.update(call.fetches)
-        else:
-            self.give_up(CancelledError("a call was given up while its answer was on its way"))
-        over = self.state.phase is Phase.OVER and self._ran and not self._given_up
-        if over and not self.unconfirmed:
-            self._step.settle(None, ran=True)
-
-    @property
-    def step_id(self) -> int:
-        """The id of the run's step."""
-        return self._step.step_id
-
     @property
     def unfinished(self) -> tuple[str, ...]:
         """The tasks whose partitions have not ended."""
         return self._step.unfinished
+
+    def feed(self, values: Sequence[tuple[str, Any]]) -> None:
+        """Send values, and push those that other tasks read; what can run here at once has run on return."""
+        rendezvous = self.rendezvous
+        for key, value in values:
+            if rendezvous.aborted is not None:
+                return  # a kernel that an earlier feed made ready has failed
+            rendezvous.send(key, value)
+        if rendezvous.aborted is None:
+            rendezvous.flush()
+
+    def limit(self, deadline: Deadline) -> None:
+        """Do nothing: the master waits for each call with a deadline, and its partitions have none."""
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -176,71 +129,63 @@ class MasterPartialStep:
 
     def _ended(self, error: OpError | None) -> None:
         """Handle the end of all partitions, or the failure of one."""
-        if self._failed:
+        if self._failed or self._on_end is None:
             return
         self._ran = error is None
         if error is not None:
             self._failed = True
-            self._clean_up(error)
-        self._perform(self.state.ended(error))
+            self.abort(error)
+        self._on_end(error)
 
-    def _clean_up(self, error: OpError | None) -> None:
-        """End what is left of the step, on all tasks if partitions of it still run."""
+    def abort(self, error: OpError) -> None:
+        """End what is left of the step on all tasks."""
         if self._cleaned:
             return
-        self._cleaned = True
+        self._cleaned = self._settled = True
         if self._child is not None and self._child is not asyncio.current_task():
             self._child.cancel()
-        if error is not None:
-            self._given_up = True
-            self._step.settle(error, ran=self._ran)
-        # If the run succeeded, the client has yet to confirm the values of the last call.
+        self._step.settle(error, ran=self._ran)
         message = CleanupGraph(
-            step_id=self._step.step_id, error=None if error is None else error_to_wire(error),
-            settles=False, handed_out=sorted(self._step.handed_out),
+            step_id=self.step_id, error=error_to_wire(error), settles=False,
+            handed_out=sorted(self.handed_out),
         )  # fmt: skip
         # Only a worker that is being stopped refuses; it ends its steps itself.
         with suppress(OpError):
             self._own.tell(message)
 
-    # -- instructions --------------------------------------------------------------------------
+    def roll_back(self, error: OpError) -> None:
+        """Have the tasks put back what they took and the client did not receive, unless it is settled."""
+        if not self._settled:
+            self._settled = True
+            self._step.settle(error, ran=True)
 
-    def _perform(self, instructions: Sequence[Instruction]) -> None:
-        for instruction in instructions:
-            if isinstance(instruction, Receive):
-                self._receive(instruction.call)
-            elif isinstance(instruction, Send):
-                self._send(instruction.call)
-            elif isinstance(instruction, Answer):
-                instruction.call.end(None)
-            elif isinstance(instruction, Refuse):
-                instruction.call.end(instruction.error)
-            elif isinstance(instruction, Abort):
-                self._clean_up(instruction.error)
-            else:
-                self._clean_up(None)
-                self._on_delete(self)
+    def accept(self) -> None:
+        """Tell the tasks that the client has received all values, if the step has run and is not settled."""
+        if self._ran and not (self._settled or self.unconfirmed):
+            self._step.settle(None, ran=True)
 
-    def _receive(self, call: Call) -> None:
-        for index, position in enumerate(call.fetches):
-            key = self._plan.fetch_keys[position]
-            self._meeting.recv_async(key, partial(self._arrived, call, index))
+    def close(self) -> None:
+        """Drop the rendezvous, and release the client graph.
 
-    def _arrived(self, call: Call, index: int, outcome: Arrival | OpError) -> None:
-        if isinstance(outcome, OpError):
-            return  # the end of the run reports it to every waiting call
-        if outcome.dead:
-            name = self._plan.signature.fetches[call.fetches[index]]
-            self.give_up(InternalError(f"{name} is on a branch that was not taken"))
-            return
-        self._perform(self.state.arrived(call, index, outcome.value))
+        The values of the last call are not settled yet: the client has to confirm them.
+        """
+        if not self._cleaned:  # all tasks have succeeded
+            self._cleaned = True
+            self.rendezvous.release()
+        self._release(self.graph)
 
-    def _send(self, call: Call) -> None:
-        keys = [(key, value) for i, value in call.feeds for key in self._plan.feed_keys[i]]
-        for key, value in keys:
-            if self._meeting.aborted is not None:
-                break  # a kernel that an earlier feed made ready has failed
-            self._meeting.send(key, value)
-        if self._meeting.aborted is None:
-            self._meeting.flush()
-        self._perform(self.state.sent(call))
+
+MasterRun: TypeAlias = PartialRunDriver[MasterPartialStep]
+"""A partial run over the workers of a master session."""
+
+
+def confirm(run: MasterRun, call: Call, *, received: bool) -> None:
+    """Record whether the values of an answered call have reached the client's caller."""
+    step = run.step
+    step.unconfirmed -= 1
+    if received:
+        step.handed_out.update(call.fetches)
+    else:
+        run.abort(CancelledError("a call was given up while its answer was on its way"))
+    if run.state.phase is Phase.OVER:
+        step.accept()

@@ -135,9 +135,9 @@ class SessionGraph:
             InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this graph
                 and these devices.
         """
-        made, failure = self._state.partial_partitions(signature)
+        made = self._state.partial_partitions(signature)
         graph = split_by_task(signature, made.parts, self._members.task)
-        graph.partial, graph.failure = made, failure
+        graph.partial = made
         return self._marked(graph)
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:

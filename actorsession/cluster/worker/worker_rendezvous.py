@@ -56,16 +56,18 @@ class WorkerRendezvous(Rendezvous):
 
     Attributes:
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
+        holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
     """
 
     __slots__ = (
-        "_gathered", "_link_name", "_push", "_task", "begun", "created", "held", "pushed", "step_id",
+        "_gathered", "_link_name", "_push", "_task", "begun", "created", "holder", "pushed", "step_id",
     )  # fmt: skip
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         super().__init__()
         self.step_id = step_id
-        self.begun = self.held = False
+        self.begun = False
+        self.holder: RendezvousTable | None = None
         self.pushed = 0
         self.created = time.monotonic()
         self._task = task
@@ -121,6 +123,12 @@ class WorkerRendezvous(Rendezvous):
             self.pushed += bytes_held(values)
             self._push(task, message)
 
+    def release(self) -> None:
+        """End the step of a partial run that has succeeded on all tasks; what is left here is dropped."""
+        holder, self.holder = self.holder, None
+        if holder is not None:
+            holder.end(self.step_id)
+
 
 class RendezvousTable:
     """The rendezvous of every step that runs partitions on this worker.
@@ -165,7 +173,7 @@ class RendezvousTable:
     ) -> WorkerRendezvous:  # fmt: skip
         """Return the same as ``begin`` for a partial run, whose rendezvous outlasts its partitions here."""
         rendezvous = self.begin(step_id, task, push, link_name)
-        rendezvous.held = True
+        rendezvous.holder = self
         return rendezvous
 
     def push(self, message: PushTensors) -> None:
@@ -188,10 +196,10 @@ class RendezvousTable:
     def end(self, step_id: int, error: OpError | None = None) -> None:
         """End a step: waiting receives fail, and what arrives later is dropped.
 
-        A held step ends only with an error; the master that holds it provides one.
+        A held step ends only with an error, or when its master releases it.
         """
         held = self._steps.get(step_id)
-        if error is None and held is not None and held.held:
+        if error is None and held is not None and held.holder is not None:
             return
         # A copy: the error itself would keep the frames that raised it alive, with every array in them.
         self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))

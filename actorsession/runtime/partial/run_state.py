@@ -1,7 +1,7 @@
 """The state of a partial run: the feeds and fetches that are left, and the calls that wait.
 
-``RunState`` is the bookkeeping: plain synchronous code, with events as input and instructions as output.
-``PartialStep``, in ``partial_step``, joins it to a step and carries out the instructions.
+``RunState`` is the bookkeeping: plain synchronous code, with events as input and instructions as output. The
+``PartialRunDriver`` of a run, in ``driver``, carries out the instructions on its step.
 
 A call is checked completely before anything is marked: first feeds, then fetches, then whether the fetches
 can be computed from the feeds given so far. Its feeds are sent and its fetches received under the rendezvous
@@ -29,10 +29,10 @@ class Phase(enum.Enum):
     """The phase of a partial run."""
 
     OPEN = "open"
-    COMPLETE = (
-        "complete"  # everything is fed and requested; calls may still wait for values and the step
-    )
-    FAILED = "failed"  # the step has ended with an error that no call has raised yet
+    # Everything is fed and requested; calls may still wait for values and for the end of the step.
+    COMPLETE = "complete"
+    # The step has ended with an error that no call has raised yet.
+    FAILED = "failed"
     OVER = "over"
 
 
@@ -222,7 +222,8 @@ class RunState:
         if self.phase is Phase.OVER:
             return []
         if error is None:
-            return self._answer([call for call in self._calls if not call.left])
+            ready = [call for call in self._calls if not call.left]
+            return [instruction for call in ready for instruction in self._answer(call)]
         waiting, self._calls = self._calls, []
         if waiting:
             self.phase = Phase.OVER
@@ -230,7 +231,7 @@ class RunState:
         self.phase, self._error = Phase.FAILED, error
         return []
 
-    def give_up(self, error: OpError) -> list[Instruction]:
+    def abort(self, error: OpError) -> list[Instruction]:
         """Handle an abort by the caller, the time limit, or the end of the session."""
         if self.phase is Phase.OVER:
             return []
@@ -244,18 +245,15 @@ class RunState:
         call.left -= 1
         if call.left or (call.last and not self._ended) or call not in self._calls:
             return []
-        return self._answer([call])
+        return self._answer(call)
 
-    def _answer(self, ready: list[Call]) -> list[Instruction]:
-        """Answer calls that have all their values; the last call also waits for the end of the step."""
-        ready = [call for call in ready if self._ended or not call.last]
-        for call in ready:
-            self._calls.remove(call)
-        answers: list[Instruction] = [Answer(call) for call in ready]
-        if ready and self._ended and self.phase is Phase.COMPLETE and not self._calls:
+    def _answer(self, call: Call) -> list[Instruction]:
+        """Answer a call that has all its values; the last answer after the end of the step ends the run."""
+        self._calls.remove(call)
+        if self._ended and self.phase is Phase.COMPLETE and not self._calls:
             self.phase = Phase.OVER
-            answers.append(Delete())
-        return answers
+            return [Answer(call), Delete()]
+        return [Answer(call)]
 
     def _mark(self, fed: int, fetched: int) -> None:
         self._fed |= fed

@@ -50,8 +50,7 @@ from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
-from actorsession.session.partial.partial_runs import PartialRuns
-from actorsession.session.partial.plans import PartialPlan
+from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
@@ -113,9 +112,9 @@ class DirectSession(LocalSession[DirectPlan]):
             config.max_inflight_steps, config.max_inflight_bytes
         )
         self._waiting_on: asyncio.AbstractEventLoop | None = None
-        self._partial_runs = PartialRuns(
-            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end,
-            lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+        self._partial_runs = DirectPartialRuns(
+            self.planner, config, self._gate, self._partial_step, self._steps.end,
+            lambda feeds: kept_feeds(feeds, self._pools.choose(None)), self._run_planning,
         )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
@@ -124,7 +123,7 @@ class DirectSession(LocalSession[DirectPlan]):
             log_devices([d.attributes for d in self._devices])
 
     @property
-    def partial_runs(self) -> PartialRuns:
+    def partial_runs(self) -> DirectPartialRuns:
         """Steps that are fed and fetched in several calls."""
         return self._partial_runs
 
@@ -182,12 +181,6 @@ class DirectSession(LocalSession[DirectPlan]):
         """Do work on large values in a worker thread, if the session has any."""
         pool = self._pools.choose(None)
         return work() if pool is None else await aside(pool, work)
-
-    async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
-        """Return the plan of a partial run; see ``prepare``."""
-        make = partial(self.partial_runs.plans.plan, signature)
-        what = f"the plan of a partial run, {signature}"
-        return await self._run_planning((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """Return the plan of a signature; build it if it is not cached.

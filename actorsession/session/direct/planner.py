@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from actorsession.config import ConfigProto, DebugOptions
-from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.plan.cost_model import CostModel, prime
@@ -176,9 +175,7 @@ class Planner:
         """
         return self._state.partitions(signature, optimised=optimised)
 
-    def partial_partitions(
-        self, signature: RunSignature
-    ) -> tuple[PartialParts, InvalidArgumentError | None]:
+    def partial_partitions(self, signature: RunSignature) -> PartialParts:
         """Return the partitions of partial runs; see ``GraphExecutionState.partial_partitions``."""
         return self._state.partial_partitions(signature)
 

@@ -1,5 +1,6 @@
 """Partial runs: steps that are fed and fetched in several calls, for both kinds of session.
 
-``api`` has the methods that users call. ``partial_runs`` holds the partial runs of a direct session;
-``remote_partial_runs`` forwards those of a remote session to its master.
+``api`` has the methods that users call, and ``partial_runs`` the interface behind them. In a direct session
+``direct_partial_runs`` implements it on the drivers and managers of ``runtime.partial``; in a remote session
+``remote_partial_runs`` forwards to the master.
 """

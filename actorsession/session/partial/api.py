@@ -1,7 +1,7 @@
 """The methods for partial runs that ``AsyncSession`` and ``Session`` inherit.
 
 Structures of fetches and feed keys are mapped to names here, once per setup and once per form of call. The
-rest is the work of ``PartialRuns`` in a direct session, and of ``RemotePartialRuns`` in a remote one.
+rest is the work of the session's ``PartialRuns``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import weakref
 from collections.abc import Coroutine, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
@@ -20,8 +20,6 @@ from actorsession.session.blocking import IN_LOOP
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.partial.partial_runs import PartialRuns
-from actorsession.session.partial.plans import PartialPlan
-from actorsession.session.partial.remote_partial_runs import RemotePartialPlan, RemotePartialRuns
 
 if TYPE_CHECKING:
     from actorsession.session.base import BaseSession as _Base
@@ -32,13 +30,10 @@ else:
 __all__ = ["AsyncPartialRun", "AsyncPartialRuns", "PartialRun", "SyncPartialRuns"]
 
 
-_Runs: TypeAlias = PartialRuns | RemotePartialRuns
-
-
-class _PartialFace(_Base):
+class _PartialRunMethods(_Base):
     """The common base of both APIs."""
 
-    def _partial_runs(self) -> Any:
+    def _partial_runs(self) -> PartialRuns[Any]:
         """Return the session's partial runs, of a direct or a remote session."""
         self._check_usable()
         runs = self._session.partial_runs
@@ -47,18 +42,16 @@ class _PartialFace(_Base):
         return runs
 
     def _partial_plan(
-        self, runs: _Runs, fetches: Any, feeds: Any
+        self, runs: PartialRuns[Any], fetches: Any, feeds: Any
     ) -> tuple[Any, Any, RunSignature | None]:
         """Return the cached plan of a setup, its cache key, and the signature if no plan is cached."""
         graph = self._graph
         self._begin_run()
         keys = () if feeds is None else feeds if isinstance(feeds, (list, tuple)) else (feeds,)
-        shape = fetch_key(fetches) if all(type(k) in _PLAIN for k in keys) else None
+        shape = fetch_key(fetches) if _PLAIN.issuperset(map(type, keys)) else None
         # The restrictions are in the key, because a growing graph may forbid feeds.
-        key = (PartialPlan, graph.restrictions, shape, *keys) if shape is not None else None
-        plan: PartialPlan | RemotePartialPlan | None = (
-            None if key is None else runs.requests.get(key)
-        )
+        key = (_SETUP, graph.restrictions, shape, *keys) if shape is not None else None
+        plan = None if key is None else runs.requests.get(key)
         if plan is not None:
             return plan, key, None
         check_not_empty(graph)
@@ -72,7 +65,7 @@ class _PartialFace(_Base):
         return None, key, signature
 
     def _partial_request(
-        self, runs: _Runs, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
+        self, runs: PartialRuns[Any], handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
     ) -> Request:
         """Return one call reduced to names, from the cache where ``fetch_key`` has a key for the fetches.
 
@@ -103,9 +96,11 @@ class _PartialFace(_Base):
 
 # Feed keys that always stand for the same tensor.
 _PLAIN = frozenset({Tensor, str})
+# Begins the cache keys of setups; those of calls begin with the restrictions of the graph.
+_SETUP = "setup"
 
 
-class SyncPartialRuns(_PartialFace):
+class SyncPartialRuns(_PartialRunMethods):
     """The partial runs of a ``Session``."""
 
     if TYPE_CHECKING:
@@ -138,15 +133,14 @@ class SyncPartialRuns(_PartialFace):
             raise RuntimeError(IN_LOOP)
         runs = self._partial_runs()
         plan = self._made_partial_plan(runs, fetches, feeds)
-        if isinstance(runs, RemotePartialRuns) or runs.needs_loop(plan):
+        if runs.needs_loop(plan):
             handle: str = self._wait(runs.open(plan))
-        else:
-            handle = runs.open_here(plan, self._timeout(None))
-        return handle
+            return handle
+        return runs.open_here(plan, self._timeout(None))
 
-    def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+    def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
-        return plan if signature is None else runs.remember(key, runs.plans.plan(signature))
+        return plan if signature is None else runs.remember(key, runs.plan(signature))
 
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -183,10 +177,10 @@ class SyncPartialRuns(_PartialFace):
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
-        asked = handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
-        if isinstance(runs, RemotePartialRuns) or runs.is_on_loop(handle):
-            return request.result(feeds, self._wait(runs.call(*asked)))
-        return request.result(feeds, runs.call_here(*asked))
+        arguments = handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+        if runs.is_on_loop(handle):
+            return request.result(feeds, self._wait(runs.call(*arguments)))
+        return request.result(feeds, runs.call_here(*arguments))
 
     def partial(self, fetches: Any, feeds: Any = None) -> PartialRun:
         """Return a partial run as a context manager.
@@ -201,21 +195,18 @@ class SyncPartialRuns(_PartialFace):
         return PartialRun(self, fetches, feeds)
 
 
-class AsyncPartialRuns(_PartialFace):
+class AsyncPartialRuns(_PartialRunMethods):
     """The partial runs of an ``AsyncSession``."""
 
     async def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Start a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
         runs = self._partial_runs()
-        handle: str = await runs.open(await self._made_partial_plan(runs, fetches, feeds))
-        return handle
+        return await runs.open(await self._made_partial_plan(runs, fetches, feeds))
 
-    async def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+    async def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
-        if signature is None:
-            return plan
-        return runs.remember(key, await self._session.prepare_partial(signature))
+        return plan if signature is None else runs.remember(key, await runs.prepare(signature))
 
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -244,11 +235,11 @@ class AsyncPartialRuns(_PartialFace):
 
 
 class _PartialRun:
-    """A partial run that is aborted when its ``with`` block is left."""
+    """A partial run that is aborted when its ``with`` block is left, or when the object is dropped."""
 
     def __init__(self, session: Any, fetches: Any, feeds: Any) -> None:
         self._session = session
-        self._asked: tuple[Any, Any] = (fetches, feeds)
+        self._fetches, self._feeds = fetches, feeds
         self._handle: str | None = None
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
@@ -263,17 +254,22 @@ class _PartialRun:
             raise RuntimeError("the partial run has not begun: enter it with a with statement")
         return self._handle
 
+    @property
+    def _runs(self) -> PartialRuns[Any]:
+        runs: PartialRuns[Any] = self._session._session.partial_runs
+        return runs
+
     def _check_new(self) -> None:
         if self._handle is not None:
             raise RuntimeError("a partial run is entered once: ask the session for another one")
 
-    def _begun(self, handle: str) -> None:
+    def _set_handle(self, handle: str) -> None:
         self._handle = handle
-        runs = self._session._session.partial_runs
-        self._finalizer = weakref.finalize(self, _give_up, weakref.ref(runs), handle)
+        self._finalizer = weakref.finalize(self, _abort_dropped, weakref.ref(self._runs), handle)
         self._finalizer.atexit = False
 
-    def _left(self) -> CancelledError:
+    def _exit_error(self) -> CancelledError:
+        """Return the error that ends the run when the block is left; the finaliser has no more to do."""
         if self._finalizer is not None:
             self._finalizer.detach()
         return CancelledError(f"the block of partial run {self._handle!r} was left")
@@ -283,10 +279,10 @@ class _PartialRun:
         return f"<{type(self).__name__} {state}>"
 
 
-def _give_up(runs: weakref.ref[_Runs], handle: str) -> None:
+def _abort_dropped(runs: weakref.ref[PartialRuns[Any]], handle: str) -> None:
     found = runs()
     if found is not None:
-        found.give_up_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
+        found.abort_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
 
 
 class PartialRun(_PartialRun):
@@ -294,7 +290,7 @@ class PartialRun(_PartialRun):
 
     def __enter__(self) -> PartialRun:
         self._check_new()
-        self._begun(self._session.partial_run_setup(*self._asked))
+        self._set_handle(self._session.partial_run_setup(self._fetches, self._feeds))
         return self
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
@@ -304,15 +300,13 @@ class PartialRun(_PartialRun):
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        runs: _Runs = self._session._session.partial_runs
-        error = self._left()
-        if isinstance(runs, PartialRuns) and not runs.is_on_loop(self.handle):
-            runs.give_up_here(self.handle, error)
+        runs, error = self._runs, self._exit_error()
+        if not runs.is_on_loop(self.handle):
+            runs.abort_here(self.handle, error)
         elif not self._session.closed:
-            with contextlib.suppress(
-                OpError
-            ):  # another thread has closed the session and so ended the run
-                self._session._wait(runs.give_up(self.handle, error))
+            # Another thread may have closed the session and so ended the run.
+            with contextlib.suppress(OpError):
+                self._session._wait(runs.abort(self.handle, error))
 
 
 class AsyncPartialRun(_PartialRun):
@@ -320,7 +314,7 @@ class AsyncPartialRun(_PartialRun):
 
     async def __aenter__(self) -> AsyncPartialRun:
         self._check_new()
-        self._begun(await self._session.partial_run_setup(*self._asked))
+        self._set_handle(await self._session.partial_run_setup(self._fetches, self._feeds))
         return self
 
     async def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
@@ -330,5 +324,4 @@ class AsyncPartialRun(_PartialRun):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        runs: _Runs = self._session._session.partial_runs
-        await runs.give_up(self.handle, self._left())
+        await self._runs.abort(self.handle, self._exit_error())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT
@@ -24,19 +24,16 @@ from actorsession.messages.session import (
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
+from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.remote.values import own_values, wire_limit
 
 if TYPE_CHECKING:
     from actorsession.session.remote.remote_session import RemoteSession
 
-__all__ = ["RemotePartialPlan", "RemotePartialPlans", "RemotePartialRuns"]
+__all__ = ["RemotePartialPlan", "RemotePartialRuns"]
 
 # Seconds for the master to drop a run; it does so without waiting.
 _DROP = 2.0
-# Cached requests, as in ``base``.
-_REMEMBERED = 1024
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +47,20 @@ class RemotePartialPlan:
     signature: RunSignature
 
 
-class RemotePartialPlans:
-    """The factory of the client's records of setups."""
+class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
+    """The partial runs of one remote session.
+
+    Args:
+        session: the session.
+    """
+
+    def __init__(self, session: RemoteSession) -> None:
+        super().__init__()
+        self._session = session
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def plan(self, signature: RunSignature) -> RemotePartialPlan:
-        """Return the plan of a signature.
+        """Return the client's record of a signature.
 
         Raises:
             InvalidArgumentError: if the signature is not valid for a partial run.
@@ -62,42 +68,8 @@ class RemotePartialPlans:
         check_signature(signature)
         return RemotePartialPlan(signature)
 
-
-class RemotePartialRuns:
-    """The partial runs of one remote session.
-
-    Args:
-        session: the session.
-
-    Attributes:
-        plans: makes the records of setups.
-        requests: cache of setups and calls for the session API.
-    """
-
-    def __init__(self, session: RemoteSession) -> None:
-        self.plans = RemotePartialPlans()
-        self.requests: dict[Any, Any] = {}
-        self._session = session
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def remember(self, key: Any, value: T) -> T:
-        """Cache the result of a setup or a call, unless its key is ``None``."""
-        if key is not None:
-            if len(self.requests) >= _REMEMBERED:
-                self.requests.clear()
-            self.requests[key] = value
-        return value
-
     async def open(self, plan: RemotePartialPlan) -> str:
-        """Start a run at the master; operations that need no feed are under way when this returns.
-
-        Returns:
-            The handle of the run.
-
-        Raises:
-            InvalidArgumentError: if the run is not possible on this graph and these devices.
-            OpError: if a task refuses its partitions or cannot be reached.
-        """
+        """Start a run at the master; operations that need no feed are under way when this returns."""
         self._loop = asyncio.get_running_loop()
         session, signature = self._session, plan.signature
         await session.prepare(signature)
@@ -119,23 +91,7 @@ class RemotePartialRuns:
         fetches: tuple[str, ...],
         limit: float | None,
     ) -> Sequence[Any]:
-        """Continue a run with feeds, and return fetches; cancelling the call aborts the run.
-
-        Args:
-            handle: a result of ``open``.
-            feeds: names of the feeds.
-            values: converted values of the feeds.
-            fetches: names of the fetches.
-            limit: seconds; ``None`` for the default.
-
-        Returns:
-            The values of the fetches, owned by the caller.
-
-        Raises:
-            InvalidArgumentError: for a wrong call, which has changed nothing.
-            DeadlineExceededError: if the call took too long; the run is then aborted.
-            OpError: the step's first error.
-        """
+        """Continue a run with feeds, and return fetches; cancelling the call aborts the run."""
         session = self._session
         if not session.handle:
             await session.connect()
@@ -157,14 +113,14 @@ class RemotePartialRuns:
             self._drop_soon(handle, error)
             raise
         except asyncio.CancelledError:
-            await self.give_up(
+            await self.abort(
                 handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
             )
             raise
         return own_values(done.values, over_link=over_link)
 
-    async def give_up(self, handle: str, error: OpError) -> None:
-        """Abort a run that is still open, without waiting for its kernels to end between two nodes."""
+    async def abort(self, handle: str, error: OpError) -> None:
+        """Abort a run if it is open, without waiting for its kernels to end between two nodes."""
         session = self._session
         message = PartialRunDrop(
             session_handle=session.handle, partial_run_handle=handle, error=error_to_wire(error)
@@ -173,11 +129,11 @@ class RemotePartialRuns:
         with contextlib.suppress(OpError):
             await session.ask(message, Deadline.after(_DROP), Done)
 
-    def give_up_here(self, handle: str, error: OpError) -> None:
-        """Abort a run from any thread, without waiting."""
+    def abort_here(self, handle: str, error: OpError) -> None:
+        """Abort a run if it is open, from any thread, without waiting for its end."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and with it the session
                 self._loop.call_soon_threadsafe(self._drop_soon, handle, error)
 
     def _drop_soon(self, handle: str, error: OpError) -> None:
-        self._session.start(self.give_up(handle, error), f"drop partial run {handle}")
+        self._session.start(self.abort(handle, error), f"drop partial run {handle}")

@@ -68,7 +68,7 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.hang_report import HangReport, explain
-from actorsession.session.partial.remote_partial_runs import RemotePartialPlan, RemotePartialRuns
+from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.settings import refuse_local_settings
@@ -329,14 +329,6 @@ class RemoteSession(SessionInterface[RemotePlan]):
             await asyncio.shield(extending)
         ordered = signature.sorted()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
-
-    async def prepare_partial(self, signature: RunSignature) -> RemotePartialPlan:
-        """Return the record of a partial run, which the master plans.
-
-        Raises:
-            InvalidArgumentError: if the signature is not valid for a partial run.
-        """
-        return self._partial_runs.plans.plan(signature)
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.

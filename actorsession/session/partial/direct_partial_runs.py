@@ -1,0 +1,281 @@
+"""Partial runs of a direct session: steps that are fed and fetched in several calls.
+
+On an event loop the runs belong to a ``PartialRunActor``. Without one, each run is driven in the calling
+thread, under a lock of its own. A ``Session`` uses an event loop for runs with nodes that wait without a
+thread. The methods that users call are in ``partial.api``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
+
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.plan.partial import PartialParts, check_signature
+from actorsession.plan.plan_cache import PlanCache
+from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
+from actorsession.runtime.engine.executor import Gate, LoadedGraph
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.kept_feeds import large_arrays
+from actorsession.runtime.partial.driver import PartialRunDriver
+from actorsession.runtime.partial.local_step import LocalPartialStep
+from actorsession.runtime.partial.manager import (
+    AbortRuns,
+    BeginRun,
+    ContinueRun,
+    LocalRun,
+    PartialRunActor,
+    wait_for_answer,
+)
+from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
+from actorsession.runtime.wait_graph import PartialWaits
+from actorsession.session.direct.planner import Planner
+from actorsession.session.partial.partial_runs import PartialRuns
+
+__all__ = ["DirectPartialRuns", "PartialPlan"]
+
+_log = logging.getLogger("actorsession.session")
+# Seconds for which calls that never suspend may hold the event loop in a row.
+_TURN = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class PartialPlan:
+    """A loaded plan of partial runs.
+
+    Attributes:
+        signature: everything that such a run feeds, fetches and targets.
+        parts: the partial-run data of the plan.
+        graph: the loaded partitions.
+        label: the signature as text, with which handles begin.
+    """
+
+    signature: RunSignature
+    parts: PartialParts
+    graph: LoadedGraph
+    label: str
+
+
+class DirectPartialRuns(PartialRuns[PartialPlan]):
+    """The partial runs of one direct session.
+
+    Args:
+        planner: the session's planner.
+        config: the session's settings.
+        gate: refuses work once the session is closed.
+        new_step: makes a step of a plan; the second argument is whether an event loop drives it.
+        end_step: stops tracking a step.
+        keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
+        share: does planning work, given a key, the work and what it is called in errors: once for all callers
+            with the same key, in a thread if the graph is large.
+
+    Attributes:
+        requests: cache of setups and calls for the session API; emptied when a plan is evicted.
+        actor: holds the runs on the event loop.
+        thread_runs: holds the runs that their callers' threads drive.
+    """
+
+    def __init__(
+        self,
+        planner: Planner,
+        config: ConfigProto,
+        gate: Gate,
+        new_step: Callable[[PartialPlan, bool], Step],
+        end_step: Callable[[Step], None],
+        keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
+        share: Callable[[Hashable, Callable[[], PartialPlan], str], Awaitable[PartialPlan]],
+    ) -> None:
+        super().__init__()
+        self._planner = planner
+        # Apart from the plans of ordinary runs, which route feeds and fetches differently.
+        self._plans: PlanCache[PartialPlan] = PlanCache(
+            config.plan_cache_size, lambda plan: self.requests.clear()
+        )
+        self._gate = gate
+        self._new_step = new_step
+        self._end_step = end_step
+        self._keep = keep
+        self._share = share
+        idle_limit = config.partial_run_idle_limit_in_ms / 1000
+        self.thread_runs = ThreadPartialRunMgr(idle_limit)
+        self.actor = PartialRunActor(idle_limit)
+        self._ref = self.actor.ref
+        self._turn_ends = 0.0
+
+    def __len__(self) -> int:
+        return len(self.actor.runs) + len(self.thread_runs)
+
+    def waits(self, most: int) -> list[PartialWaits]:
+        """Return the open runs, oldest first, at most ``most``; callable from any thread."""
+        found = [*self.actor.runs.waits(most), *self.thread_runs.waits(most)]
+        return sorted(found, key=lambda run: run.step_id)[:most]
+
+    def plan(self, signature: RunSignature) -> PartialPlan:
+        """Return the plan of a signature; build it if it is not cached. Thread-safe."""
+        check_signature(signature)
+        found = self._plans.get(signature)
+        if found is None:
+            with self._planner.locked():
+                self._planner.extend()
+                sorted_ = signature.sorted()
+                made = self._planner.partial_partitions(sorted_)
+                graph = self._planner.load(made.parts)
+            found = self._plans.put(signature, PartialPlan(sorted_, made, graph, str(sorted_)))
+        return found
+
+    async def prepare(self, signature: RunSignature) -> PartialPlan:
+        """Return the plan of a signature; see ``DirectSession.prepare``."""
+        make = partial(self.plan, signature)
+        what = f"the plan of a partial run, {signature}"
+        return await self._share((PartialPlan, signature.sorted()), make, what)
+
+    def needs_loop(self, plan: PartialPlan) -> bool:
+        """Return whether a plan has nodes that wait without a thread, for example queue operations."""
+        return plan.graph.suspends
+
+    def is_on_loop(self, handle: str) -> bool:
+        """Return whether an event loop drives a run, so that ``call`` continues it."""
+        return handle in self.actor.runs
+
+    # -- in the caller's thread ----------------------------------------------------------------
+
+    def open_here(self, plan: PartialPlan, limit: float | None) -> str:
+        """Start a run in the calling thread."""
+        runs, step = self.thread_runs, self._new_step(plan, False)
+        local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
+        state = runs.new_state(plan.label, plan.parts)
+        run = ThreadRunDriver(state, plan.parts, local, runs.delete)
+        if limit is not None:
+            step.limit(Deadline.after(limit))
+        run.enter_nowait()  # nobody else knows it yet
+        try:
+            runs.begin(run)
+            self._gate.check()  # closing in the meantime has missed this run
+        except BaseException as exc:  # Ctrl-C too
+            run.abort(CancelledError(f"the setup was interrupted: {exc!r}"))
+            raise
+        finally:
+            run.leave()
+        return state.handle
+
+    def call_here(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+    ) -> Sequence[Any]:
+        """Continue a run in the calling thread: give it feeds, and return fetches."""
+        deadline = NEVER if limit is None else Deadline.after(limit)
+        try:
+            run, call = self.thread_runs.call(handle, feeds, values, fetches, deadline)
+        except OpError:  # an invalid call
+            self._gate.check()  # or a valid call after the session was closed
+            raise
+        return run.deliver(call)
+
+    def abort_here(self, handle: str, error: OpError) -> None:
+        """Abort a run if it is open, from any thread, without waiting for its end."""
+        if self.is_on_loop(handle):
+            self._tell(AbortRuns(error, handle))
+        else:
+            self.thread_runs.abort(handle, error)
+
+    # -- on an event loop ----------------------------------------------------------------------
+
+    async def open(self, plan: PartialPlan) -> str:
+        """Start a run on the running event loop; operations that need no feed run before this returns."""
+        if time.perf_counter() >= self._turn_ends:
+            await self._yield_loop()
+        runs, step = self.actor.runs, self._new_step(plan, True)
+        local = LocalPartialStep(step, partial(plan.graph.tell, step, ()), self._end_step)
+        state = runs.new_state(plan.label, plan.parts)
+        run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
+        try:
+            await self._ref.ask(BeginRun(run))
+        except BaseException as exc:
+            run.abort(CancelledError(f"the setup was cancelled: {exc!r}"))
+            raise
+        return state.handle
+
+    async def call(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+    ) -> Sequence[Any]:
+        """Continue a run on the running event loop; cancelling the call aborts it between two nodes."""
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        run: LocalRun | None = None
+        try:
+            if time.perf_counter() >= self._turn_ends:
+                await self._yield_loop()
+            if large_arrays(values):
+                values = await self._keep(values)
+            # The work before the answer has no limit by default, as in an ordinary step.
+            work_ends = NEVER if limit is None else deadline
+            message = ContinueRun(handle, feeds, values, fetches, work_ends)
+            run, call = await self._ref.ask(message)
+            if not call.done:
+                await wait_for_answer(run, call, deadline)
+        except DeadlineExceededError:
+            if run is not None:
+                await run.step.settled()
+            raise
+        except asyncio.CancelledError:
+            if run is None:
+                cancelled = CancelledError(f"partial run {handle!r} was cancelled by its caller")
+                await self.abort(handle, cancelled)
+            raise
+        except OpError:  # an invalid call
+            self._gate.check()  # or a valid call after the session was closed
+            raise
+        return run.deliver(call)
+
+    async def abort(self, handle: str, error: OpError) -> None:
+        """Abort a run if it is open, and wait for its kernels, which end between two nodes."""
+        with contextlib.suppress(OpError):  # the session is closed, which has ended it
+            run: LocalRun | None = await self._ref.ask(AbortRuns(error, handle))
+            if run is not None:
+                await run.step.settled()
+
+    async def _yield_loop(self) -> None:
+        """Yield the loop, which calls that end at once would hold; see ``DirectSession.run``."""
+        self._turn_ends = time.perf_counter() + _TURN
+        await asyncio.sleep(0)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _tell(self, message: AbortRuns) -> None:
+        """Send the actor a message that ends runs, from any thread."""
+        try:
+            self._ref.tell(message)
+        except AbortedError:
+            # Its loop is closed, so these runs have no waiters and can never be continued.
+            self.actor.runs.abort_all(message.error)
+        except OpError as exc:
+            _log.warning("partial runs are not ended: %s", exc)
+
+    def close_here(self, error: OpError) -> None:
+        """End every run; callable from any thread."""
+        if self.actor.loop is not None:  # else it never had a run
+            self._tell(AbortRuns(error))
+        self.thread_runs.abort_all(error)
+        self.requests.clear()
+        self._plans.clear()
+        self.thread_runs.stop_collector()
+
+    async def close(self, reason: str) -> None:
+        """End the actor, after ``close_here``."""
+        await self.actor.stop(reason)

@@ -1,0 +1,551 @@
+"""The driver of a partial run: its parts run as feeds come, in the thread of its caller or on a loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.partial import PartialParts, make_partial
+from actorsession.plan.partition import partition
+from actorsession.plan.place import Placer
+from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.devices import make_devices
+from actorsession.runtime.engine.executor import Executor, LoadedGraph
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.partial.driver import PartialRunDriver
+from actorsession.runtime.partial.local_step import LocalPartialStep
+from actorsession.runtime.partial.manager import (
+    AbortRuns,
+    BeginRun,
+    ContinueRun,
+    PartialRunActor,
+    PartialRunMgr,
+    wait_for_answer,
+)
+from actorsession.runtime.partial.run_state import Call, RunState
+from actorsession.runtime.partial.thread_runs import ThreadPartialRunMgr, ThreadRunDriver
+from actorsession.runtime.rendezvous import Rendezvous
+from tests.runtime.kit import turns_until
+
+ERROR = UnavailableError("the device is gone")
+
+
+# -- joined to a step ------------------------------------------------------------------------------
+
+
+class Loaded:
+    """A partial run of a graph on devices of this process, without a session."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        fetches: Sequence[Tensor],
+        feeds: Sequence[Tensor],
+        targets: Sequence[Operation] = (),
+        *,
+        devices: int = 1,
+        pool: KernelPool | None = None,
+        on_loop: bool = False,
+        handle: str = "h",
+        failure: OpError | None = None,
+    ) -> None:
+        made = make_devices("/job:localhost/replica:0/task:0", {"CPU": devices})
+        device_set = DeviceSet([d.attributes for d in made])
+        nodes = [op.plain for op in graph.get_operations()]
+        placer = Placer(device_set)
+        placer.place(nodes)
+        signature = RunSignature(
+            tuple(t.name for t in feeds),
+            tuple(t.name for t in fetches),
+            tuple(op.name for op in targets),
+        )
+        pruned = prune(GraphView(nodes), signature)
+        client = device_set.client_device
+        where = {n: placer.placed[n].device if n in placer.placed else client for n in pruned.nodes}
+        self.plan = make_partial(
+            pruned, partition(pruned, where, device_set), signature, device_set
+        )
+        self.graph = LoadedGraph(self.plan.parts, {d.name: Executor(d) for d in made}, {})
+        if failure is not None:
+            self.plan = PartialParts(signature, failure=failure)
+        self.begun = 0
+        self.closed: list[Step] = []
+        self.deleted: list[Any] = []
+        loop = asyncio.get_running_loop() if pool is not None else None
+        self.step = Step(
+            1, Rendezvous(), len(fetches), partitions=len(self.graph.parts), pool=pool, loop=loop
+        )
+        local = LocalPartialStep(self.step, self.begin_parts, self.closed.append)
+        driver: Any = PartialRunDriver if on_loop or pool is not None else ThreadRunDriver
+        state = RunState(handle, self.plan, 0.0)
+        self.run = driver(state, self.plan, local, self.deleted.append)
+
+    def done(self) -> bool:
+        return self.step.done
+
+    def begin_parts(self) -> None:
+        self.begun += 1
+        self.graph.begin(self.step, ())
+
+    def begin(self) -> None:
+        self.run.begin()
+
+    def call(
+        self, feeds: dict[str, Any], fetches: Sequence[str] = (), deadline: Deadline = NEVER
+    ) -> Call:
+        called: Call = self.run.call(
+            tuple(feeds), list(feeds.values()), tuple(fetches), 0.0, deadline
+        )
+        return called
+
+
+def in_two_stages(*, on_loop: bool = False, **options: Any) -> Loaded:
+    graph = Graph()
+    with graph.as_default():
+        a = ops.placeholder("float32", [2], name="a")
+        b = ops.placeholder("float32", [2], name="b")
+        with graph.device("/cpu:1"):
+            x = ops.multiply(a, 2.0, name="x")
+        y = ops.add(x, b, name="y")
+    return Loaded(graph, [x, y], [a, b], devices=2, on_loop=on_loop, **options)
+
+
+@pytest.fixture(params=[False, True], ids=["in threads", "on a loop"])
+def two_stages(request: Any) -> Loaded:
+    return in_two_stages(on_loop=request.param)
+
+
+@pytest.fixture
+def threaded() -> Loaded:
+    return in_two_stages()
+
+
+ONES = np.ones(2, np.float32)
+
+
+def answered(call: Call) -> bool:
+    return call.done
+
+
+def test_all_parts_start_with_nothing_fed_and_run_as_feeds_come(two_stages: Loaded) -> None:
+    two_stages.begin()
+    assert two_stages.step.rendezvous.pending == (0, 3)  # a, b and x are awaited
+    first = two_stages.call({"a:0": ONES}, ["x:0"])
+    np.testing.assert_array_equal(first.result()[0], [2, 2])
+    assert not two_stages.done()
+    second = two_stages.call({"b:0": ONES}, ["y:0"])
+    np.testing.assert_array_equal(second.result()[0], [3, 3])
+    assert two_stages.done()
+    assert two_stages.deleted == [two_stages.run]
+    assert two_stages.step.rendezvous.pending == (0, 0)
+
+
+def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_given_up(
+    two_stages: Loaded,
+) -> None:
+    two_stages.begin()
+    two_stages.call({"a:0": ONES, "b:0": ONES})
+    assert two_stages.done()
+    assert two_stages.step.rendezvous.pending == (2, 0)
+    two_stages.run.abort(CancelledError("dropped"))
+    assert two_stages.step.rendezvous.pending == (0, 0)
+    assert two_stages.deleted == [two_stages.run]
+
+
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_what_cannot_be_started_is_told_to_the_first_call_of_each_run(on_loop: bool) -> None:
+    for _ in range(2):
+        loaded = in_two_stages(on_loop=on_loop, failure=ERROR)
+        loaded.begin()
+        with pytest.raises(UnavailableError) as raised:
+            loaded.call({"a:0": ONES}).result()
+        assert raised.value is not ERROR  # a raised error keeps its frames alive
+        assert not loaded.begun
+        assert loaded.deleted == [loaded.run]
+
+
+def test_a_limit_that_is_over_ends_the_step_between_two_nodes(two_stages: Loaded) -> None:
+    two_stages.begin()
+    call = two_stages.call({"a:0": ONES}, ["x:0"], Deadline.after(0.0))
+    with pytest.raises(DeadlineExceededError):
+        call.result()
+    assert two_stages.deleted == [two_stages.run]
+
+
+def test_a_limit_that_is_not_over_is_gone_after_the_call(two_stages: Loaded) -> None:
+    two_stages.begin()
+    two_stages.call({"a:0": ONES}, ["x:0"], Deadline.after(60.0)).result()
+    assert not two_stages.step.given_up
+    assert two_stages.step._deadline is None
+
+
+def test_a_call_that_nobody_would_ever_answer_is_an_internal_error(threaded: Loaded) -> None:
+    """Its parts were never started."""
+    call = threaded.call({"a:0": ONES}, ["x:0"])
+    with pytest.raises(InternalError, match="with nobody to send it"):
+        call.result()
+
+
+async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_with_the_kernel() -> (
+    None
+):
+    """1. The pool's only thread is busy, so a dear segment waits behind it. 2. The run is given up: its call
+    is answered, its handle gone. 3. The thread comes back. 4. The step is done."""
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [600, 600], name="x")
+        y = ops.matmul(x, x, name="y")
+    pool = KernelPool(1)
+    gate = threading.Event()
+    pool.submit(gate.wait, 10)
+    loaded = Loaded(graph, [y], [x], pool=pool)
+    loaded.begin()
+    call = loaded.call({"x:0": np.ones([600, 600], np.float32)}, ["y:0"])
+    assert not answered(call)
+    loaded.run.abort(CancelledError("not wanted"))
+    assert answered(call)
+    assert loaded.deleted == [loaded.run]
+    assert not loaded.done()
+    gate.set()
+    await turns_until(loaded.done, turns=1_000_000)
+    with pytest.raises(CancelledError, match="not wanted"):
+        call.result()
+    pool.shutdown()
+
+
+@pytest.mark.parametrize("kind", ["broadcast", "view"])
+def test_a_fed_view_that_is_read_only_is_kept_as_it_was_when_it_was_fed(
+    two_stages: Loaded, kind: str
+) -> None:
+    base = np.zeros([2], np.float32)
+    fed = np.broadcast_to(base[:1], [2]) if kind == "broadcast" else base[:]
+    fed.flags.writeable = False
+    two_stages.begin()
+    two_stages.call({"b:0": fed})
+    base[:] = 99
+    np.testing.assert_array_equal(two_stages.call({"a:0": ONES}, ["y:0"]).result()[0], [2, 2])
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def in_thread(function: Any, *args: Any) -> BaseException | None:
+    """What a function raises in another thread."""
+    raised: list[BaseException | None] = [None]
+
+    def work() -> None:
+        try:
+            function(*args)
+        except BaseException as exc:
+            raised[0] = exc
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    return raised[0]
+
+
+def test_the_thread_that_is_in_a_run_ends_it_when_it_leaves(threaded: Loaded) -> None:
+    """1. A thread is in the run, past its last node. 2. Another one ends the run, and cannot enter. 3. The
+    first one leaves."""
+    threaded.begin()
+    threaded.run.enter()
+    inside = PartialRunDriver.call(threaded.run, ("a:0",), [ONES], ("x:0",), 0.0)
+    assert inside.done
+    assert in_thread(threaded.run.abort, ERROR) is None
+    assert threaded.deleted == []
+    threaded.run.leave()
+    assert threaded.deleted == [threaded.run]
+    assert threaded.step.rendezvous.pending == (0, 0)
+
+
+def test_a_run_that_nobody_is_in_is_ended_at_once_and_once(threaded: Loaded) -> None:
+    threaded.begin()
+    for _ in range(2):
+        threaded.run.abort(ERROR)
+        assert threaded.deleted == [threaded.run]
+    threaded.run.enter()  # and its lock is free
+    threaded.run.leave()
+
+
+def test_an_idle_run_is_ended_unless_somebody_is_in_it_or_has_called(threaded: Loaded) -> None:
+    threaded.begin()
+    threaded.run.enter()
+    assert in_thread(threaded.run.abort_if_idle, 10.0, 10.0) is None
+    threaded.run.leave()
+    assert threaded.deleted == []
+    threaded.run.abort_if_idle(9.0, 10.0)
+    assert threaded.deleted == []
+    threaded.run.abort_if_idle(10.0, 10.0)
+    assert threaded.deleted == [threaded.run]
+
+
+def test_a_look_for_idleness_loses_no_end_that_comes_meanwhile(threaded: Loaded) -> None:
+    """1. The collector has entered. 2. The session closes and cannot. 3. The run is not idle. 4. The
+    collector leaves."""
+    threaded.begin()
+    state = threaded.run.state
+
+    class Watched(RunState):
+        __slots__ = ()
+
+        def is_idle(self, now: float, limit: float) -> bool:
+            threaded.run.abort(ERROR)
+            assert threaded.deleted == []
+            return False
+
+    state.__class__ = Watched
+    threaded.run.abort_if_idle(10.0, 10.0)
+    assert threaded.deleted == [threaded.run]
+
+
+def test_a_thread_that_is_in_a_run_may_not_enter_it_again(threaded: Loaded) -> None:
+    threaded.run.enter()
+    with pytest.raises(FailedPreconditionError, match="inside partial run 'h' continues that very"):
+        threaded.run.enter()
+    threaded.run.leave()
+    threaded.run.enter()
+    threaded.run.leave()
+
+
+def test_a_run_is_entered_without_waiting_only_while_nobody_is_in_it(threaded: Loaded) -> None:
+    assert threaded.run.enter_nowait()
+    assert not threaded.run.enter_nowait()
+    with pytest.raises(FailedPreconditionError, match="inside partial run 'h' continues that very"):
+        threaded.run.enter()
+    threaded.run.leave()
+    assert threaded.run.enter_nowait()
+    threaded.run.leave()
+
+
+def test_waiting_for_another_thread_has_a_limit(threaded: Loaded) -> None:
+    threaded.run.enter()
+    raised = in_thread(threaded.run.enter, Deadline.after(0.01))
+    assert isinstance(raised, DeadlineExceededError)
+    assert "another thread's call of partial run 'h'" in str(raised)
+    threaded.run.leave()
+    threaded.run.enter(Deadline.after(60.0))
+    threaded.run.leave()
+
+
+# -- managers ---------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+
+def managed(runs: Any, handle: str, **options: Any) -> Loaded:
+    """A run that a manager holds, begun."""
+    loaded = in_two_stages(
+        on_loop=not isinstance(runs, ThreadPartialRunMgr), handle=handle, **options
+    )
+    loaded.run._on_delete = runs.delete
+    runs.begin(loaded.run)
+    return loaded
+
+
+@pytest.fixture(params=[PartialRunMgr, ThreadPartialRunMgr])
+async def runs(request: Any) -> AsyncIterator[Any]:
+    made = request.param(10.0)
+    made.clock = Clock()
+    yield made
+    made.abort_all(CancelledError("the test is over"))
+    if isinstance(made, ThreadPartialRunMgr):
+        made.stop_collector()
+    else:
+        assert made._timer is None
+
+
+async def test_a_manager_finds_the_open_runs_and_forgets_those_that_are_over(runs: Any) -> None:
+    loaded = managed(runs, "h")
+    assert "h" in runs
+    run, call = runs.call("h", (), [], ())
+    assert run is loaded.run
+    assert call.done
+    loaded.call({"a:0": ONES, "b:0": ONES}, ["x:0", "y:0"]).result()
+    assert len(runs) == 0
+    assert loaded.closed == [loaded.step]
+    with pytest.raises(InvalidArgumentError, match="has the handle 'h'"):
+        runs.call("h", (), [], ())
+
+
+async def test_a_manager_aborts_one_run_or_all(runs: Any) -> None:
+    one, two, three = (managed(runs, name) for name in ("one", "two", "three"))
+    assert runs.abort("one", ERROR) is one.run
+    assert runs.abort("one", ERROR) is None
+    assert len(runs) == 2
+    runs.abort_all(ERROR)
+    assert len(runs) == 0
+    assert one.step.error is two.step.error is three.step.error is ERROR
+
+
+async def test_a_manager_aborts_runs_that_were_not_continued_for_the_idle_limit(runs: Any) -> None:
+    managed(runs, "idle")
+    runs.clock.time = 4.0
+    managed(runs, "used")
+    runs.call("used", ("a:0",), [ONES], ())
+    runs.clock.time = 10.0
+    runs.collect()
+    assert ("idle" in runs, "used" in runs) == (False, True)
+    runs.clock.time = 14.0
+    runs.collect()
+    assert len(runs) == 0
+
+
+async def test_a_manager_reports_the_oldest_runs_with_what_they_wait_for(runs: Any) -> None:
+    for name in ("one", "two", "three"):
+        managed(runs, name)
+    runs.call("one", ("a:0",), [ONES], ("x:0",))
+    runs.clock.time = 3.0
+    one, two = runs.waits(2)
+    assert (one.handle, one.feeds, one.fetches, one.seconds) == ("one", ("b:0",), ("y:0",), 3.0)
+    assert (two.handle, two.feeds, two.fetches) == ("two", ("a:0", "b:0"), ("x:0", "y:0"))
+
+
+class Delayed:
+    """A run with a call whose fetch is computed once a gate opens."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        graph = Graph()
+        with graph.as_default():
+            x = ops.placeholder("float32", [2], name="x")
+            y = ops.py_func(self.passed, [x], "float32", name="y")
+        assert isinstance(y, Tensor)
+        self.pool = KernelPool(1)
+        self.loaded = Loaded(graph, [y], [x], pool=self.pool)
+        self.loaded.begin()
+        self.call = self.loaded.call({"x:0": ONES}, [y.name])
+
+    def passed(self, value: Any) -> Any:
+        self.gate.wait(20)
+        return value * 2
+
+    async def end(self) -> None:
+        self.gate.set()
+        await turns_until(self.loaded.done, turns=1_000_000)
+        self.pool.shutdown()
+
+
+@pytest.fixture
+async def delayed() -> AsyncIterator[Delayed]:
+    made = Delayed()
+    yield made
+    await made.end()
+
+
+async def test_an_answer_is_awaited(delayed: Delayed) -> None:
+    waiting = asyncio.create_task(wait_for_answer(delayed.loaded.run, delayed.call, NEVER))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    delayed.gate.set()
+    await waiting
+    np.testing.assert_array_equal(delayed.call.result()[0], [2, 2])
+
+
+async def test_a_call_that_is_not_answered_in_time_aborts_its_run(delayed: Delayed) -> None:
+    with pytest.raises(DeadlineExceededError, match="a call of partial run 'h'"):
+        await wait_for_answer(delayed.loaded.run, delayed.call, Deadline.after(0.0))
+    assert delayed.loaded.deleted == [delayed.loaded.run]
+    with pytest.raises(DeadlineExceededError):
+        delayed.call.result()
+
+
+async def test_a_late_call_names_the_tasks_that_have_not_ended(
+    delayed: Delayed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalPartialStep, "unfinished", ("/job:b", "/job:a"))
+    with pytest.raises(DeadlineExceededError, match=r"have not ended: /job:a, /job:b$"):
+        await wait_for_answer(delayed.loaded.run, delayed.call, Deadline.after(0.0))
+
+
+async def test_cancelling_the_wait_for_an_answer_aborts_the_run(delayed: Delayed) -> None:
+    waiting = asyncio.create_task(wait_for_answer(delayed.loaded.run, delayed.call, NEVER))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    with pytest.raises(CancelledError, match="cancelled by its caller"):
+        delayed.call.result()
+
+
+async def test_a_call_that_is_done_at_its_deadline_counts(two_stages: Loaded) -> None:
+    two_stages.begin()
+    call = two_stages.call({"a:0": ONES}, ["x:0"])
+    await wait_for_answer(two_stages.run, call, Deadline.after(0.0))
+    np.testing.assert_array_equal(call.result()[0], [2, 2])
+
+
+# -- the actor -------------------------------------------------------------------------------------
+
+
+async def test_the_actor_begins_continues_and_aborts_runs() -> None:
+    actor = PartialRunActor(10.0)
+    loaded = in_two_stages(on_loop=True)
+    loaded.run._on_delete = actor.runs.delete
+    await actor.ref.ask(BeginRun(loaded.run))
+    assert "h" in actor.runs
+    run, call = await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], ("x:0",), NEVER))
+    assert run is loaded.run
+    np.testing.assert_array_equal(call.result()[0], [2, 2])
+    with pytest.raises(InvalidArgumentError, match="already been fed"):
+        await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], (), NEVER))
+    actor.ref.tell(AbortRuns(CancelledError("dropped"), "h"))
+    assert len(actor.runs) == 0
+    with pytest.raises(InvalidArgumentError, match="has the handle 'h'"):
+        await actor.ref.ask(ContinueRun("h", (), [], (), NEVER))
+    assert await actor.ref.ask(AbortRuns(CancelledError("twice"), "h")) is None
+    assert actor.statistics().stopped is None
+    await actor.stop()
+
+
+async def test_one_message_aborts_all_runs_of_the_actor() -> None:
+    actor = PartialRunActor(10.0)
+    made = [in_two_stages(on_loop=True, handle=name) for name in "abc"]
+    for loaded in made:
+        loaded.run._on_delete = actor.runs.delete
+        await actor.ref.ask(BeginRun(loaded.run))
+    assert len(actor.runs) == 3
+    actor.ref.tell(AbortRuns(CancelledError("closed")))
+    assert len(actor.runs) == 0
+    assert all(loaded.closed == [loaded.step] for loaded in made)
+    await actor.stop()
+
+
+async def test_a_stopped_actor_has_no_timer_left() -> None:
+    actor = PartialRunActor(10.0)
+    loaded = in_two_stages(on_loop=True)
+    await actor.ref.ask(BeginRun(loaded.run))
+    timer = actor.runs._timer
+    assert timer is not None
+    await actor.stop()
+    assert timer.cancelled()
+    assert actor.runs._timer is None
