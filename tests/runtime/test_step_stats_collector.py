@@ -37,7 +37,7 @@ def linked() -> BoundPartition:
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
         y = ops.tanh(x, name="y")
-    return Loaded(graph, [y], [x]).graph.parts[0][1]
+    return Loaded(graph, [y], [x]).graph.parts[0].bound
 
 
 def position(linked: BoundPartition, name: str) -> int:
@@ -107,7 +107,7 @@ def traced_node(name: str = "y") -> NodeStats:
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
         y = ops.tanh(x, name=name)
-    linked = Loaded(graph, [y], [x]).graph.parts[0][1]
+    linked = Loaded(graph, [y], [x]).graph.parts[0].bound
     collector = StepStatsCollector(1)
     recorder(collector, linked).note(
         position(linked, name), time.perf_counter_ns(), np.zeros(2, np.float32)

@@ -187,7 +187,7 @@ class PartialStep:
     def end(self, error: OpError) -> None:
         """End the run, from any thread; a thread in it ends it between two nodes."""
         self._unwanted = error
-        self.step.give_up(error)
+        self.step.cancel(error)
         self._end_if_unwanted()
 
     def end_if_idle(self, now: float, limit: float, error: OpError) -> None:

@@ -30,7 +30,8 @@ from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
-from actorsession.runtime.engine.executor import Executor, Gate, TimedGate
+from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.inline_run import Gate, TimedGate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
@@ -217,7 +218,7 @@ class DirectSession:
         pool = self._pools.choose(options)
         if plan.graph.suspends:
             return False
-        if pool is None or (plan.inline is not None and plan.inline.is_cheap(feeds)):
+        if pool is None or (plan.inline is not None and not plan.inline.is_expensive(feeds)):
             return True
         return limit is None and not self._pools.explicit
 
@@ -308,7 +309,7 @@ class DirectSession:
             await self._prepare_debug(plan, options)
         pool = self._pools.choose(options)
         inline = None if whole else plan.inline
-        if inline is not None and (pool is None or inline.is_cheap(feeds)):
+        if inline is not None and (pool is None or not inline.is_expensive(feeds)):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
@@ -343,7 +344,7 @@ class DirectSession:
             kept = await kept_feeds(feeds, pool)
             step = self._steps.new(plan, options, pool, limit)
             try:
-                graph_of(plan, step).tell(step, kept)
+                graph_of(plan, step).begin(step, kept)
                 if not step.done:
                     await self._steps.wait(step, plan, limit)
                 result_of(step)

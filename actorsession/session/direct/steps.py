@@ -17,7 +17,8 @@ from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
 from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 from actorsession.runtime.debug.debugger import SessionDebugger
-from actorsession.runtime.engine.executor import Gate, LoadedGraph
+from actorsession.runtime.engine.inline_run import Gate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
@@ -121,7 +122,7 @@ class DirectSteps:
     def cancel(self, error: OpError) -> None:
         """Cancel every step under way; callable from any thread."""
         for step in self.now():
-            step.give_up(error)
+            step.cancel(error)
 
 
 def needs_step(options: RunOptions) -> bool:

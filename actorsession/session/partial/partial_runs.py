@@ -23,7 +23,7 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.device_set import DeviceSet
-from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.runtime.partial.partial_step import (
@@ -221,7 +221,7 @@ class PartialRuns:
             self._actor = RunStates(self._runs)
         try:
             await self._actor.ref.ask(
-                BeginRun(run, lambda: plan.graph.tell(run.step, ()), plan.new_failure())
+                BeginRun(run, lambda: plan.graph.begin(run.step, ()), plan.new_failure())
             )
         except BaseException as exc:
             run.give_up(CancelledError(f"the setup was given up: {exc!r}"))

@@ -15,7 +15,7 @@ from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.engine.executor import LoadedGraph
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.session.direct.planner import Planner
 
 __all__ = ["PartialPlan", "PartialPlans"]
