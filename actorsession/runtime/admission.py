@@ -49,13 +49,13 @@ class Admission:
         limit: most runs under way at once.
     """
 
-    __slots__ = ("_line", "in_flight", "limit")
+    __slots__ = ("in_flight", "limit", "line")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.in_flight = 0
         # The shares that wait for the total, in the order of their turns.
-        self._line: deque[Share] = deque()
+        self.line: deque[Share] = deque()
 
     def share(self, limit: int, max_bytes: int) -> Share:
         """Return a new share.
@@ -69,8 +69,8 @@ class Admission:
 
     def left(self) -> None:
         """Admit runs that wait for the total, one of each share in turn."""
-        while self._line and self.in_flight < self.limit:
-            share = self._line.popleft()
+        while self.line and self.in_flight < self.limit:
+            share = self.line.popleft()
             share.in_line = False
             if share.admit_first():
                 share.stand_in_line()
@@ -79,12 +79,7 @@ class Admission:
         """Put a share at the end of the queue, unless it is queued."""
         if not share.in_line:
             share.in_line = True
-            self._line.append(share)
-
-    @property
-    def has_line(self) -> bool:
-        """Whether a share waits for the total."""
-        return bool(self._line)
+            self.line.append(share)
 
 
 class Share:
@@ -171,7 +166,7 @@ class Share:
         self.nbytes -= nbytes
         admission = self._admission
         admission.in_flight -= 1
-        if self._waiting or admission.has_line:
+        if self._waiting or admission.line:
             self._go_on()
 
     def _go_on(self) -> None:

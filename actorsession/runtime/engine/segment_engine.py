@@ -119,7 +119,7 @@ class SegmentEngine(SegmentContext):
         if self.step.collector is not None:
             begin = self._begun_at.pop(number)
             self.step.collector.add_suspended(self.bound, suspension.node, begin, several)
-        self._ended(self.bound.woken_by[suspension.arrival])
+        self._advance(self.bound.woken_by[suspension.arrival], ended=True)
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """See ``Engine.located``."""
@@ -146,17 +146,28 @@ class SegmentEngine(SegmentContext):
         if self.step.collector is not None:
             self.step.collector.add_transfer("recv", key, self.bound.device, outcome.value)
         self._slots[slot] = outcome.value
-        self._count_down(self.bound.woken_by[slot])
+        self._advance(self.bound.woken_by[slot], ended=False)
         self.step.drain()
 
-    def _count_down(self, waiting: Sequence[int]) -> None:
-        """Queue those of some waiting segments that wait for nothing else."""
+    def _advance(self, waiting: Sequence[int], *, ended: bool) -> None:
+        """Queue those of some waiting segments that wait for nothing else.
+
+        Args:
+            waiting: the segments that have waited for what has arrived or ended.
+            ended: whether a segment or suspended node has; with the last one, the partition has ended.
+        """
         for index in waiting:
             self.waits[index] -= 1
             if not self.waits[index]:
                 if self._scheduled is not None:
                     self._scheduled[index] = time.perf_counter_ns()
                 self.step.ready(self, index)
+        if ended:
+            self.remaining -= 1
+            if not self.remaining:
+                for position, slot in self.bound.compiled.fetches:
+                    self.step.outputs[position] = self._slots[slot]
+                self.step.ended()
 
     def execute(self, index: int, context: SegmentContext) -> tuple[Sequence[Any], OpError | None]:
         """Run a segment in the calling thread; return errors of kernels and never raise them."""
@@ -197,17 +208,7 @@ class SegmentEngine(SegmentContext):
                 slots[slot] = None
         for slot, value in zip(segment.results, results, strict=True):
             slots[slot] = value
-        self._ended(self.bound.followers[index])
-
-    def _ended(self, waiting: Sequence[int]) -> None:
-        """Count a segment or suspended node as ended; with the last one, the partition is."""
-        if waiting:
-            self._count_down(waiting)
-        self.remaining -= 1
-        if not self.remaining:
-            for position, slot in self.bound.compiled.fetches:
-                self.step.outputs[position] = self._slots[slot]
-            self.step.ended()
+        self._advance(self.bound.followers[index], ended=True)
 
     # -- SegmentContext ------------------------------------------------------------------------
 

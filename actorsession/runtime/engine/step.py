@@ -142,9 +142,10 @@ class Step:
         if self.loop is not None:
             # A closed loop does not run the step any more.
             with contextlib.suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(self._abandon, error)
+                self.loop.call_soon_threadsafe(self.abort, error)
 
-    def _abandon(self, error: OpError) -> None:
+    def abort(self, error: OpError) -> None:
+        """Fail the step; abandon kernels in the pool that do not reach another node within 5 s."""
         self.fail(error)
         if not self.done:
             assert self.loop is not None
@@ -210,7 +211,7 @@ class Step:
         """
         if self.error is not None:
             raise self.error
-        if self._unfinished:
+        if self._unfinished:  # a failed step may have left kernels running, and has its error
             raise InternalError(
                 f"step {self.step_id} waits for {self.waiting()} with nobody to send it"
             )
@@ -281,22 +282,19 @@ class Step:
             self._draining = True
             try:
                 with np.errstate(all="ignore"):
-                    self._run_ready()
+                    while self._ready:
+                        if self._deadline is not None and self._cancelled is None:
+                            self._check_deadline()
+                        if self._cancelled is not None:
+                            self.fail(self._cancelled)
+                            break
+                        engine, index = self._ready.popleft()
+                        engine.run(index)
             finally:
                 self._draining = False
         self.rendezvous.flush()
         if self.done:
             self._settle()
-
-    def _run_ready(self) -> None:
-        while self._ready:
-            if self._deadline is not None and self._cancelled is None:
-                self._check_deadline()
-            if self._cancelled is not None:
-                self.fail(self._cancelled)
-                return
-            engine, index = self._ready.popleft()
-            engine.run(index)
 
     def ended(self) -> None:
         """Count a partition that has run to its end."""

@@ -40,7 +40,7 @@ from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
-from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
+from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.partial_runs import PartialRuns
@@ -255,7 +255,7 @@ class DirectSession:
         step = self._steps.new(plan, options, None, limit)
         try:
             graph_of(plan, step).begin(step, feeds)
-            values = result_of(step)
+            values = step.result()
         except BaseException as exc:
             # Ctrl-C is not the error of a node, but listeners must not take the step for a success.
             step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
@@ -341,13 +341,13 @@ class DirectSession:
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
         try:
-            kept = await kept_feeds(feeds, pool)
+            kept = await kept_feeds(feeds, pool) if feeds else feeds
             step = self._steps.new(plan, options, pool, limit)
             try:
                 graph_of(plan, step).begin(step, kept)
                 if not step.done:
                     await self._steps.wait(step, plan, limit)
-                result_of(step)
+                step.result()
             finally:
                 self._steps.end(step)
         finally:
