@@ -376,6 +376,11 @@ class WorkerSession(Actor):
         return self._parts.task
 
     @property
+    def executors(self) -> list[Executor]:
+        """The executors of the session's devices; other sessions may share them."""
+        return list(self._parts.executors.values())
+
+    @property
     def steps(self) -> list[Step]:
         """The steps that run here, in the order in which they started."""
         return list(self._steps.values())

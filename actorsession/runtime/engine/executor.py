@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,40 +31,12 @@ from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.dataflow_engine import DataflowEngine
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
+from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 from actorsession.runtime.engine.segment_engine import SegmentEngine
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.offload import OffloadPolicy
 
-__all__ = [
-    "Executor",
-    "ExecutorStatistics",
-    "LoadedPartition",
-    "RunPartition",
-    "statistics_by_device",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutorStatistics:
-    """The counters of an executor.
-
-    Attributes:
-        device: full name of its device.
-        loaded: partitions that are loaded now.
-        begun: partitions of steps begun so far. Plans that run as one call begin none.
-        running: partitions that are under way.
-        offloaded: segments and nodes that were submitted to the kernel pool so far.
-        runs: segments and nodes that have run so far, those of plans that run as one call included.
-        seconds: the total time of these runs.
-    """
-
-    device: str
-    loaded: int = 0
-    begun: int = 0
-    running: int = 0
-    offloaded: int = 0
-    runs: int = 0
-    seconds: float = 0.0
+__all__ = ["Executor", "LoadedPartition", "RunPartition"]
 
 
 class LoadedPartition:
@@ -214,19 +186,3 @@ class Executor(Actor):
             running=len(self._running), offloaded=self._offloaded,
             runs=self.policy.runs, seconds=self.policy.seconds,
         )  # fmt: skip
-
-
-def statistics_by_device(executors: Iterable[Executor]) -> tuple[ExecutorStatistics, ...]:
-    """Return the counters of executors, those of several executors of one device added."""
-    found: dict[str, ExecutorStatistics] = {}
-    for executor in executors:
-        one = executor.executor_statistics()
-        other = found.get(one.device)
-        if other is not None:
-            one = ExecutorStatistics(
-                device=one.device, loaded=one.loaded + other.loaded, begun=one.begun + other.begun,
-                running=one.running + other.running, offloaded=one.offloaded + other.offloaded,
-                runs=one.runs + other.runs, seconds=one.seconds + other.seconds,
-            )  # fmt: skip
-        found[one.device] = one
-    return tuple(found.values())

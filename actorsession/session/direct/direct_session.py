@@ -31,6 +31,7 @@ from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate, TimedGate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import aside, kept_feeds
@@ -427,6 +428,8 @@ class DirectSession:
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
+        for executor in self._executors.values():
+            executor.close(CancelledError(_CLOSED))
         self._planning.close(CancelledError(_CLOSED))
         if self._waiting_on is not None:  # of another thread perhaps, and perhaps closed already
             with contextlib.suppress(RuntimeError):
@@ -454,5 +457,6 @@ class DirectSession:
             variables=sum(r.variables for r in resources),
             variable_bytes=sum(r.nbytes for r in resources),
             offloaded=self._pools.submitted,
+            devices=statistics_by_device(self._executors.values()),
             graph_passes=self.planner.pass_statistics(),
         )
