@@ -223,7 +223,7 @@ async def test_a_dear_segment_runs_in_the_pool_while_the_loop_goes_on() -> None:
     pool.shutdown()
 
 
-async def test_a_step_given_up_is_done_only_when_its_kernel_is_back() -> None:
+async def test_a_cancelled_step_is_done_only_when_its_kernel_is_back() -> None:
     graph = Graph()
     x, y = dear(graph)
     loaded = Loaded(graph, [y], [x])

@@ -3,7 +3,7 @@
 Such a partition is not compiled into segments: its nodes run one by one, as values arrive for them in each
 iteration of each loop. Here nodes become numbers, edges become lists, and kernels are made. Functional
 control flow operations (``While``, ``If``, calls) are compiled as everywhere else, each as a partition of its
-own. Every loader of a graph calls this; ``runtime.engine.dataflow`` runs the result.
+own. Every loader of a graph calls this; ``runtime.engine.dataflow_engine`` runs the result.
 """
 
 from __future__ import annotations
