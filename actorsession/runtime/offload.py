@@ -43,13 +43,15 @@ class OffloadPolicy:
     """The decisions and measurements of one device; callable from any thread.
 
     Attributes:
+        offload_above: ``OFFLOAD_ABOVE``.
         runs: segments and nodes that were measured so far. Like ``seconds`` it is changed without a lock.
         seconds: the total of their times.
     """
 
-    __slots__ = ("runs", "seconds")
+    __slots__ = ("offload_above", "runs", "seconds")
 
     def __init__(self) -> None:
+        self.offload_above = OFFLOAD_ABOVE
         self.runs = 0
         self.seconds = 0.0
 
@@ -69,13 +71,13 @@ class OffloadPolicy:
             return True
         segment = bound.segment
         if bound.seconds:
-            if bound.seconds > OFFLOAD_ABOVE:
+            if bound.seconds > self.offload_above:
                 return True
-        elif segment.cost * 1e-6 > OFFLOAD_ABOVE:
+        elif segment.cost * 1e-6 > self.offload_above:
             # Ops whose size depends on a value have such a high cost that no estimate is made below.
             return True
         elif not (segment.cost_known or segment.is_light):
-            return _exceeds_with(bound, values, places)
+            return self._exceeds_with(bound, values, places)
         if not segment.unsized:
             return False
         return _size(bound, values, places) > max(2 * bound.largest, _SMALL)
@@ -91,41 +93,45 @@ class OffloadPolicy:
         if not bound.segment.unsized:
             return
         size = _size(bound, values, places)
-        if seconds <= OFFLOAD_ABOVE:
+        if seconds <= self.offload_above:
             bound.largest = max(bound.largest, size)
         elif size <= 2 * bound.largest:
             bound.largest = size // 4  # this size was too large
 
+    def _exceeds_with(
+        self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]
+    ) -> bool:
+        """Return whether a segment of unknown shapes that was not measured yet is, or may be, expensive with
+        these values."""
+        if bound.segment.fed_cost is None:
+            return True
+        micros = bound.segment.fed_cost.micros([values[k] for k in places])
+        return micros is None or micros * 1e-6 > self.offload_above
+
     # -- nodes of the dataflow engine ----------------------------------------------------------
 
     def is_expensive_node(self, plan: NodePlan, values: Sequence[Any]) -> bool:
-        """Return whether a node belongs in the kernel pool by itself, with these inputs."""
-        return (
-            plan.blocks
-            or plan.varies
-            or plan.seconds > OFFLOAD_ABOVE
-            or (plan.is_unsized and sum([_bytes(value) for value in values]) > LARGE)
-        )
+        """Return whether a node belongs in the kernel pool by itself, with these inputs.
 
-    def record_node(self, plan: NodePlan, seconds: float, *, pooled: bool) -> None:
-        """Record how long a node took.
-
-        On the loop only a long time changes the expectation: a short one is what was expected.
+        Need not be called while ``plan.may_be_expensive`` is not set.
         """
-        self.runs += 1
+        if plan.blocks or plan.varies or plan.seconds > self.offload_above:
+            return True
+        if plan.is_unsized:
+            return sum([_bytes(value) for value in values]) > LARGE
+        plan.may_be_expensive = False
+        return False
+
+    def record_node(self, plan: NodePlan, seconds: float) -> None:
+        """Record how long a node took; on the loop only needed above ``offload_above``."""
+        before = plan.seconds
+        plan.seconds = before + _NEWEST * (seconds - before) if before else seconds
+        plan.may_be_expensive = True
+
+    def count(self, runs: int, seconds: float) -> None:
+        """Count nodes that have run, and their time."""
+        self.runs += runs
         self.seconds += seconds
-        if pooled or seconds > OFFLOAD_ABOVE:
-            before = plan.seconds
-            plan.seconds = before + _NEWEST * (seconds - before) if before else seconds
-
-
-def _exceeds_with(bound: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
-    """Return whether a segment of unknown shapes that was not measured yet is, or may be, expensive with
-    these values."""
-    if bound.segment.fed_cost is None:
-        return True
-    micros = bound.segment.fed_cost.micros([values[k] for k in places])
-    return micros is None or micros * 1e-6 > OFFLOAD_ABOVE
 
 
 def _size(bound: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:

@@ -98,7 +98,8 @@ class NodePlan:
         blocks: whether it may take any time.
         varies: whether its measured times do not predict the next.
         is_unsized: whether static types do not determine its cost.
-        seconds: expected, later measured, seconds of a run; 0 if unknown.
+        seconds: expected, later measured, seconds of a run; 0 if unknown. The offload policy keeps it.
+        may_be_expensive: whether the offload policy has to be asked before each run; likewise.
     """
 
     number: int
@@ -127,6 +128,7 @@ class NodePlan:
     varies: bool = False
     is_unsized: bool = False
     seconds: float = 0.0
+    may_be_expensive: bool = True
 
 
 _KINDS: dict[str, int] = {ARG: FEED, RECV: RECEIVE, SEND: SENDING, LOOP_COND: PASS, TRIGGER: PASS}

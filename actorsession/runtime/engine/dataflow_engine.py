@@ -118,18 +118,16 @@ class DataflowEngine(ControlFlowContext):
         plan: NodePlan | None = None
         step, queue = self.step, self._propagation.queue
         self._queued, self._running = False, True
-        until = time.perf_counter() + _SLICE
-        looks = 0
+        begin, count = time.perf_counter(), 0
         try:
             while queue and step.error is None:
-                looks += 1
-                if looks == _LOOK:
-                    looks = 0
+                count += 1
+                if not count % _LOOK:
                     error = step.abort_error
                     if error is not None:
                         step.fail(error)
                         return
-                    if step.loop is not None and time.perf_counter() > until:
+                    if step.loop is not None and time.perf_counter() > begin + _SLICE:
                         break
                 plan, iteration, values, dead = queue.popleft()
                 self._run(plan, iteration, values, dead)
@@ -138,6 +136,7 @@ class DataflowEngine(ControlFlowContext):
             return
         finally:
             self._running = False
+            self.executor.policy.count(count, time.perf_counter() - begin)
         if step.error is not None:
             return
         if queue and step.loop is not None:
@@ -262,7 +261,11 @@ class DataflowEngine(ControlFlowContext):
 
     def _call(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
         step, policy = self.step, self.executor.policy
-        if step.pool is not None and policy.is_expensive_node(plan, values):
+        if (
+            plan.may_be_expensive
+            and step.pool is not None
+            and policy.is_expensive_node(plan, values)
+        ):
             # A node of unknown cost may be short, so it need not queue behind long ones.
             first = None if plan.seconds else plan
             work = PooledNode(self, plan, iteration, values)
@@ -275,17 +278,26 @@ class DataflowEngine(ControlFlowContext):
             self._waiting[number] = plan, iteration, begin
             self._suspended.add(number, plan.function(*values))
             return
-        found = self.compute(plan, values, begin)
-        if plan.segment is None:
+        if plan.segment is not None:
+            found = self._run_function(plan, values)
+        else:
+            made = plan.function(*values)
             seconds = (time.perf_counter_ns() - begin) * 1e-9
-            policy.record_node(plan, seconds, pooled=False)
+            if seconds > policy.offload_above:
+                policy.record_node(plan, seconds)
+            found = self._outputs(plan, made, begin)
         self._propagation.give(plan, iteration, found)
 
     def compute(self, plan: NodePlan, values: Sequence[Any], begin: int) -> Sequence[Any]:
         """Return the results of a node that does not suspend, one per output; callable from any thread."""
-        if plan.segment is None:
-            return self._outputs(plan, plan.function(*values), begin)
-        order, results = plan.index  # a functional control flow operation
+        if plan.segment is not None:
+            return self._run_function(plan, values)
+        return self._outputs(plan, plan.function(*values), begin)
+
+    def _run_function(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of a functional control flow operation."""
+        assert plan.segment is not None
+        order, results = plan.index
         found = plan.segment.function(self, *[values[i] for i in order])
         return [found[i] for i in results]
 
@@ -379,7 +391,8 @@ class PooledNode:
         except Exception as exc:
             return engine.step.abort_error or engine.located_at(plan, exc)
         seconds = (time.perf_counter_ns() - begin) * 1e-9
-        engine.executor.policy.record_node(plan, seconds, pooled=True)
+        engine.executor.policy.record_node(plan, seconds)
+        engine.executor.policy.count(1, seconds)
         return None
 
     def complete(self) -> None:
