@@ -23,8 +23,10 @@ exit status: 0 every task that was asked has answered; 1 one has not, or another
 place; 2 called wrongly.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
-_COLUMNS = ("sessions", "worker_sessions", "graphs", "steps", "runs", "pushes")
-_HEADINGS = ("SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PUSHES")
+_COLUMNS = (
+    "sessions", "worker_sessions", "graphs", "steps", "runs", "partitions", "kernel_seconds", "pushes",
+)  # fmt: skip
+_HEADINGS = ("SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS", "KERNELS", "PUSHES")
 
 
 def add_to(commands: Any) -> None:
@@ -33,7 +35,8 @@ def add_to(commands: Any) -> None:
         "status", help="show what the tasks of a cluster are doing",
         description=(
             "Shows what a task is doing: SESSIONS opened at it, sessions that have a SIDE here and their\n"
-            "GRAPHS, STEPS that run now, RUNS so far, PUSHES of tensors to others, and its PEERS."
+            "GRAPHS, STEPS that run now, RUNS so far, PARTITIONS begun, seconds in KERNELS, PUSHES of\n"
+            "tensors to others, and its PEERS."
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip

@@ -49,13 +49,13 @@ class Admission:
         limit: most runs under way at once.
     """
 
-    __slots__ = ("_line", "in_flight", "limit")
+    __slots__ = ("in_flight", "limit", "queue")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.in_flight = 0
         # The shares that wait for the total, in the order of their turns.
-        self._line: deque[Share] = deque()
+        self.queue: deque[Share] = deque()
 
     def share(self, limit: int, max_bytes: int) -> Share:
         """Return a new share.
@@ -67,24 +67,19 @@ class Admission:
         """
         return Share(self, limit, max_bytes)
 
-    def left(self) -> None:
+    def admit_waiting(self) -> None:
         """Admit runs that wait for the total, one of each share in turn."""
-        while self._line and self.in_flight < self.limit:
-            share = self._line.popleft()
-            share.in_line = False
+        while self.queue and self.in_flight < self.limit:
+            share = self.queue.popleft()
+            share.is_queued = False
             if share.admit_first():
-                share.stand_in_line()
+                share.join_queue()
 
-    def wait_for_turn(self, share: Share) -> None:
+    def enqueue(self, share: Share) -> None:
         """Put a share at the end of the queue, unless it is queued."""
-        if not share.in_line:
-            share.in_line = True
-            self._line.append(share)
-
-    @property
-    def has_line(self) -> bool:
-        """Whether a share waits for the total."""
-        return bool(self._line)
+        if not share.is_queued:
+            share.is_queued = True
+            self.queue.append(share)
 
 
 class Share:
@@ -92,13 +87,13 @@ class Share:
 
     __slots__ = (
         "_admission",
+        "_closed",
         "_limit",
         "_max_bytes",
-        "_over",
         "_waited",
         "_waiting",
         "in_flight",
-        "in_line",
+        "is_queued",
         "nbytes",
     )  # fmt: skip
 
@@ -108,10 +103,10 @@ class Share:
         self._max_bytes = max_bytes
         self._waiting: OrderedDict[asyncio.Future[None], int] = OrderedDict()
         self._waited = 0
-        self._over: OpError | None = None
+        self._closed: OpError | None = None
         self.in_flight = 0
         self.nbytes = 0
-        self.in_line = False  # whether it is in the queue of the admission
+        self.is_queued = False  # whether it is in the queue of the admission
 
     def enter_nowait(self, nbytes: int = 0) -> bool:
         """Admit a run if it need not wait.
@@ -146,21 +141,21 @@ class Share:
             DeadlineExceededError: if its turn did not come in time; says how many runs were before it.
             OpError: the error with which the share was closed.
         """
-        if self._over is not None:
-            raise type(self._over)(self._over.message)
+        if self._closed is not None:
+            raise type(self._closed)(self._closed.message)
         if self.enter_nowait(nbytes):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         before = len(self._waiting)
         self._waiting[turn] = nbytes
         self._waited += 1
-        self.stand_in_line()
+        self.join_queue()
         what = f"its turn: {self.in_flight} steps are in flight, and {before} waited before it"
         try:
             await deadline.wait(turn, what=what)
         except BaseException:
             if self._waiting.pop(turn, None) is not None:
-                self._go_on()  # the next run may be smaller
+                self._admit_next()  # the next run may be smaller
             elif turn.done() and not turn.cancelled() and turn.exception() is None:
                 self.leave(nbytes)  # admitted at the moment when its wait ended
             raise
@@ -171,18 +166,18 @@ class Share:
         self.nbytes -= nbytes
         admission = self._admission
         admission.in_flight -= 1
-        if self._waiting or admission.has_line:
-            self._go_on()
+        if self._waiting or admission.queue:
+            self._admit_next()
 
-    def _go_on(self) -> None:
+    def _admit_next(self) -> None:
         """Admit the runs for which there is room now, each share in its turn."""
-        self.stand_in_line()
-        self._admission.left()
+        self.join_queue()
+        self._admission.admit_waiting()
 
-    def stand_in_line(self) -> None:
+    def join_queue(self) -> None:
         """Queue for the total, if the share has room for its first waiting run."""
         if self._waiting and self._has_room(next(iter(self._waiting.values()))):
-            self._admission.wait_for_turn(self)
+            self._admission.enqueue(self)
 
     def _has_room(self, nbytes: int) -> bool:
         if self.in_flight >= self._limit:
@@ -208,7 +203,7 @@ class Share:
 
     def close(self, error: OpError) -> None:
         """Fail the waiting runs with an error, and later runs that would have to wait."""
-        self._over = error
+        self._closed = error
         waiting, self._waiting = self._waiting, OrderedDict()
         for turn in waiting:
             if not turn.done():

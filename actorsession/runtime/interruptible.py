@@ -15,11 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from actorsession.graph.take import Take
+from actorsession.plan.codegen.segment_context import PendingValues
 
-__all__ = ["Begun", "CancelScope", "acquire", "drop", "result_of", "wait_for"]
+__all__ = ["CancelScope", "acquire", "cancel_pending", "result_of", "wait_for"]
 
 T = TypeVar("T")
 # Seconds after which the main thread checks for signals: less than the 200 ms within which Ctrl-C must be
@@ -90,44 +91,40 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
     return future.result()
 
 
-Begun: TypeAlias = "concurrent.futures.Future[Any] | Coroutine[Any, Any, Any]"
-"""The result of the kernel of a node that suspends."""
-
-
-def drop(begun: Begun) -> None:
-    """Cancel what was begun for a step that has ended; put back what was taken."""
-    if isinstance(begun, Take):
-        begun.abandon()
-    elif isinstance(begun, concurrent.futures.Future):
-        begun.cancel()
+def cancel_pending(pending: PendingValues) -> None:
+    """Cancel a node that suspends, because its step has ended; put back what it has taken."""
+    if isinstance(pending, Take):
+        pending.abandon()
+    elif isinstance(pending, concurrent.futures.Future):
+        pending.cancel()
     else:
-        begun.close()
+        pending.close()
 
 
 def wait_for(
-    begun: Begun, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None
+    pending: PendingValues, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None
 ) -> Any:
     """Wait for the values of a node that suspends, in code that cannot continue without them.
 
     Args:
-        begun: the result of the kernel; cancelled if the wait ends early.
+        pending: the result of the kernel; cancelled if the wait ends early.
         check: called from time to time; its exception ends the wait.
         loop: the loop, in another thread, that runs a coroutine; a loop of this thread's own if left out.
 
     Returns:
         The values.
     """
-    if isinstance(begun, concurrent.futures.Future):
-        future = begun
+    if isinstance(pending, concurrent.futures.Future):
+        future = pending
     elif asyncio._get_running_loop() is not None:
         # The wait blocks this thread, which is the loop's, so another thread must run the coroutine.
         threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
-        future = threads.submit(asyncio.run, _checked(begun, check))
+        future = threads.submit(asyncio.run, _checked(pending, check))
         threads.shutdown(wait=False)
     elif loop is not None:
-        future = asyncio.run_coroutine_threadsafe(begun, loop)
+        future = asyncio.run_coroutine_threadsafe(pending, loop)
     else:
-        return asyncio.run(_checked(begun, check))
+        return asyncio.run(_checked(pending, check))
     pause = _FIRST_LOOK
     try:
         while not future.done():
@@ -137,7 +134,7 @@ def wait_for(
             pause = min(2 * pause, _SLICE)
         return future.result()
     except BaseException:
-        drop(future)
+        cancel_pending(future)
         raise
 
 

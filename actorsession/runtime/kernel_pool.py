@@ -27,11 +27,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-__all__ = ["LANE", "OFFLOAD_ABOVE", "KernelPool", "PoolThreads", "processors"]
-
-# Seconds above which a segment goes to the pool. Handing work to a thread and back costs about 60 us
-# (measured, 2 cores), so below a few hundred it is a loss; the loop should not be held above 5 ms.
-OFFLOAD_ABOVE = 1e-3
+__all__ = ["LANE", "KernelPool", "PoolThreads", "processors"]
 
 _THREAD_NAME = "actorsession-kernel"
 # Threads for work that blocks; each is started when no other is idle. A program that nests or overlaps more

@@ -1,8 +1,12 @@
-"""The offload policy: the observed cost of a segment, and whether it may run on an event loop.
+"""The offload policy: which segments and nodes run in the kernel pool, and which on the event loop.
 
-Executors query it before they run a segment, and report how long the segment took. A measured time holds for
-inputs of about the same size: a short time for a short string says nothing about a long string. Before the
-first measurement the types of the nodes decide, and where they are insufficient, the values at hand.
+An executor has one ``OffloadPolicy`` for its device. Engines query it before they run something, and
+report how long it took. Before the first measurement the types of the nodes decide, and where they are
+insufficient, the values at hand. A measured time holds for inputs of about the same size: a short time
+for a short string says nothing about a long string.
+
+Estimates and measurements are kept with the segment or node they belong to (``BoundSegment.seconds``,
+``NodePlan.seconds``), and end with its plan.
 """
 
 from __future__ import annotations
@@ -12,84 +16,131 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
-
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundSegment
+    from actorsession.plan.control_flow.dataflow_partition import NodePlan
 
-__all__ = ["LARGE", "bytes_of", "is_dear", "took"]
+__all__ = ["LARGE", "OFFLOAD_ABOVE", "OffloadPolicy"]
+
+OFFLOAD_ABOVE = 1e-3
+"""Seconds above which something goes to the pool. Handing work to a thread and back costs about 60 us
+(measured, 2 cores), so below a few hundred it is a loss; the loop should not be held above 5 ms.
+"""
 
 LARGE = 1 << 20
 """Bytes above which a node of unknown cost goes to the pool before it has been measured."""
 
-# Weight of the newest measurement in a segment's moving average.
-_EMA = 0.25
-# Bytes of arguments up to which a light segment is cheap, measured or not.
+# Weight of the newest measurement in a moving average.
+_NEWEST = 0.25
+# Bytes of arguments up to which a light segment is inexpensive, measured or not.
 _SMALL = 4096
 # Most strings of one array whose bytes are summed, which takes half a millisecond; more count as any size.
 _COUNTED = 1 << 14
 _ANY_SIZE = 1 << 62
 
 
-def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
-    """Return whether a segment belongs in the kernel pool.
+class OffloadPolicy:
+    """The decisions and measurements of one device; callable from any thread.
 
-    Args:
-        linked: the segment.
-        values: the values from which its arguments are taken.
-        places: the index of each argument in ``values``.
+    Attributes:
+        offload_above: ``OFFLOAD_ABOVE``.
+        runs: segments and nodes that were measured so far. Like ``seconds`` it is changed without a lock.
+        seconds: the total of their times.
     """
-    if linked.unpredictable:
-        return True
-    segment = linked.segment
-    if linked.seconds:
-        if linked.seconds > OFFLOAD_ABOVE:
+
+    __slots__ = ("offload_above", "runs", "seconds")
+
+    def __init__(self) -> None:
+        self.offload_above = OFFLOAD_ABOVE
+        self.runs = 0
+        self.seconds = 0.0
+
+    # -- segments ------------------------------------------------------------------------------
+
+    def is_expensive(
+        self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]
+    ) -> bool:
+        """Return whether a segment belongs in the kernel pool.
+
+        Args:
+            bound: the segment.
+            values: the values from which its arguments are taken.
+            places: the index of each argument in ``values``.
+        """
+        if bound.unpredictable:
             return True
-    elif segment.cost * 1e-6 > OFFLOAD_ABOVE:
-        # Ops whose size depends on a value have such a high cost that no estimate is made below.
-        return True
-    elif not (segment.cost_known or segment.is_light):
-        return _is_dear_with(linked, values, places)
-    if not segment.unsized:
+        segment = bound.segment
+        if bound.seconds:
+            if bound.seconds > self.offload_above:
+                return True
+        elif segment.cost * 1e-6 > self.offload_above:
+            # Ops whose size depends on a value have such a high cost that no estimate is made below.
+            return True
+        elif not (segment.cost_known or segment.is_light):
+            return self._exceeds_with(bound, values, places)
+        if not segment.unsized:
+            return False
+        return _size(bound, values, places) > max(2 * bound.largest, _SMALL)
+
+    def record(
+        self, bound: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
+    ) -> None:
+        """Record how long a segment took; arguments as for ``is_expensive``."""
+        self.runs += 1
+        self.seconds += seconds
+        before = bound.seconds
+        bound.seconds = before + _NEWEST * (seconds - before) if before else seconds
+        if not bound.segment.unsized:
+            return
+        size = _size(bound, values, places)
+        if seconds <= self.offload_above:
+            bound.largest = max(bound.largest, size)
+        elif size <= 2 * bound.largest:
+            bound.largest = size // 4  # this size was too large
+
+    def _exceeds_with(
+        self, bound: BoundSegment, values: Sequence[Any], places: Sequence[int]
+    ) -> bool:
+        """Return whether a segment of unknown shapes that was not measured yet is, or may be, expensive with
+        these values."""
+        if bound.segment.fed_cost is None:
+            return True
+        micros = bound.segment.fed_cost.micros([values[k] for k in places])
+        return micros is None or micros * 1e-6 > self.offload_above
+
+    # -- nodes of the dataflow engine ----------------------------------------------------------
+
+    def is_expensive_node(self, plan: NodePlan, values: Sequence[Any]) -> bool:
+        """Return whether a node belongs in the kernel pool by itself, with these inputs.
+
+        Need not be called while ``plan.may_be_expensive`` is not set.
+        """
+        if plan.blocks or plan.varies or plan.seconds > self.offload_above:
+            return True
+        if plan.is_unsized:
+            return sum([_bytes(value) for value in values]) > LARGE
+        plan.may_be_expensive = False
         return False
-    return _size(linked, values, places) > max(2 * linked.largest, _SMALL)
+
+    def record_node(self, plan: NodePlan, seconds: float) -> None:
+        """Record how long a node took; on the loop only needed above ``offload_above``."""
+        before = plan.seconds
+        plan.seconds = before + _NEWEST * (seconds - before) if before else seconds
+        plan.may_be_expensive = True
+
+    def count(self, runs: int, seconds: float) -> None:
+        """Count nodes that have run, and their time."""
+        self.runs += runs
+        self.seconds += seconds
 
 
-def _is_dear_with(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
-    """Return whether a segment of unknown shapes that was not measured yet is, or may be, expensive with
-    these values."""
-    if linked.segment.fed_cost is None:
-        return True
-    micros = linked.segment.fed_cost.micros([values[k] for k in places])
-    return micros is None or micros * 1e-6 > OFFLOAD_ABOVE
-
-
-def took(
-    linked: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
-) -> None:
-    """Record how long a segment took; arguments as for ``is_dear``."""
-    before = linked.seconds
-    linked.seconds = before + _EMA * (seconds - before) if before else seconds
-    if not linked.segment.unsized:
-        return
-    size = _size(linked, values, places)
-    if seconds <= OFFLOAD_ABOVE:
-        linked.largest = max(linked.largest, size)
-    elif size <= 2 * linked.largest:
-        linked.largest = size // 4  # this size was too large
-
-
-def _size(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:
+def _size(bound: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:
     """Return the bytes of the arguments whose size their types do not determine."""
-    return bytes_of([values[places[k]] for k in linked.segment.unsized])
-
-
-def bytes_of(values: Sequence[Any]) -> int:
-    """Return the bytes of values, including the bytes of strings."""
-    return sum([_bytes(value) for value in values])
+    return sum([_bytes(values[places[k]]) for k in bound.segment.unsized])
 
 
 def _bytes(value: Any) -> int:
+    """Return the bytes of a value, including the bytes of strings."""
     if isinstance(value, np.ndarray):
         if value.dtype != object:
             return value.nbytes

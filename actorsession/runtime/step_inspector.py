@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from actorsession.plan.partition import SEND
 from actorsession.records import dataclass
-from actorsession.runtime.engine.executor import Gate, InlineRun, TimedGate
-from actorsession.runtime.engine.partition_run import PartitionRun, PooledSegmentContext
+from actorsession.runtime.engine.dataflow_engine import PooledNode
+from actorsession.runtime.engine.inline_run import Gate, InlineRun, TimedGate
+from actorsession.runtime.engine.segment_engine import PooledSegment, SegmentEngine
 from actorsession.runtime.wait_graph import (
     FOLLOWS,
     NOBODY,
@@ -37,6 +38,7 @@ from actorsession.runtime.wait_graph import (
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
+    from actorsession.runtime.engine.engine import Engine, OffloadedWork
     from actorsession.runtime.engine.step import Step
     from actorsession.runtime.engine.suspended_nodes import Suspended
     from actorsession.runtime.kernel_pool import KernelPool
@@ -45,7 +47,7 @@ __all__ = ["Stacks", "held_pool", "inline_kernels", "step_waits", "what_became_o
 
 # Names of nodes and keys that one entry lists.
 _FEW = 4
-_EXECUTE = PartitionRun.execute.__code__
+_EXECUTE = SegmentEngine.execute.__code__
 _INLINE = InlineRun.run.__code__
 
 
@@ -54,13 +56,13 @@ class _Found:
     """A generated function on a stack.
 
     Attributes:
-        run: the run of its partition; ``None`` for a plan without a step.
+        engine: the engine of its partition; ``None`` for a plan without a step.
         index: number of the segment in the partition.
         gate: the session's gate, for a plan without a step.
         kernel: the node that is running.
     """
 
-    run: PartitionRun | None
+    engine: Engine | None
     index: int
     gate: Any
     kernel: KernelNow
@@ -73,18 +75,12 @@ class Stacks:
         self.found = [f for frame in _frames() if (f := _look_at(frame)) is not None]
 
     def of(self, step: Step) -> dict[tuple[int, int], KernelNow]:
-        """Return the kernels of a step by partition run and segment."""
+        """Return the kernels of a step by engine and segment."""
         return {
-            (id(f.run), f.index): f.kernel
+            (id(f.engine), f.index): f.kernel
             for f in self.found
-            if f.run is not None and f.run.step is step
+            if f.engine is not None and f.engine.step is step
         }
-
-    def runs_of(self, step: Step) -> Iterator[PartitionRun]:
-        """Yield the partition runs of a step that are on the stack of a thread."""
-        for found in self.found:
-            if found.run is not None and found.run.step is step:
-                yield found.run
 
 
 def _frames() -> Iterator[FrameType]:
@@ -103,14 +99,14 @@ def _look_at(frame: FrameType) -> _Found | None:
     if owner is None or begin is None:
         return None
     if isinstance(owner, InlineRun):
-        linked, segment = owner._linked, owner._segment
-        run, index, gate = None, 0, here.get("gate")
+        bound, segment = owner.bound, owner.segment
+        engine, index, gate = None, 0, here.get("gate")
     else:
-        run, index, gate = owner, here["index"], None
-        linked, segment = run.linked, run.linked.segments[index]
+        engine, index, gate = owner, here["index"], None
+        bound, segment = engine.bound, engine.bound.segments[index]
     number = _node_at(frame, segment)
-    kernel = _kernel(linked, segment, number, time.perf_counter() - begin, run)
-    return _Found(run, index, gate, kernel)
+    kernel = _kernel(bound, index, number, time.perf_counter() - begin, engine)
+    return _Found(engine, index, gate, kernel)
 
 
 def _node_at(caller: FrameType, segment: BoundSegment) -> int | None:
@@ -131,28 +127,37 @@ def _node_at(caller: FrameType, segment: BoundSegment) -> int | None:
 
 
 def _kernel(
-    linked: BoundPartition,
-    segment: BoundSegment,
+    bound: BoundPartition,
+    index: int,
     number: int | None,
     seconds: float,
-    run: PartitionRun | None,
+    engine: Engine | None,
     *,
     queued: bool = False,
     suspended: bool = False,
 ) -> KernelNow:
+    """Return the description of a kernel: of the node, or of the first one of the segment ``index``."""
     if number is None:
-        number = next((n for n in segment.segment.line_nodes if n is not None), None)
-    node = None if number is None else linked.compiled.nodes[number]
+        lines = bound.segments[index].segment.line_nodes
+        number = next((n for n in lines if n is not None), None)
+    node = None if number is None else bound.compiled.nodes[number]
     return KernelNow(
-        node=node.name if node is not None else segment.segment.name,
+        node=node.name if node is not None else bound.segments[index].segment.name,
         op=node.op if node is not None else "",
-        device=linked.device,
+        device=bound.device,
         source=node.source if node is not None else "",
         seconds=seconds,
-        step_id=run.step.step_id if run is not None else 0,
+        step_id=engine.step.step_id if engine is not None else 0,
         queued=queued,
         suspended=suspended,
     )
+
+
+def _offloaded(work: OffloadedWork) -> KernelNow:
+    """Return the description of work that was handed to the pool and is on no stack."""
+    engine, seconds = work.engine, time.monotonic() - work.since
+    queued = not work.is_running
+    return _kernel(engine.bound, work.index, work.node, seconds, engine, queued=queued)
 
 
 def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
@@ -161,7 +166,7 @@ def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
         [
             f.kernel
             for f in stacks.found
-            if f.gate is gate or (isinstance(f.gate, TimedGate) and f.gate._of_session is gate)
+            if f.gate is gate or (isinstance(f.gate, TimedGate) and f.gate.of_session is gate)
         ]
     )
 
@@ -182,40 +187,26 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
     if not late:
         return None
     stacks, kernels = Stacks(), []
-    for held in late:
-        found = stacks.of(held.run.step).get((id(held.run), held.index))
+    for work in late:
+        found = stacks.of(work.engine.step).get((id(work.engine), work.index))
         if found is None:
-            segment = held.run.linked.segments[held.index]
-            seconds = time.monotonic() - held.since
-            found = _kernel(held.run.linked, segment, held.node, seconds, held.run)
+            found = _offloaded(work)
         kernels.append(found)
     kernels.sort(key=lambda k: -k.seconds)
     threads = pool.threads + len(in_lane)
     return HeldPool(task=task, threads=threads, held=len(late), kernels=tuple(kernels[:_FEW]))
 
 
-def _overdue(running: Sequence[tuple[Any, ...]]) -> list[PooledSegmentContext]:
+def _overdue(running: Sequence[tuple[Any, ...]]) -> list[OffloadedWork]:
     """Return the running segments of steps that are over."""
-    return [h for h, *_ in running if isinstance(h, PooledSegmentContext) and h.run.step.given_up]
+    return [
+        work
+        for work, *_ in running
+        if isinstance(work, PooledSegment | PooledNode) and work.engine.step.abort_error is not None
+    ]
 
 
 # -- steps -----------------------------------------------------------------------------------------
-
-
-def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
-    """Return the partition runs of a step that have not ended."""
-    found: dict[int, PartitionRun] = {}
-    for _, waiter in step.rendezvous.waiters():
-        # The waiter of a partition is a bound method of its run.
-        run = getattr(getattr(waiter, "func", None), "__self__", None)
-        if isinstance(run, PartitionRun) and run.step is step:
-            found[id(run)] = run
-    queued = [run for run, _ in tuple(step.queued)]
-    pooled = [held.run for held in tuple(step.pooled)]
-    suspended = [s.run for s in step.suspended]
-    for run in (*queued, *pooled, *suspended, *stacks.runs_of(step)):
-        found[id(run)] = run
-    return [run for run in found.values() if run.left]
 
 
 class _States:
@@ -223,52 +214,46 @@ class _States:
 
     def __init__(self, step: Step, stacks: Stacks) -> None:
         self.step = step
-        self.runs = _runs(step, stacks)
+        self.engines = [engine for engine in tuple(step.engines) if engine.remaining]
         self.running = stacks.of(step)
-        self.ready = {(id(run), index) for run, index in tuple(step.queued)}
-        self.pooled = {(id(held.run), held.index) for held in tuple(step.pooled)}
+        self.ready = {(id(engine), index) for engine, index in tuple(step.queued)}
+        self.pooled = {(id(work.engine), work.index) for work in tuple(step.pooled)}
         self.missing = frozenset(step.waiting())
 
-    def of(self, run: PartitionRun, index: int) -> str:
-        place = (id(run), index)
+    def of(self, engine: Engine, index: int) -> str:
+        place = (id(engine), index)
         if place in self.running:
             return RUNS
         if place in self.pooled:
             return QUEUED
         if place in self.ready:
             return READY
-        if run.waits[index]:
-            return WAITS if self.keys(run, index) else FOLLOWS
+        if engine.waits[index]:
+            return WAITS if self.keys(engine, index) else FOLLOWS
         return SENT
 
-    def keys(self, run: PartitionRun, index: int) -> list[str]:
+    def keys(self, engine: Engine, index: int) -> list[str]:
         """Return the keys that a segment waits for, which include those of the segments before it."""
-        slots = set(run.linked.segments[index].segment.waits)
-        recvs = run.linked.compiled.recvs
+        slots = set(engine.bound.segments[index].segment.waits)
+        recvs = engine.bound.compiled.recvs
         return [key for slot, key in recvs if slot in slots and key in self.missing]
 
     def kernels(self) -> list[KernelNow]:
         kernels = list(self.running.values())
-        for held in tuple(self.step.pooled):
-            if (id(held.run), held.index) not in self.running:
-                segment = held.run.linked.segments[held.index]
-                seconds = time.monotonic() - held.since
-                kernels.append(
-                    _kernel(
-                        held.run.linked, segment, held.node, seconds, held.run, queued=not held.runs
-                    )
-                )
+        kernels += [
+            _offloaded(work)
+            for work in tuple(self.step.pooled)
+            if (id(work.engine), work.index) not in self.running
+        ]
         kernels += [self.suspended(s) for s in self.step.suspended]
         return sorted(kernels, key=lambda k: (k.queued, k.suspended, -k.seconds))
 
     def suspended(self, waiting: Suspended) -> KernelNow:
         """Return the description of a suspended node."""
-        linked = waiting.run.linked
+        bound = waiting.engine.bound
         suspension = waiting.suspension
         seconds = time.monotonic() - waiting.since
-        return _kernel(
-            linked, linked.segments[0], suspension.node, seconds, waiting.run, suspended=True
-        )
+        return _kernel(bound, 0, suspension.node, seconds, waiting.engine, suspended=True)
 
 
 def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits:
@@ -283,13 +268,13 @@ def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits
     states = _States(step, stacks)
     waiters: list[Waiter] = []
     unfinished = more = 0
-    for run in states.runs:
-        unfinished += run.left
-        for index, count in enumerate(tuple(run.waits)):
-            if not count or not (keys := states.keys(run, index)):
+    for engine in states.engines:
+        unfinished += engine.remaining
+        for index, count in enumerate(tuple(engine.waits)):
+            if not count or not (keys := states.keys(engine, index)):
                 continue
             if len(waiters) < most:
-                waiters.append(_waiter(run, index, keys))
+                waiters.append(_waiter(engine, index, keys))
             else:
                 more += 1
     kernels = states.kernels()
@@ -300,26 +285,26 @@ def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits
     )  # fmt: skip
 
 
-def _waiter(run: PartitionRun, index: int, keys: list[str]) -> Waiter:
-    names, count = _names(run, index)
+def _waiter(engine: Engine, index: int, keys: list[str]) -> Waiter:
+    names, count = _names(engine, index)
     return Waiter(
-        device=run.linked.device, nodes=tuple(names), more_nodes=count - len(names),
+        device=engine.bound.device, nodes=tuple(names), more_nodes=count - len(names),
         keys=tuple(keys[:_FEW]), more_keys=max(0, len(keys) - _FEW),
     )  # fmt: skip
 
 
-def _names(run: PartitionRun, index: int) -> tuple[list[str], int]:
+def _names(engine: Engine, index: int) -> tuple[list[str], int]:
     """Return the first few nodes of a segment, and their total number."""
-    numbers = dict.fromkeys(n for n in _lines(run, index) if n is not None)
-    nodes = run.linked.compiled.nodes
+    numbers = dict.fromkeys(n for n in _lines(engine, index) if n is not None)
+    nodes = engine.bound.compiled.nodes
     names = [nodes[n].name for n in numbers if nodes[n].op != SEND]
     # A segment may do nothing but send values that it has received.
     names = names or [nodes[n].name for n in numbers]
     return names[:_FEW], len(names)
 
 
-def _lines(run: PartitionRun, index: int) -> Iterable[int | None]:
-    return (line.node for line in run.linked.segments[index].segment.code)
+def _lines(engine: Engine, index: int) -> Iterable[int | None]:
+    return (line.node for line in engine.bound.segments[index].segment.code)
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -335,21 +320,21 @@ def what_became_of(step: Step, keys: Collection[str], stacks: Stacks) -> list[Se
     """
     states = _States(step, stacks)
     wanted = set(keys)
-    places: dict[str, tuple[PartitionRun, int, str]] = {}
-    for run in states.runs:
-        if wanted.isdisjoint(run.linked.compiled.sends):
+    places: dict[str, tuple[Engine, int, str]] = {}
+    for engine in states.engines:
+        if wanted.isdisjoint(engine.bound.compiled.sends):
             continue
-        for index, key, node in _sends(run):
+        for index, key, node in _sends(engine):
             if key in wanted:
-                places[key] = run, index, node
+                places[key] = engine, index, node
     return [_became(states, key, places) for key in keys]
 
 
-def _sends(run: PartitionRun) -> Iterator[tuple[int, str, str]]:
+def _sends(engine: Engine) -> Iterator[tuple[int, str, str]]:
     """Yield the sends of a partition: the segment, the key, and the node of the value."""
-    nodes = run.linked.compiled.nodes
-    for index in range(len(run.linked.segments)):
-        for number in _lines(run, index):
+    nodes = engine.bound.compiled.nodes
+    for index in range(len(engine.bound.segments)):
+        for number in _lines(engine, index):
             if number is None or nodes[number].op != SEND:
                 continue
             node = nodes[number]
@@ -357,45 +342,42 @@ def _sends(run: PartitionRun) -> Iterator[tuple[int, str, str]]:
             yield index, node.attrs["key"], source[0] if source else node.name
 
 
-def _became(
-    states: _States, key: str, places: Mapping[str, tuple[PartitionRun, int, str]]
-) -> SentKey:
+def _became(states: _States, key: str, places: Mapping[str, tuple[Engine, int, str]]) -> SentKey:
     step_id = states.step.step_id
     if key not in places:
         return SentKey(step_id=step_id, key=key, state=NOBODY)
-    run, index, node = places[key]
-    state = states.of(run, index)
-    kernel = states.running.get((id(run), index))
+    engine, index, node = places[key]
+    state = states.of(engine, index)
+    kernel = states.running.get((id(engine), index))
     if state == FOLLOWS:
-        kernel = _blocking(states, run, index)
+        kernel = _blocking(states, engine, index)
         if kernel is not None:
             state = kernel.state
     elif state == QUEUED:
-        segment = run.linked.segments[index]
-        kernel = _kernel(run.linked, segment, None, 0.0, run, queued=True)
+        kernel = _kernel(engine.bound, index, None, 0.0, engine, queued=True)
     return SentKey(
         step_id=step_id, key=key, state=state, node=node, kernel=kernel,
-        keys=tuple(states.keys(run, index)[:_FEW]) if state == WAITS else (),
+        keys=tuple(states.keys(engine, index)[:_FEW]) if state == WAITS else (),
     )  # fmt: skip
 
 
-def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | None:
+def _blocking(states: _States, engine: Engine, index: int) -> KernelNow | None:
     """Return a running, queued or suspended kernel before a segment whose arrivals are all present."""
     before, left = set[int](), [index]
     while left:
-        new = set(run.linked.segments[left.pop()].segment.after) - before
+        new = set(engine.bound.segments[left.pop()].segment.after) - before
         before |= new
         left += new
     for number in sorted(before):
-        kernel = states.running.get((id(run), number))
+        kernel = states.running.get((id(engine), number))
         if kernel is not None:
             return kernel
     for number in sorted(before):
-        if (id(run), number) in states.pooled:
-            return _kernel(run.linked, run.linked.segments[number], None, 0.0, run, queued=True)
-    slots = set(run.linked.segments[index].segment.waits)
+        if (id(engine), number) in states.pooled:
+            return _kernel(engine.bound, number, None, 0.0, engine, queued=True)
+    slots = set(engine.bound.segments[index].segment.waits)
     for waiting in states.step.suspended:
-        suspension = waiting.suspension if waiting.run is run else None
+        suspension = waiting.suspension if waiting.engine is engine else None
         if suspension is not None and suspension.arrival in slots:
             return states.suspended(waiting)
     return None

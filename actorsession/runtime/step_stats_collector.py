@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.config import (
     AllocatorMemoryUsed,
@@ -27,6 +27,7 @@ from actorsession.config import (
 )
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
 from actorsession.plan.partition import RECV
 from actorsession.plan.rendezvous_key import parse_key
 
@@ -204,16 +205,8 @@ def _short(name: str, index: int) -> str:
     return f"{name}:{index}" if index else name
 
 
-class _Context(Protocol):
-    """The interface of ``C`` in generated code."""
-
-    def send(self, number: int, value: Any) -> None: ...
-
-    def check(self) -> None: ...
-
-
-class Recorder:
-    """The context ``C`` of traced code: the segment's context, with a record of each node that has run.
+class Recorder(SegmentContext):
+    """The context of traced code: the segment's context, with a record of each node that has run.
 
     Args:
         context: the segment's own context.
@@ -229,7 +222,7 @@ class Recorder:
 
     def __init__(
         self,
-        context: _Context,
+        context: SegmentContext,
         collector: StepStatsCollector,
         linked: BoundPartition,
         scheduled: int,
@@ -241,18 +234,24 @@ class Recorder:
         self._thread = threading.current_thread().name
         self.nanos = 0
 
-    def __getattr__(self, name: str) -> Any:
-        # All other accesses of generated code go to the segment's own context.
-        return getattr(self._context, name)
+    def send(self, number: int, value: Any) -> None:
+        """See ``SegmentContext.send``."""
+        self._context.send(number, value)
+
+    def begin(self, number: int, pending: PendingValues) -> None:
+        """See ``SegmentContext.begin``."""
+        self._context.begin(number, pending)
+
+    def wait_for(self, pending: PendingValues) -> Any:
+        """See ``SegmentContext.wait_for``."""
+        return self._context.wait_for(pending)
+
+    def check(self) -> None:
+        """See ``SegmentContext.check``."""
+        self._context.check()
 
     def note(self, number: int, start: int, value: Any) -> None:
-        """Record that a node has run.
-
-        Args:
-            number: position of the node in the partition.
-            start: when it began, by the monotonic clock in nanoseconds.
-            value: its output; a tuple if there are several.
-        """
+        """Record that a node has run; see ``SegmentContext.note``."""
         op_end = time.perf_counter_ns()
         self.nanos += op_end - start
         count = len(self._linked.compiled.nodes[number].outputs)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
     from actorsession.plan.codegen.segment import Segment
 
-__all__ = ["HELD", "WATCHDOG", "Watchdog"]
+__all__ = ["HOLD_LIMIT", "WATCHDOG", "Watchdog"]
 
-HELD = 0.05
+HOLD_LIMIT = 0.05
 """Seconds for which a kernel may hold a loop without being named."""
 
 _log = logging.getLogger("actorsession.runtime")
@@ -74,7 +74,7 @@ class Watchdog:
 
     def late(self, seconds: float) -> None:
         """Record that a loop was held for some time until now, for any reason."""
-        if seconds <= HELD:
+        if seconds <= HOLD_LIMIT:
             return
         end = time.perf_counter()
         self._late.append((end - seconds, end))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import CacheStatistics
 from actorsession.records import dataclass
+from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 
 if TYPE_CHECKING:
     from actorsession.rpc.link import LinkStatistics
@@ -31,6 +32,7 @@ class SessionStatistics:
         variables: variables with a value, over all devices.
         variable_bytes: bytes of their values.
         offloaded: segments that were submitted to the kernel pool so far.
+        devices: counters of the executor of each device.
         growths: runs that found nodes added to the graph since the previous run.
         grown_nodes: nodes that those runs found.
         model_steps: steps that fed the cost model.
@@ -50,6 +52,7 @@ class SessionStatistics:
     variables: int = 0
     variable_bytes: int = 0
     offloaded: int = 0
+    devices: tuple[ExecutorStatistics, ...] = ()
     growths: int = 0
     grown_nodes: int = 0
     model_steps: int = 0

@@ -39,9 +39,10 @@ def test_status_shows_one_task_as_a_table(cluster: dict[str, Any]) -> None:
     code, out, err = called("status", address.removeprefix("tcp://"))
     assert (code, err) == (0, "")
     heading, row = out.splitlines()
-    assert heading.split() == (
-        ["TASK", "ADDRESS", "SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PUSHES", "PEERS"]
-    )
+    assert heading.split() == [
+        "TASK", "ADDRESS", "SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PARTITIONS",
+        "KERNELS", "PUSHES", "PEERS",
+    ]  # fmt: skip
     assert row.split()[0] == W1
     assert row.split()[2:6] == ["0", "0", "0", "0"]
 

@@ -19,6 +19,7 @@ from actorsession.graph.registry import REQUIRED, OpDef, register
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
@@ -26,7 +27,7 @@ from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["CPU", "Made", "Step", "call", "device_set", "node", "scalar", "signature"]
+__all__ = ["CPU", "Made", "NoStep", "Step", "call", "device_set", "node", "scalar", "signature"]
 
 # The names of the first few devices.
 CPU = [f"{LOCAL_TASK}/device:CPU:{i}" for i in range(4)]
@@ -197,8 +198,18 @@ class Step:
         return outputs
 
 
-class _Part:
-    """One partition in a step; generated code knows it as ``C``."""
+class NoStep(ControlFlowContext):
+    """The context of generated code that runs by itself and is never ended."""
+
+    def wait_for(self, pending: PendingValues) -> Any:
+        raise AssertionError("no node of these plans suspends")
+
+    def check(self) -> None:
+        pass
+
+
+class _Part(NoStep):
+    """One partition in a step; the context of its generated code."""
 
     def __init__(self, step: Step, linked: BoundPartition) -> None:
         self.step = step
@@ -243,6 +254,6 @@ class _Part:
     def check(self) -> None:
         self.checks += 1
 
-    def note(self, number: int, begin: float, value: Any) -> None:
-        assert begin > 0
+    def note(self, number: int, start: int, value: Any) -> None:
+        assert start > 0
         self.notes.append((self.linked.compiled.nodes[number].name, value))

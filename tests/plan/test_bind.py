@@ -21,7 +21,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import spec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.plan.codegen import bind as link
-from tests.plan.kit import CPU, Made, Step, call
+from tests.plan.kit import CPU, Made, NoStep, Step, call
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def test_a_plan_holds_no_value_of_a_step_that_is_over(graph: Graph, x: Tensor) -
     made = Made(graph, [b], [x])
     given = vector(0, 0, 0)
     before = sys.getrefcount(given)
-    (value,) = made.linked[0].segments[0].function(None, given)
+    (value,) = made.linked[0].segments[0].function(NoStep(), given)
     assert sys.getrefcount(given) == before
     assert [ref() is not None for ref in alive["refs"].values()] == [False, True]
     del value

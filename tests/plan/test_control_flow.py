@@ -21,7 +21,7 @@ from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from actorsession.session import AsyncSession, Session
-from tests.plan.kit import CPU, Made, Step, call
+from tests.plan.kit import CPU, Made, NoStep, Step, call
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ def test_each_iteration_looks_for_a_cancellation(graph: Graph) -> None:
     step.run()
     assert part.checks == 101
 
-    class Impatient:
+    class Impatient(NoStep):
         left = 3
 
         def check(self) -> None:
@@ -385,16 +385,16 @@ def test_a_body_node_is_traced_once_per_iteration(graph: Graph) -> None:
     assert "cond/while/add" in repr(metadata)
 
 
-def test_a_step_given_up_inside_a_loop_in_the_pool_ends(graph: Graph) -> None:
+def test_a_step_cancelled_inside_a_loop_in_the_pool_ends(graph: Graph) -> None:
     """The error that ends it is a consequence, and marked so."""
 
-    class GivenUp:
+    class Cancelled(NoStep):
         def check(self) -> None:
-            raise CancelledError("the step was given up", derived=True)
+            raise CancelledError("the step is over", derived=True)
 
     made = Made(graph, [ops.while_loop(lambda i: True, lambda i: i + 1, [0])])
     with pytest.raises(CancelledError):
-        made.linked[0].segments[0].function(GivenUp())
+        made.linked[0].segments[0].function(Cancelled())
 
 
 # -- several devices -------------------------------------------------------------------------------

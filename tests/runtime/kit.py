@@ -15,7 +15,9 @@ from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.engine.executor import Executor, Gate, LoadedGraph
+from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.inline_run import Gate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 
 
 class Loaded:

@@ -12,9 +12,8 @@ import actorsession.ops as ops
 from actorsession.graph.graph import Graph
 from actorsession.ops.flow import dataflow
 from actorsession.runtime import offload
-from actorsession.runtime.engine.executor import InlineRun
-from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
-from actorsession.runtime.offload import took
+from actorsession.runtime.engine.inline_run import InlineRun
+from actorsession.runtime.offload import OFFLOAD_ABOVE
 from actorsession.session import AsyncSession
 from tests.runtime.kit import Loaded
 
@@ -35,7 +34,7 @@ def inline(graph: Graph, fetch: Any, *feeds: Any) -> InlineRun:
 
 
 def measured(run: InlineRun, seconds: float, *feeds: Any) -> None:
-    took(run._segment, seconds, feeds, run._feeds)
+    run._policy.record(run.segment, seconds, feeds, run.places)
 
 
 def strings(*lengths: int) -> Any:
@@ -47,13 +46,13 @@ def test_a_measured_time_stands_for_inputs_of_about_the_size_it_was_measured_wit
 ) -> None:
     text = ops.placeholder("string", [])
     run = inline(graph, ops.string_join([text, text]), text)
-    assert not run.is_cheap([b"x"]), "nobody knows how long a string is"
+    assert run.is_expensive([b"x"]), "nobody knows how long a string is"
     measured(run, SHORT, b"x" * 100)
-    assert run.is_cheap([b"x" * 4096]), "as little as that is always cheap"
-    assert not run.is_cheap([b"x" * 4097])
+    assert not run.is_expensive([b"x" * 4096]), "as little as that never is"
+    assert run.is_expensive([b"x" * 4097])
     measured(run, SHORT, b"x" * 50_000)
-    assert run.is_cheap([b"x" * 100_000])
-    assert not run.is_cheap([b"x" * 100_001])
+    assert not run.is_expensive([b"x" * 100_000])
+    assert run.is_expensive([b"x" * 100_001])
 
 
 def test_a_size_that_took_long_is_not_taken_for_cheap_again(graph: Graph) -> None:
@@ -62,29 +61,29 @@ def test_a_size_that_took_long_is_not_taken_for_cheap_again(graph: Graph) -> Non
     for _ in range(9):
         measured(run, SHORT, b"x" * 50_000)
     measured(run, LONG, b"x" * 100_000)
-    assert run._segment.seconds < OFFLOAD_ABOVE, "on the average it is short"
-    assert not run.is_cheap([b"x" * 100_000])
-    assert run.is_cheap([b"x" * 50_000])
+    assert run.segment.seconds < OFFLOAD_ABOVE, "on the average it is short"
+    assert run.is_expensive([b"x" * 100_000])
+    assert not run.is_expensive([b"x" * 50_000])
 
 
 def test_the_strings_of_an_array_are_counted(graph: Graph) -> None:
     text = ops.placeholder("string", [None])
     run = inline(graph, ops.string_join([text, text]), text)
     measured(run, SHORT, strings(1))
-    assert run.is_cheap([strings(2000, 2000)])
-    assert not run.is_cheap([strings(2000, 2100)])
-    assert not run.is_cheap([strings(*[0] * 20_000)]), "too many to be counted on a loop"
+    assert not run.is_expensive([strings(2000, 2000)])
+    assert run.is_expensive([strings(2000, 2100)])
+    assert run.is_expensive([strings(*[0] * 20_000)]), "too many to be counted on a loop"
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_arrays_whose_shape_is_known_are_never_measured_anew(graph: Graph, known: bool) -> None:
     x = ops.placeholder("float32", [100_000] if known else [None])
     run = inline(graph, ops.negative(x), x)
-    assert run._segment.segment.unsized == (() if known else (0,))
-    assert run.is_cheap([np.zeros(100_000, np.float32)]) == known
+    assert run.segment.segment.unsized == (() if known else (0,))
+    assert run.is_expensive([np.zeros(100_000, np.float32)]) != known
     measured(run, SHORT, np.zeros(10, np.float32))
-    assert run.is_cheap([np.zeros(100_000, np.float32)]) == known
-    assert run.is_cheap([np.zeros(1000, np.float32)])
+    assert run.is_expensive([np.zeros(100_000, np.float32)]) != known
+    assert not run.is_expensive([np.zeros(1000, np.float32)])
 
 
 def test_before_it_was_measured_a_long_segment_counts_with_the_shapes_of_what_it_is_given(
@@ -95,8 +94,8 @@ def test_before_it_was_measured_a_long_segment_counts_with_the_shapes_of_what_it
     for _ in range(12):
         y = ops.tanh(y)
     run = inline(graph, y, x)
-    assert run.is_cheap([np.zeros(1025, np.float32)])
-    assert not run.is_cheap([np.zeros(1 << 20, np.float32)])
+    assert not run.is_expensive([np.zeros(1025, np.float32)])
+    assert run.is_expensive([np.zeros(1 << 20, np.float32)])
 
 
 BY_VALUE: dict[str, Callable[[Any, Any], Any]] = {
@@ -113,7 +112,7 @@ def test_what_a_value_makes_large_never_runs_on_a_loop(graph: Graph, case: str) 
     n, text = ops.placeholder("int32", []), ops.placeholder("string", [])
     run = inline(graph, BY_VALUE[case](n, text), n, text)
     for _ in range(3):
-        assert not run.is_cheap([np.int32(1), b"a"])
+        assert run.is_expensive([np.int32(1), b"a"])
         measured(run, SHORT, np.int32(1), b"a")
 
 
@@ -121,9 +120,9 @@ def test_the_first_run_of_what_constants_make_large_is_in_the_pool(graph: Graph)
     """Their product is only found in the step, and the graph has few nodes; then it was measured."""
     sizes = ops.unique(ops.constant([3, 3, 4]))[0]
     run = inline(graph, ops.fill(sizes, 1.0))
-    assert not run.is_cheap([])
+    assert run.is_expensive([])
     measured(run, SHORT)
-    assert run.is_cheap([])
+    assert not run.is_expensive([])
 
 
 async def test_a_session_sends_strings_to_the_pool_when_they_have_grown(

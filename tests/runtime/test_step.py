@@ -17,7 +17,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
@@ -96,13 +96,13 @@ def test_values_that_came_before_the_step_began_are_used_and_end_it_once() -> No
         with graph.device("/cpu:1"):
             y = first * second
     loaded = Loaded(graph, [y], [x], devices=2)
-    _, consumer = next(p for p in loaded.graph.parts if p[1].compiled.recvs)
+    consumer = next(p for p in loaded.graph.parts if p.bound.compiled.recvs)
     step = Step(1, Rendezvous(), 1, partitions=1)
-    for value, (_, key) in enumerate(consumer.compiled.recvs, 3):
+    for value, (_, key) in enumerate(consumer.bound.compiled.recvs, 3):
         step.rendezvous.send(key, np.float32(value))
     ends: list[bool] = []
     step.on_done(lambda: ends.append(True))
-    step.start(consumer, [])
+    consumer.executor.begin(consumer, step, [])
     step.drain()
     assert step.done
     assert step.result() == [12.0]
@@ -150,8 +150,8 @@ def test_the_first_error_wins() -> None:
     graph, x, y = ping_pong(2)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    for executor, linked in loaded.graph.parts[1:]:
-        executor.begin(step, linked, [np.float32(0)])
+    for part in loaded.graph.parts[1:]:
+        part.executor.begin(part, step, [np.float32(0)])
     step.fail(UnavailableError("the root cause"))
     step.fail(CancelledError("a consequence"))
     with pytest.raises(UnavailableError, match="the root cause"):
@@ -162,11 +162,11 @@ def test_a_step_that_waits_says_for_which_keys() -> None:
     graph, x, y = ping_pong(2)
     loaded = Loaded(graph, [y], [x], devices=2)
     step = new_step(loaded)
-    waiting = next(p for p in loaded.graph.parts if p[1].compiled.recvs)
-    waiting[0].begin(step, waiting[1], [np.float32(0)])
+    waiting = next(p for p in loaded.graph.parts if p.bound.compiled.recvs)
+    waiting.executor.begin(waiting, step, [np.float32(0)])
     step.drain()
     assert not step.done
-    assert [key.split(";")[2] for key in step.waiting()] == [waiting[1].device]
+    assert [key.split(";")[2] for key in step.waiting()] == [waiting.bound.device]
     with pytest.raises(InternalError, match="waits for"):
         step.result()
 
@@ -211,7 +211,7 @@ async def test_a_dear_segment_runs_in_the_pool_while_the_loop_goes_on() -> None:
     pool = KernelPool(1)
     value = np.full([600, 600], 0.5, np.float32)
     step = new_step(loaded, pool=pool, trace=True)
-    loaded.graph.tell(step, [value])
+    loaded.graph.begin(step, [value])
     assert not step.done  # it is in the pool, and we are not
     await step.wait()
     product, found = step.result()
@@ -223,7 +223,7 @@ async def test_a_dear_segment_runs_in_the_pool_while_the_loop_goes_on() -> None:
     pool.shutdown()
 
 
-async def test_a_step_given_up_is_done_only_when_its_kernel_is_back() -> None:
+async def test_a_cancelled_step_is_done_only_when_its_kernel_is_back() -> None:
     graph = Graph()
     x, y = dear(graph)
     loaded = Loaded(graph, [y], [x])
@@ -231,7 +231,7 @@ async def test_a_step_given_up_is_done_only_when_its_kernel_is_back() -> None:
     gate = threading.Event()
     pool.submit(gate.wait, 10)  # the only thread is busy, so the segment waits behind it
     step = new_step(loaded, pool=pool)
-    loaded.graph.tell(step, [np.ones([600, 600], np.float32)])
+    loaded.graph.begin(step, [np.ones([600, 600], np.float32)])
     step.fail(CancelledError("given up"))
     assert not step.done
     gate.set()
@@ -248,7 +248,7 @@ async def test_a_step_whose_pool_is_shut_down_is_cancelled() -> None:
     pool = KernelPool(1)
     pool.shutdown()
     step = new_step(loaded, pool=pool)
-    loaded.graph.tell(step, [np.ones([600, 600], np.float32)])
+    loaded.graph.begin(step, [np.ones([600, 600], np.float32)])
     with pytest.raises(CancelledError, match="shut down"):
         step.result()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,12 @@ from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.codegen.bind import BoundPartition
+from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
 from actorsession.runtime.step_stats_collector import Recorder, StepStatsCollector
 from tests.runtime.kit import Loaded
 
 
-class Context:
+class Context(SegmentContext):
     """A segment's context that remembers what it was asked."""
 
     def __init__(self) -> None:
@@ -27,8 +29,18 @@ class Context:
     def send(self, number: int, value: Any) -> None:
         self.asked.append((number, value))
 
+    def begin(self, number: int, pending: PendingValues) -> None:
+        self.asked.append((number, pending))
+
+    def wait_for(self, pending: PendingValues) -> Any:
+        self.asked.append(pending)
+        return pending
+
     def check(self) -> None:
         self.asked.append("check")
+
+    def note(self, number: int, start: int, value: Any) -> None:
+        raise AssertionError("the recorder notes by itself")
 
 
 @pytest.fixture
@@ -37,7 +49,7 @@ def linked() -> BoundPartition:
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
         y = ops.tanh(x, name="y")
-    return Loaded(graph, [y], [x]).graph.parts[0][1]
+    return Loaded(graph, [y], [x]).graph.parts[0].bound
 
 
 def position(linked: BoundPartition, name: str) -> int:
@@ -51,10 +63,13 @@ def recorder(collector: StepStatsCollector, linked: BoundPartition) -> Recorder:
 def test_a_recorder_is_its_context_and_notes_nodes(linked: BoundPartition) -> None:
     collector, context = StepStatsCollector(7), Context()
     made = Recorder(context, collector, linked, time.perf_counter_ns())
+    values: Future[Any] = Future()
     made.send(0, 1.5)
     made.check()
+    made.begin(1, values)
+    assert made.wait_for(values) is values
     made.note(position(linked, "y"), time.perf_counter_ns(), np.zeros(2, np.float32))
-    assert context.asked == [(0, 1.5), "check"]
+    assert context.asked == [(0, 1.5), "check", (1, values), values]
     stats = collector.finalise()
     assert stats.step_id == 7
     (node,) = stats.nodes
@@ -107,7 +122,7 @@ def traced_node(name: str = "y") -> NodeStats:
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
         y = ops.tanh(x, name=name)
-    linked = Loaded(graph, [y], [x]).graph.parts[0][1]
+    linked = Loaded(graph, [y], [x]).graph.parts[0].bound
     collector = StepStatsCollector(1)
     recorder(collector, linked).note(
         position(linked, name), time.perf_counter_ns(), np.zeros(2, np.float32)

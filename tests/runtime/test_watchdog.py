@@ -16,7 +16,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.ops.build import make_one
-from actorsession.runtime.watchdog import HELD, Watchdog
+from actorsession.runtime.watchdog import HOLD_LIMIT, Watchdog
 from actorsession.session import AsyncSession, Session
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, eventually
@@ -29,7 +29,7 @@ def linger(x: Tensor, name: str) -> Tensor:
 
 def _kernel(context: Any) -> Callable[[Any], Any]:
     def lingering(x: Any) -> Any:
-        end = time.monotonic() + 1.2 * HELD
+        end = time.monotonic() + 1.2 * HOLD_LIMIT
         while time.monotonic() < end:
             pass
         return x
@@ -63,7 +63,7 @@ def named(
 ) -> Callable[[], list[str]]:
     """What a watchdog of the test's own has logged."""
     dog = Watchdog()
-    for module in ("executor", "partition_run"):
+    for module in ("inline_run", "segment_engine"):
         monkeypatch.setattr(f"actorsession.runtime.engine.{module}.WATCHDOG", dog)
     monkeypatch.setattr("actorsession.cluster.server.sidecar.WATCHDOG", dog)
     caplog.set_level("WARNING", "actorsession.runtime")
@@ -83,7 +83,7 @@ async def test_a_kernel_that_holds_the_loop_it_runs_on_is_named_once(
     assert "CPU:0: 'slow' (TestLinger)" in message or "by estimate the dearest of 2" in message
     seconds = re.search(r"held the event loop for (\d+\.\d+) s", message)
     assert seconds is not None
-    assert HELD < float(seconds[1]) < PATIENCE
+    assert HOLD_LIMIT < float(seconds[1]) < PATIENCE
 
 
 def test_a_kernel_holds_nobody_where_there_is_no_loop(
@@ -104,7 +104,7 @@ async def test_a_kernel_of_the_pool_that_keeps_the_interpreter_lock_is_named_onc
             assert await session.run(y) == 2.0
             await eventually(lambda: bool(named()))
             assert await session.run(y) == 2.0
-            assert server.statistics().worst_loop_lag > HELD
+            assert server.statistics().worst_loop_lag > HOLD_LIMIT
     (message,) = named()
     said = "'TestHold' (TestHold) ran in the kernel pool, and the event loop was held for "
     assert re.search(re.escape(said) + r"\d+\.\d+ s", message)
@@ -112,6 +112,6 @@ async def test_a_kernel_of_the_pool_that_keeps_the_interpreter_lock_is_named_onc
 
 def test_a_loop_that_was_hardly_late_is_not_looked_into() -> None:
     dog = Watchdog()
-    dog.late(HELD / 2)
-    dog.late(10 * HELD)
-    assert [end - begin for begin, end in dog._late] == pytest.approx([10 * HELD])
+    dog.late(HOLD_LIMIT / 2)
+    dog.late(10 * HOLD_LIMIT)
+    assert [end - begin for begin, end in dog._late] == pytest.approx([10 * HOLD_LIMIT])

@@ -21,7 +21,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.engine import step as step_module
-from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.inline_run import Gate
 from actorsession.session import AsyncSession, Session
 from tests.session.inner import direct_session
 

@@ -403,7 +403,7 @@ async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_l
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running
-        assert "kernels of a step that was given up" in caplog.text
+        assert "kernels of a cancelled step" in caplog.text
         assert session.statistics().steps == 0
         gate.set()
 

@@ -393,6 +393,7 @@ class Server:
             held=self._worker.held,
             unsettled=self._worker.unsettled,
             links=self._cache.statistics(),
+            devices=self._worker.device_statistics,
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],
             pool_threads=threads if held is None else held.threads,

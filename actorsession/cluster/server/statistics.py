@@ -1,6 +1,7 @@
 """The counters of a server.
 
-Holds ``ServerStatistics`` and its wire form. Servers create one on request. Imports the counters of links.
+Holds ``ServerStatistics`` and its wire form. Servers create one on request. Imports the counters of links and
+executors.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from actorsession.errors import ProtocolError
 from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
+from actorsession.runtime.engine.executor_statistics import ExecutorStatistics
 
 __all__ = ["CLIENT", "ServerStatistics"]
 
@@ -32,6 +34,7 @@ class ServerStatistics:
         rendezvous: steps that have a rendezvous here, started or not.
         runs: steps started here so far.
         pushes: messages with tensors sent to other tasks so far.
+        devices: counters of the executor of each device.
         links: traffic of each open link, including those of clients and of the requester.
         loop_lag: seconds by which the event loop was late at its last check of the clock.
         worst_loop_lag: the maximum of that since the server was started.
@@ -54,6 +57,7 @@ class ServerStatistics:
     runs: int
     pushes: int
     links: tuple[LinkStatistics, ...]
+    devices: tuple[ExecutorStatistics, ...] = ()
     waiting: int = 0
     held: int = 0
     unsettled: int = 0
@@ -67,6 +71,16 @@ class ServerStatistics:
     def peers(self) -> tuple[LinkStatistics, ...]:
         """The links to other tasks of the cluster."""
         return tuple(link for link in self.links if link.peer != CLIENT)
+
+    @property
+    def partitions(self) -> int:
+        """The partitions that steps have begun so far, over all devices."""
+        return sum(device.begun for device in self.devices)
+
+    @property
+    def kernel_seconds(self) -> float:
+        """The seconds that kernels have run so far, over all devices."""
+        return round(sum(device.seconds for device in self.devices), 1)
 
     @property
     def idle(self) -> bool:
@@ -83,7 +97,8 @@ class ServerStatistics:
     def to_wire(self) -> dict[str, Any]:
         """Return the counters as plain values."""
         out = asdict(self)
-        out["links"] = list(out["links"])  # tuples have no wire form
+        for name in ("links", "devices"):
+            out[name] = list(out[name])  # tuples have no wire form
         return out
 
     @classmethod
@@ -95,6 +110,7 @@ class ServerStatistics:
         """
         try:
             links = tuple(LinkStatistics(**link) for link in value["links"])
-            return cls(**{**value, "links": links})
+            devices = tuple(ExecutorStatistics(**device) for device in value["devices"])
+            return cls(**{**value, "links": links, "devices": devices})
         except (TypeError, KeyError) as exc:
             raise ProtocolError(f"not the statistics of a server: {exc}: {value!r:.200}") from exc

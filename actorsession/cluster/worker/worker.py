@@ -54,6 +54,7 @@ from actorsession.messages.worker import (
 )  # fmt: skip
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.executor_statistics import ExecutorStatistics, statistics_by_device
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.wait_graph import MasterWaits
 
@@ -343,6 +344,12 @@ class Worker(Actor):
     def unsettled(self) -> int:
         """The number of steps that have run here and whose takes are not settled yet."""
         return sum(s.unsettled for s in self._sessions.sessions)
+
+    @property
+    def device_statistics(self) -> tuple[ExecutorStatistics, ...]:
+        """The counters of each device, those of sessions with executors of their own added."""
+        own = [e for session in self._sessions.sessions for e in session.executors]
+        return statistics_by_device(dict.fromkeys([*self._parts.executors.values(), *own]))
 
     @property
     def runs(self) -> int:

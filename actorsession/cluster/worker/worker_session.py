@@ -42,7 +42,9 @@ from actorsession.plan.partition import SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
-from actorsession.runtime.engine.executor import Executor, Gate, LoadedGraph
+from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.inline_run import Gate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.engine.takes import ended_from_outside
 from actorsession.runtime.kernel_pool import KernelPool
@@ -242,7 +244,7 @@ class WorkerSession(Actor):
         pool = self._pool
         self._parts.counters.runs += 1
         inline = None if message.trace else graph.inline
-        if inline is not None and (pool is None or inline.is_cheap(message.feeds)):
+        if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
         parts = self._parts
         rendezvous = parts.rendezvous.begin(
@@ -254,7 +256,7 @@ class WorkerSession(Actor):
             trace=message.trace,
         )  # fmt: skip
         self._steps[message.step_id] = step
-        graph.tell(step, message.feeds)
+        graph.begin(step, message.feeds)
         return self._finish(step) if step.done else self._answer_later(step)
 
     def _hold(self, message: OpenStepRendezvous) -> WorkerRendezvous:
@@ -372,6 +374,11 @@ class WorkerSession(Actor):
     def task(self) -> str:
         """The worker's task, by its name in the session."""
         return self._parts.task
+
+    @property
+    def executors(self) -> list[Executor]:
+        """The executors of the session's devices; other sessions may share them."""
+        return list(self._parts.executors.values())
 
     @property
     def steps(self) -> list[Step]:

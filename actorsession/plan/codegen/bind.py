@@ -23,6 +23,7 @@ from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.plan.codegen.memory_check import within_memory
 from actorsession.plan.codegen.outline import LONGEST
 from actorsession.plan.codegen.segment import CompiledPartition, Segment
+from actorsession.plan.codegen.segment_context import SegmentFunction
 from actorsession.plan.partition import CONTROL_TOKEN
 
 __all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of", "own"]
@@ -61,13 +62,13 @@ def _predicate(value: Any) -> bool:
 
 
 class BoundSegment:
-    """A segment that can be called: ``function(C, *arguments) -> tuple of results``.
+    """A segment that can be called: ``function(context, *arguments) -> tuple of results``.
 
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         unpredictable: whether no measured time predicts the next run, because of such a node or of a loop.
-        seconds: moving average of its measured time; 0 until it ran once.
-        largest: the most bytes of arguments of unknown size with which a run of it was cheap.
+        seconds: moving average of its measured time; 0 until it ran once. The offload policy keeps it.
+        largest: the most bytes of arguments of unknown size with which a run of it was short; likewise.
     """
 
     __slots__ = (
@@ -85,7 +86,7 @@ class BoundSegment:
         self.traced_filename = f"<{label} {segment.name} traced>"
         self.function = _load(segment.name, segment.lines, self.filename, namespace)
         # Traced code is rare and as long as the plain code, so it is made on first use.
-        self.traced_function: Callable[..., Any] | None = None
+        self.traced_function: SegmentFunction | None = None
         self.seconds = 0.0
         self.largest = 0
 
@@ -99,7 +100,7 @@ class BoundSegment:
 
 def _load(
     name: str, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]
-) -> Callable[..., Any]:
+) -> SegmentFunction:
     ended = [f"{line}\n" for line in lines]
     text = "".join(ended)
     for known in GENERATED_CODE_NAMES.keys():  # noqa: SIM118 - it is no mapping
@@ -110,7 +111,7 @@ def _load(
         # Preceded by as many empty lines as there are lines before it; they cost a thousandth of full ones.
         code = compile("\n" * first + piece, filename, "exec")
         exec(code, namespace)  # generated here, see the module docstring
-    function: Callable[..., Any] = namespace.pop(name)
+    function: SegmentFunction = namespace.pop(name)
     return function
 
 
@@ -136,6 +137,7 @@ class BoundPartition:
         states: state of stateful kernels by node name, shared by all plans of a session.
 
     Attributes:
+        blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         waits: number of arrivals and segments that each segment waits for.
         woken_by: the segments that wait for the arrival in each slot.
         followers: the segments that wait for each segment.
@@ -152,6 +154,7 @@ class BoundPartition:
             BoundSegment(segment, self._namespace, self._label, blocks=self._blocks(segment))
             for segment in compiled.segments
         ]
+        self.blocks = any(segment.blocks for segment in self.segments)
         self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
         self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
         self.woken_by.update({suspension.arrival: [] for suspension in compiled.suspensions})
@@ -184,7 +187,7 @@ class BoundPartition:
                 return True
         return False
 
-    def traced(self, index: int) -> Callable[..., Any]:
+    def traced(self, index: int) -> SegmentFunction:
         """Return the function of a segment that also records when each node ran."""
         linked = self.segments[index]
         if linked.traced_function is None:

@@ -3,7 +3,7 @@
 Such a partition is not compiled into segments: its nodes run one by one, as values arrive for them in each
 iteration of each loop. Here nodes become numbers, edges become lists, and kernels are made. Functional
 control flow operations (``While``, ``If``, calls) are compiled as everywhere else, each as a partition of its
-own. Every loader of a graph calls this; ``runtime.engine.dataflow`` runs the result.
+own. Every loader of a graph calls this; ``runtime.engine.dataflow_engine`` runs the result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from actorsession.graph.registry import ResourceHost
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment, kernel_of
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.node_context import NodeContext
-from actorsession.plan.codegen.segment import CompiledPartition, Segment, Suspension
+from actorsession.plan.codegen.segment import CompiledPartition, Suspension
 from actorsession.plan.codegen.use_def import UseDef
 from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
 from actorsession.plan.cost import node_cost
@@ -98,7 +98,8 @@ class NodePlan:
         blocks: whether it may take any time.
         varies: whether its measured times do not predict the next.
         is_unsized: whether static types do not determine its cost.
-        dear: expected, later measured, seconds of a run; 0 if unknown.
+        seconds: expected, later measured, seconds of a run; 0 if unknown. The offload policy keeps it.
+        may_be_expensive: whether the offload policy has to be asked before each run; likewise.
     """
 
     number: int
@@ -126,7 +127,8 @@ class NodePlan:
     blocks: bool = False
     varies: bool = False
     is_unsized: bool = False
-    dear: float = 0.0
+    seconds: float = 0.0
+    may_be_expensive: bool = True
 
 
 _KINDS: dict[str, int] = {ARG: FEED, RECV: RECEIVE, SEND: SENDING, LOOP_COND: PASS, TRIGGER: PASS}
@@ -138,34 +140,6 @@ _KINDS.update(dict.fromkeys(EXITS, EXIT))
 _KINDS.update(dict.fromkeys(NEXT_ITERATIONS, NEXT))
 _KINDS["Identity"] = PASS
 _KINDS["NoOp"] = PASS
-
-_ENGINE = Segment(
-    name="dataflow", code=(), bindings={}, arguments=(), results=(), waits=(), after=(), cost=0.0,
-    cost_known=True,
-)  # fmt: skip
-
-
-class _EngineSegment(BoundSegment):
-    """The segment that a step sees in place of all segments: it runs every node that can run."""
-
-    __slots__ = ()
-
-    def __init__(self, blocks: bool) -> None:
-        self.segment = _ENGINE
-        self.blocks = blocks
-        self.unpredictable = False  # expensive nodes go to the pool one by one
-        self.filename = self.traced_filename = "<dataflow>"
-        self.function = _no_function
-        self.traced_function = None
-        self.seconds = 1e-9
-        self.largest = 0
-
-    def node_at(self, filename: str, line: int) -> int | None:
-        return None
-
-
-def _no_function(*arguments: Any) -> Any:
-    raise AssertionError("the engine calls kernels by itself")
 
 
 class BoundDataflow(BoundPartition):
@@ -204,9 +178,7 @@ class BoundDataflow(BoundPartition):
             plan.is_plain = plan.suspends < 0 and plan.segment is None
         self._bind_frames(partition)
         self._bind_edges(flow)
-        self.segments = [_EngineSegment(any(p.blocks for p in self.plans))]
-        self.waits = [0]
-        self.followers = [[]]
+        self.blocks = any(p.blocks for p in self.plans)
         self.roots = tuple([p for p in self.plans if not p.pending])
 
     def _planned(
@@ -233,12 +205,12 @@ class BoundDataflow(BoundPartition):
                 plan.function = function() if kind == CONSTANT else function
             plan.blocks = op.blocks or (plan.linked is not None and plan.linked.segments[0].blocks)
             micros, known = node_cost(node, context.inputs)
-            plan.dear = micros * 1e-6 if known else 0.0
+            plan.seconds = micros * 1e-6 if known else 0.0
             plan.is_unsized = not known
             # The graph has cycles, so every input that is not constant may vary.
             plan.varies = any(context.constant(k) is None for k in sizing(node))
             if plan.linked is not None:
-                plan.dear = plan.linked.segments[0].segment.cost * 1e-6
+                plan.seconds = plan.linked.segments[0].segment.cost * 1e-6
                 plan.varies = plan.linked.segments[0].unpredictable
         return plan
 

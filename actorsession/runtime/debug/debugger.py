@@ -27,7 +27,7 @@ from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.runtime.debug.graph import DebugGraphDecorator, WatchPoint, watched_by
 from actorsession.runtime.debug.sinks import sink_for
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry, SinkState, Tally
-from actorsession.runtime.engine.executor import LoadedGraph
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 
 __all__ = ["DebugPlan", "DebugRun", "SessionDebugger"]
 

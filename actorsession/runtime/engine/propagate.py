@@ -8,7 +8,7 @@ iteration. An Exit leads out of the frame; a dead Exit is propagated only when i
 later iteration may make it live. A frame is over when none of its nodes is under way.
 
 An iteration keeps as little state as possible: a node with a single input is queued as soon as it arrives.
-``DataflowRun`` takes nodes from the queue and passes their outputs to ``give``.
+``DataflowEngine`` takes nodes from the queue and passes their outputs to ``give``.
 """
 
 from __future__ import annotations

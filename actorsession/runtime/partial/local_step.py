@@ -40,7 +40,7 @@ class LocalPartialStep:
         self.handed_out = step.handed_out
         self.feed = step.feed
         self.limit = step.limit
-        self.cancel = step.give_up
+        self.cancel = step.cancel
         self.settled = step.settled
         self._start = start
         self._on_close = on_close

@@ -30,7 +30,7 @@ from actorsession.plan.place import Placed
 from actorsession.plan.report import cost_graph
 from actorsession.plan.schedule import Rescheduled, Work, finish_time, reschedule, work_graph
 from actorsession.records import dataclass
-from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.runtime.offload import OFFLOAD_ABOVE
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.direct.planner import DirectPlan
 from actorsession.session.session_interface import OnEvict

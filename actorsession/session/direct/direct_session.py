@@ -38,7 +38,9 @@ from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
-from actorsession.runtime.engine.executor import Executor, Gate, TimedGate
+from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.executor_statistics import statistics_by_device
+from actorsession.runtime.engine.inline_run import Gate, TimedGate
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
@@ -47,7 +49,7 @@ from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
-from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
+from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
@@ -236,7 +238,7 @@ class DirectSession(LocalSession[DirectPlan]):
         pool = self._pools.choose(options)
         if plan.graph.suspends:
             return False
-        if pool is None or (plan.inline is not None and plan.inline.is_cheap(feeds)):
+        if pool is None or (plan.inline is not None and not plan.inline.is_expensive(feeds)):
             return True
         return limit is None and not self._pools.explicit
 
@@ -273,7 +275,7 @@ class DirectSession(LocalSession[DirectPlan]):
         step = self._steps.new(plan, options, None, limit)
         try:
             graph_of(plan, step).begin(step, feeds)
-            values = result_of(step)
+            values = step.result()
         except BaseException as exc:
             # Ctrl-C is not the error of a node, but listeners must not take the step for a success.
             step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
@@ -327,7 +329,7 @@ class DirectSession(LocalSession[DirectPlan]):
             await self._prepare_debug(plan, options)
         pool = self._pools.choose(options)
         inline = None if whole else plan.inline
-        if inline is not None and (pool is None or inline.is_cheap(feeds)):
+        if inline is not None and (pool is None or not inline.is_expensive(feeds)):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
@@ -359,13 +361,13 @@ class DirectSession(LocalSession[DirectPlan]):
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
         try:
-            kept = await kept_feeds(feeds, pool)
+            kept = await kept_feeds(feeds, pool) if feeds else feeds
             step = self._steps.new(plan, options, pool, limit)
             try:
-                graph_of(plan, step).tell(step, kept)
+                graph_of(plan, step).begin(step, kept)
                 if not step.done:
                     await self._steps.wait(step, plan, limit)
-                result_of(step)
+                step.result()
             finally:
                 self._steps.end(step)
         finally:
@@ -456,6 +458,8 @@ class DirectSession(LocalSession[DirectPlan]):
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
+        for executor in self._executors.values():
+            executor.close(CancelledError(_CLOSED))
         self._planning.close(CancelledError(_CLOSED))
         if self._waiting_on is not None:  # of another thread perhaps, and perhaps closed already
             with contextlib.suppress(RuntimeError):
@@ -483,5 +487,6 @@ class DirectSession(LocalSession[DirectPlan]):
             variables=sum(r.variables for r in resources),
             variable_bytes=sum(r.nbytes for r in resources),
             offloaded=self._pools.submitted,
+            devices=statistics_by_device(self._executors.values()),
             graph_passes=self.planner.pass_statistics(),
         )

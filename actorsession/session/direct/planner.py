@@ -28,7 +28,9 @@ from actorsession.plan.prune import StepGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import DebugPlan
 from actorsession.runtime.debug.graph import DebugGraphDecorator
-from actorsession.runtime.engine.executor import Executor, InlineRun, LoadedGraph
+from actorsession.runtime.engine.executor import Executor
+from actorsession.runtime.engine.inline_run import InlineRun
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 
 __all__ = ["DirectPlan", "Planner"]
 
@@ -183,7 +185,7 @@ class Planner:
         """Parts compiled and bound to the devices of the session."""
         graph = LoadedGraph(parts, self._executors, self._states)
         if self._costs is not None:
-            prime([linked for _, linked in graph.parts], self._costs)
+            prime([part.bound for part in graph.parts], self._costs)
         return graph
 
     def debug_plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
-from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
 from actorsession.config.environment import environment_switch
-from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from actorsession.errors import CancelledError, DeadlineExceededError, OpError
 from actorsession.runtime.debug.debugger import SessionDebugger
-from actorsession.runtime.engine.executor import Gate, LoadedGraph
+from actorsession.runtime.engine.inline_run import Gate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.session.direct.planner import DirectPlan
 
-__all__ = ["DirectSteps", "graph_of", "needs_step", "result_of"]
+__all__ = ["DirectSteps", "graph_of", "needs_step"]
 
 _IDS = itertools.count(1)
 # Whether a step that failed or was cancelled waits for its kernels that are still in the pool.
@@ -66,9 +65,9 @@ class DirectSteps:
         Raises:
             CancelledError: if the session is closed.
         """
-        self._gate.check()
         debug = None
         if options is not None and options.debug_options.active:
+            self._gate.check()
             debug = self._debugger.begin(plan.signature, options.debug_options)
         graph = plan.graph if debug is None else debug.graph
         step = Step(
@@ -87,7 +86,7 @@ class DirectSteps:
         )
         self._steps.add(step)
         try:
-            self._gate.check()  # closing in the meantime has missed this step
+            self._gate.check()  # here, because closing ends the steps that it finds
         except OpError as error:
             step.fail(error)
             self.end(step)
@@ -106,22 +105,27 @@ class DirectSteps:
         A step that is done keeps its result when the limit expires. When the caller is cancelled, what the
         step has taken is put back, whether it is done or not.
         """
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        seconds = DEFAULT_STEP_TIMEOUT if limit is None else limit
+        timer = asyncio.get_running_loop().call_later(seconds, _expire, step, plan, seconds)
         try:
-            await deadline.wait(step.wait(), what=f"step {step.step_id} ({plan.signature})")
-        except DeadlineExceededError as error:
-            step.fail(error)
+            await step.wait()
         except asyncio.CancelledError:
             step.fail(CancelledError(f"step {step.step_id} was cancelled by its caller"))
             step.give_back()
             await step.settled()
             raise
-        await step.settled()
+        finally:
+            timer.cancel()
 
     def cancel(self, error: OpError) -> None:
         """Cancel every step under way; callable from any thread."""
         for step in self.now():
-            step.give_up(error)
+            step.cancel(error)
+
+
+def _expire(step: Step, plan: DirectPlan, seconds: float) -> None:
+    what = f"step {step.step_id} ({plan.signature})"
+    step.abort(DeadlineExceededError(f"waited {seconds:.3g} s for {what}; it did not come"))
 
 
 def needs_step(options: RunOptions) -> bool:
@@ -132,12 +136,3 @@ def needs_step(options: RunOptions) -> bool:
 def graph_of(plan: DirectPlan, step: Step | None) -> LoadedGraph:
     """Return the graph that a step runs: the plan's, or the decorated one of a debugged step."""
     return plan.graph if step is None or step.debug is None else step.debug.graph
-
-
-def result_of(step: Step) -> Sequence[Any]:
-    """Return the fetched values of a step that has ended, or raise its error."""
-    if step.error is None and not step.done:  # a failed step may have left kernels running
-        raise InternalError(
-            f"step {step.step_id} waits for {step.waiting()} with nobody to send it"
-        )
-    return step.result()

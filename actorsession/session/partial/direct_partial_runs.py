@@ -22,7 +22,8 @@ from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
-from actorsession.runtime.engine.executor import Gate, LoadedGraph
+from actorsession.runtime.engine.inline_run import Gate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.runtime.partial.driver import PartialRunDriver
@@ -197,7 +198,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         if time.perf_counter() >= self._turn_ends:
             await self._yield_loop()
         runs, step = self.actor.runs, self._new_step(plan, True)
-        local = LocalPartialStep(step, partial(plan.graph.tell, step, ()), self._end_step)
+        local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)
         run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
         try:

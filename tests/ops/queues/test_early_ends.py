@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import actorsession.ops as ops
-from actorsession.actors import deadline
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32, int64, string
@@ -26,6 +25,7 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, QueueState
 from actorsession.runtime import interruptible as thread_waits
+from actorsession.runtime.engine.step import Step
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, soon
 from tests.ops.queues.kit import started, waiting
@@ -114,19 +114,9 @@ def source(request: pytest.FixtureRequest, graph: Graph) -> Source:
     return SOURCES[request.param]()
 
 
-@pytest.fixture
-def alarms(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """The limits of waits that have begun; a test rings one when it wants it to be over."""
-    made: list[Any] = []
-
-    class Alarm(deadline._Alarm):
-        def __init__(self, until: Any) -> None:
-            super().__init__(until)
-            made.append(self)
-
-    monkeypatch.setattr(deadline, "_Alarm", Alarm)
-    yield made
-    made.clear()
+def expire(step: Step) -> None:
+    """Ends the limit of a step, as the timer of the loop would."""
+    step.abort(DeadlineExceededError("its limit is over"))
 
 
 async def turns(count: int) -> None:
@@ -166,7 +156,7 @@ async def test_what_was_served_is_there_again_when_its_caller_is_cancelled(
 
 @pytest.mark.parametrize("how", ["cancel", "timeout", "limit"])
 async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
-    session: AsyncSession, source: Source, how: str, alarms: list[Any]
+    session: AsyncSession, source: Source, how: str
 ) -> None:
     await session.run(source.put)
     whole = int(await session.run(source.size))
@@ -180,9 +170,9 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
             return await session.run(source.take)
 
     for turn in itertools.count():
-        alarms.clear()
         take = asyncio.ensure_future(taking())
         await waiting(session)
+        (step,) = session._session._steps.now()
         put = started(session, source.put)
         await turns(turn)
         in_time = not take.done()
@@ -191,7 +181,7 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
         elif in_time and how == "timeout":
             scopes[-1].reschedule(0)
         elif in_time:
-            alarms[0]._ring()
+            expire(step)
         await asyncio.wait([take, put])
         handed_out = not take.cancelled() and take.exception() is None
         left = int(await session.run(source.size))
@@ -206,12 +196,12 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
 
 
 async def test_a_step_that_was_served_wins_over_its_limit(
-    session: AsyncSession, source: Source, alarms: list[Any]
+    session: AsyncSession, source: Source
 ) -> None:
     take = started(session, source.take, options=RunOptions(timeout_in_ms=60_000))
     await waiting(session)
-    (alarm,) = alarms
-    direct_session(session)._steps.now()[0].on_done(alarm._ring)  # before the caller resumes
+    (step,) = direct_session(session)._steps.now()
+    step.on_done(lambda: expire(step))  # before the caller resumes
     await session.run(source.put)
     assert await soon(take) is not None
     assert await session.run(source.size) == 0

@@ -1,0 +1,82 @@
+"""Loaded graphs: the partitions of one plan that this process runs, each at the executor of its device.
+
+Direct sessions have one per plan, workers one per registered graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actorsession.errors import InternalError, from_exception
+from actorsession.plan.partition import Partition
+from actorsession.runtime.engine.executor import Executor, LoadedPartition
+from actorsession.runtime.engine.inline_run import InlineRun
+from actorsession.runtime.engine.step import Step
+
+__all__ = ["LoadedGraph"]
+
+
+class LoadedGraph:
+    """The partitions of one plan that this process runs, bound to its devices.
+
+    Args:
+        partitions: the partitions on devices of this process.
+        executors: executors by device name.
+        states: states of stateful kernels, by device and node; shared by all plans of a session.
+        own_fetches: whether the caller must own fetched arrays.
+
+    Attributes:
+        parts: the loaded partitions.
+        fetches: positions in the signature of the values that this process returns, in their order.
+        inline: the graph as a single call, if it is simple enough.
+        may_wait: whether one of its ops may wait for anything, such as another step.
+        suspends: whether one of its ops waits without a thread, so that the step needs an event loop.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        executors: Mapping[str, Executor],
+        states: dict[str, dict[str, Any]],
+        *,
+        own_fetches: bool = True,
+    ) -> None:
+        self.partitions = tuple(partitions)
+        self.parts: list[LoadedPartition] = []
+        for partition in partitions:
+            executor = executors.get(partition.device)
+            if executor is None:
+                raise InternalError(
+                    f"a partition is for {partition.device}; this process has {sorted(executors)}"
+                )
+            kept = states.setdefault(partition.device, {})
+            self.parts.append(executor.load(partition, kept, own_fetches=own_fetches))
+        # Positions of the fetches that this process returns, in the order in which it returns them.
+        self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
+        self.inline = self._bind_inline()
+        self.suspends = any(part.bound.compiled.suspensions for part in self.parts)
+        self.may_wait = self.suspends or any(part.bound.blocks for part in self.parts)
+
+    def _bind_inline(self) -> InlineRun | None:
+        """Return the graph as a single call, if it is one segment that neither sends nor receives."""
+        if len(self.parts) != 1:
+            return None
+        compiled = self.parts[0].bound.compiled
+        apart = compiled.recvs or compiled.sends or compiled.suspensions
+        # What a loop has taken can be put back only by a step, if it ends early.
+        if len(compiled.segments) != 1 or apart or compiled.taken_inside is not None:
+            return None
+        return InlineRun(self.parts[0])
+
+    def begin(self, step: Step, feeds: Sequence[Any]) -> None:
+        """Begin all partitions in the calling thread, which is that of the step, and run what is ready.
+
+        ``step`` reports how they end. A partition that cannot begin fails it.
+        """
+        try:
+            for part in self.parts:
+                part.executor.begin(part, step, feeds)
+        except Exception as exc:
+            step.fail(from_exception(exc))
+        step.drain()

@@ -1,0 +1,352 @@
+"""The segment engine: what has arrived for a partition, which segments become ready, and running them.
+
+Generated code gets a ``SegmentEngine`` as its context, or a ``PooledSegment`` in a pool thread. All but
+``execute``, the context's methods ``wait_for`` and ``check``, and ``PooledSegment`` belongs to the thread
+of the step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
+from actorsession.graph.take import Take
+from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
+from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
+from actorsession.runtime.engine.takes import Taken
+from actorsession.runtime.interruptible import cancel_pending, wait_for
+from actorsession.runtime.rendezvous import Arrival
+from actorsession.runtime.step_stats_collector import Recorder
+from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
+
+if TYPE_CHECKING:
+    from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
+    from actorsession.runtime.engine.executor import Executor
+    from actorsession.runtime.engine.step import Step
+
+__all__ = ["PooledSegment", "SegmentEngine", "check_step", "locate_error", "wait_in_step"]
+
+
+class SegmentEngine(SegmentContext):
+    """One partition of segments in one step.
+
+    Args:
+        executor: the executor of the partition's device.
+        bound: the partition.
+        step: the step.
+        feeds: values of all feeds of the signature, in its order; borrowed.
+    """
+
+    __slots__ = (
+        "_begun_at", "_ran", "_readers", "_scheduled", "_slots", "_suspended", "bound", "executor",
+        "remaining", "step", "waits",
+    )  # fmt: skip
+
+    def __init__(
+        self, executor: Executor, bound: BoundPartition, step: Step, feeds: Sequence[Any]
+    ) -> None:
+        compiled = bound.compiled
+        self.executor = executor
+        self.bound = bound
+        self.step = step
+        self._slots: list[Any] = [None] * compiled.slots
+        for slot, position in compiled.feeds:
+            self._slots[slot] = feeds[position]
+        self.waits = bound.waits.copy()
+        self._readers = list(compiled.readers)
+        self.remaining = len(bound.segments) + len(compiled.suspensions)
+        self._suspended: SuspendedNodes | None = None  # made with the first node
+        # Numbers of the segments that have run and, as -1 minus their number, of nodes that were suspended;
+        # tracked only where values are taken.
+        self._ran: set[int] | None = set() if compiled.takes else None
+        # For a trace: when each segment became ready, and when each suspended node began.
+        self._scheduled: list[int] | None = None
+        self._begun_at: dict[int, int] = {}
+        if step.collector is not None:
+            self._scheduled = [time.perf_counter_ns()] * len(bound.segments)
+
+    # -- Engine --------------------------------------------------------------------------------
+
+    @property
+    def suspended(self) -> Sequence[Suspended]:
+        """See ``Engine.suspended``."""
+        return () if self._suspended is None else self._suspended.now()
+
+    def start(self) -> None:
+        """See ``Engine.start``."""
+        for index, count in enumerate(self.waits):
+            if not count:
+                self.step.ready(self, index)
+        for slot, key in self.bound.compiled.recvs:
+            self.step.rendezvous.recv_async(key, partial(self._arrived, slot, key))
+        if not self.waits:
+            self.step.ended()
+
+    def run(self, index: int) -> None:
+        """Run a segment, or offload it if it is expensive."""
+        step, segment = self.step, self.bound.segments[index]
+        if step.pool is not None and (
+            # Debug sinks may write files or be user functions.
+            step.debug is not None
+            or self.executor.policy.is_expensive(segment, self._slots, segment.segment.arguments)
+        ):
+            # A segment that was never measured may be short, so it need not queue behind long ones.
+            first = None if segment.seconds else segment
+            self.executor.offload(PooledSegment(self, index), blocks=segment.blocks, first=first)
+            return
+        results, error = self.execute(index, self)
+        if error is not None:
+            step.fail(error)
+        elif step.error is None:
+            self.store(index, results)
+
+    def delivered(self, number: int, values: Any, take: Take | None) -> None:
+        """See ``Engine.delivered``."""
+        compiled = self.bound.compiled
+        suspension = compiled.suspensions[number]
+        if self._ran is not None:
+            uses, ran = compiled.takes.get(number), self._ran
+            if take is not None and uses is not None:
+                stored_by = uses.stored_by
+                self.step.takes.add(Taken(take, uses.uses, lambda: not stored_by.isdisjoint(ran)))
+            ran.add(-1 - number)
+        several = (values,) if len(suspension.slots) == 1 else values or ()
+        for slot, value in zip(suspension.slots, several, strict=True):
+            self._slots[slot] = value
+        if self.step.collector is not None:
+            begin = self._begun_at.pop(number)
+            self.step.collector.add_suspended(self.bound, suspension.node, begin, several)
+        self._advance(self.bound.woken_by[suspension.arrival], ended=True)
+
+    def located(self, number: int, exc: BaseException) -> OpError:
+        """See ``Engine.located``."""
+        node = self.bound.compiled.nodes[self.bound.compiled.suspensions[number].node]
+        error = from_exception(exc)
+        error.locate(node=node.name, device=self.bound.device, source=node.source)
+        return error
+
+    def cancel(self) -> None:
+        """See ``Engine.cancel``."""
+        if self._suspended is not None:
+            self._suspended.cancel()
+
+    # -- segments ------------------------------------------------------------------------------
+
+    def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:
+        """Store a value of another device, and run the segments that waited for it."""
+        if isinstance(outcome, OpError):
+            self.step.fail(outcome)
+            return
+        if outcome.dead:
+            self.step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
+            return
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("recv", key, self.bound.device, outcome.value)
+        self._slots[slot] = outcome.value
+        self._advance(self.bound.woken_by[slot], ended=False)
+        self.step.drain()
+
+    def _advance(self, waiting: Sequence[int], *, ended: bool) -> None:
+        """Queue those of some waiting segments that wait for nothing else.
+
+        Args:
+            waiting: the segments that have waited for what has arrived or ended.
+            ended: whether a segment or suspended node has; with the last one, the partition has ended.
+        """
+        for index in waiting:
+            self.waits[index] -= 1
+            if not self.waits[index]:
+                if self._scheduled is not None:
+                    self._scheduled[index] = time.perf_counter_ns()
+                self.step.ready(self, index)
+        if ended:
+            self.remaining -= 1
+            if not self.remaining:
+                for position, slot in self.bound.compiled.fetches:
+                    self.step.outputs[position] = self._slots[slot]
+                self.step.ended()
+
+    def execute(self, index: int, context: SegmentContext) -> tuple[Sequence[Any], OpError | None]:
+        """Run a segment in the calling thread; return errors of kernels and never raise them."""
+        segment = self.bound.segments[index]
+        step, slots, places = self.step, self._slots, segment.segment.arguments
+        function, called_with, recorder = segment.function, context, None
+        if step.collector is not None:
+            assert self._scheduled is not None
+            function = self.bound.traced(index)
+            called_with = recorder = Recorder(
+                context, step.collector, self.bound, self._scheduled[index]
+            )
+        if step.debug is not None:
+            function = step.debug.shown(function)
+        begin = time.perf_counter()
+        try:
+            results = function(called_with, *map(slots.__getitem__, places))
+        except Exception as exc:
+            return (), step.abort_error or locate_error(exc, self.bound, segment)
+        # Traced, a segment counts as long as its nodes: recording is no cost of later runs.
+        seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
+        if seconds > HOLD_LIMIT:
+            if context is self:
+                WATCHDOG.ran_inline(self.bound, segment, seconds)
+            else:
+                WATCHDOG.ran_in_pool(self.bound, segment, begin, begin + seconds)
+        self.executor.policy.record(segment, seconds, slots, places)
+        return results, None
+
+    def store(self, index: int, results: Sequence[Any]) -> None:
+        """Store the results of a segment, and queue the segments that waited for it."""
+        segment, slots = self.bound.segments[index].segment, self._slots
+        if self._ran is not None:
+            self._ran.add(index)
+        for slot in segment.arguments:
+            self._readers[slot] -= 1
+            if not self._readers[slot]:
+                slots[slot] = None
+        for slot, value in zip(segment.results, results, strict=True):
+            slots[slot] = value
+        self._advance(self.bound.followers[index], ended=True)
+
+    # -- SegmentContext ------------------------------------------------------------------------
+
+    def send(self, number: int, value: Any) -> None:
+        """See ``SegmentContext.send``."""
+        key = self.bound.compiled.sends[number]
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("send", key, self.bound.device, value)
+        self.step.rendezvous.send(key, value)
+
+    def begin(self, number: int, pending: PendingValues) -> None:
+        """See ``SegmentContext.begin``; the node is cancelled if the step fails."""
+        if self.step.collector is not None:
+            self._begun_at[number] = time.perf_counter_ns()
+        if self._suspended is None:
+            self._suspended = SuspendedNodes(self)
+        self._suspended.add(number, pending)
+
+    def wait_for(self, pending: PendingValues) -> Any:
+        """See ``SegmentContext.wait_for``."""
+        return wait_in_step(self.step, self.bound, pending, self.check)
+
+    def check(self) -> None:
+        """See ``SegmentContext.check``."""
+        check_step(self.step)
+
+    def note(self, number: int, start: int, value: Any) -> None:
+        """Do nothing: traced code gets a ``Recorder``."""
+
+
+class PooledSegment(SegmentContext):
+    """A segment that runs in the pool; it holds sends and suspended nodes back for the step's thread.
+
+    Args:
+        engine: the engine of its partition.
+        index: its number there.
+    """
+
+    __slots__ = ("_pending", "_results", "_sent", "engine", "index", "since")
+
+    def __init__(self, engine: SegmentEngine, index: int) -> None:
+        self.engine = engine
+        self.index = index
+        self.since = time.monotonic()
+        self._results: Sequence[Any] = ()
+        self._sent: list[tuple[int, Any]] = []
+        self._pending: list[tuple[int, PendingValues]] = []
+
+    # -- OffloadedWork -------------------------------------------------------------------------
+
+    @property
+    def node(self) -> int | None:
+        """See ``OffloadedWork.node``."""
+        return None
+
+    @property
+    def is_running(self) -> bool:
+        """See ``OffloadedWork.is_running``."""
+        return False
+
+    def execute(self) -> OpError | None:
+        """See ``OffloadedWork.execute``."""
+        self._results, error = self.engine.execute(self.index, self)
+        return error
+
+    def complete(self) -> None:
+        """Send and register what was held back, then store the results."""
+        for number, value in self._sent:
+            self.engine.send(number, value)
+        for number, pending in self._pending:
+            self.engine.begin(number, pending)
+        if self.engine.step.error is None:
+            self.engine.store(self.index, self._results)
+
+    def discard(self) -> None:
+        """Cancel the nodes that were held back."""
+        for _, pending in self._pending:
+            cancel_pending(pending)
+
+    # -- SegmentContext ------------------------------------------------------------------------
+
+    def send(self, number: int, value: Any) -> None:
+        """Hold a tensor back, to be sent when the segment has returned."""
+        self._sent.append((number, value))
+
+    def begin(self, number: int, pending: PendingValues) -> None:
+        """Hold back a node that suspends, to be registered when the segment has returned."""
+        self._pending.append((number, pending))
+
+    def wait_for(self, pending: PendingValues) -> Any:
+        """See ``SegmentContext.wait_for``; waits in the pool thread."""
+        return self.engine.wait_for(pending)
+
+    def check(self) -> None:
+        """See ``SegmentContext.check``."""
+        check_step(self.engine.step)
+
+    def note(self, number: int, start: int, value: Any) -> None:
+        """Do nothing: traced code gets a ``Recorder``."""
+
+
+# -- what both engines do --------------------------------------------------------------------------
+
+
+def check_step(step: Step) -> None:
+    """Raise if a step is over; callable from any thread.
+
+    Raises:
+        CancelledError: if it is; derived, because the step has its error.
+    """
+    if step.abort_error is not None:
+        raise CancelledError("the step is over", derived=True)
+
+
+def wait_in_step(
+    step: Step, bound: BoundPartition, pending: PendingValues, check: Callable[[], None]
+) -> Any:
+    """Wait in this thread for a node in a loop or branch, record what it has taken, and return its values."""
+    values = wait_for(pending, check, step.loop)
+    uses = bound.compiled.taken_inside
+    if isinstance(pending, Take) and uses is not None:
+        # It is not tracked which iteration of the loop has stored the value.
+        step.takes.add(Taken(pending, uses, lambda: uses.stored))
+    return values
+
+
+def locate_error(exc: Exception, bound: BoundPartition, segment: BoundSegment) -> OpError:
+    """Return the error of a kernel as an ``OpError`` that names the node and the user's line."""
+    error = from_exception(exc)
+    names = (segment.filename, segment.traced_filename)
+    frame = exc.__traceback__
+    while frame is not None:
+        filename = frame.tb_frame.f_code.co_filename
+        if filename in names:
+            number = segment.node_at(filename, frame.tb_lineno)
+            if number is not None:
+                node = bound.compiled.nodes[number]
+                error.locate(node=node.name, device=bound.device, source=node.source)
+                break  # a line without a node calls a piece of a long function; see ``outline``
+        frame = frame.tb_next
+    return error
