@@ -68,7 +68,8 @@ class Mailbox(Generic[E]):
     def release(self) -> None:
         """Record that a message in flight has ended."""
         self.in_flight -= 1
-        self.admit()
+        if self._lobby:
+            self.admit()
 
     def admit(self) -> None:
         """Move entries from the lobby to the queue, oldest first, while there is space."""

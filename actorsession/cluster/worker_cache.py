@@ -5,8 +5,7 @@ it. A lost link is dialled again by the next call, at the current address of the
 is asked again, and the transport resolves host names anew. Pushes never wait: messages that are pushed before
 a link is established are delivered by a child once it is, in order.
 
-Owned by a server; masters and workers receive refs (``PeerRef``) and a function to push with. Imports links
-and transports.
+Owned by a server; masters and workers know it as a ``WorkerCacheInterface``. Imports links and transports.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
@@ -54,7 +54,7 @@ _CLIENT_LEASES = 3
 # Seconds for an address given by the master of a session, where our own cluster gives another.
 _DOUBTFUL = 5.0
 # Limit on the tasks whose addresses masters of sessions may give: more than any cluster has.
-_HEARD = 4096
+_REPORTED = 4096
 
 
 class WorkerCache:
@@ -97,7 +97,7 @@ class WorkerCache:
         self._security = security
         self._look_again = look_again
         self._addresses: dict[str, str] = {}
-        self._heard: dict[str, str] = {}  # addresses given by masters of sessions
+        self._reported: dict[str, str] = {}  # addresses given by masters of sessions
         self._links: dict[str, Link] = {}  # the link in use for each task
         self._open: set[Link] = set()  # all links, including those of clients
         self._dialling: dict[str, asyncio.Task[Link]] = {}
@@ -119,24 +119,24 @@ class WorkerCache:
         """Store the addresses of tasks, replacing known ones."""
         self._addresses.update(addresses)
         for task in addresses:
-            self._heard.pop(task, None)
+            self._reported.pop(task, None)
 
-    def hear(self, addresses: Mapping[str, str]) -> None:
+    def learn_from_session(self, addresses: Mapping[str, str]) -> None:
         """Store the addresses of tasks as given by the master of a session.
 
         Such an address is tried first, because a master may be informed of a move earlier. But the address
         given by our own cluster is kept: otherwise any client that opens a session could cut us off from the
         other tasks.
         """
-        self._heard.update(addresses)
-        while len(self._heard) > _HEARD:
-            del self._heard[next(iter(self._heard))]
+        self._reported.update(addresses)
+        while len(self._reported) > _REPORTED:
+            del self._reported[next(iter(self._reported))]
 
     def forget(self, tasks: Iterable[str]) -> None:
         """Remove tasks that have left the cluster; links to them are closed."""
         for task in tasks:
             self._addresses.pop(task, None)
-            self._heard.pop(task, None)
+            self._reported.pop(task, None)
             link = self._links.get(task)
             if link is not None:
                 _ = self._children.start(
@@ -166,7 +166,7 @@ class WorkerCache:
 
     def _is_of_us(self, peer: Hello) -> bool:
         """Return whether the peer that dialled is a task of our cluster, and not a client with its name."""
-        known = peer.task in self._addresses or peer.task in self._heard
+        known = peer.task in self._addresses or peer.task in self._reported
         return known and peer.cluster_id == self._hello.cluster_id
 
     def _note(self, link: Link) -> None:
@@ -197,9 +197,13 @@ class WorkerCache:
         if self._links.get(task) is link:
             del self._links[task]
 
-    def link_now(self, task: str) -> Link | None:
+    def current_link(self, task: str) -> Link | None:
         """Return the link to a task if there is one."""
         return self._links.get(task)
+
+    def is_linked(self, task: str) -> bool:
+        """Return whether there is a link to a task."""
+        return task in self._links
 
     def watch(self, task: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Register a callback for the end of the link to a task; called soon if there is none.
@@ -257,12 +261,12 @@ class WorkerCache:
 
     def _places(self, task: str) -> list[str]:
         """Return the addresses at which a task may be, in the order in which they are tried."""
-        places = (task.partition("@")[2], self._heard.get(task), self._addresses.get(task))
+        places = (task.partition("@")[2], self._reported.get(task), self._addresses.get(task))
         return list(dict.fromkeys(place for place in places if place))
 
     async def _dial(self, task: str) -> Link:
         name, _, own_address = task.partition("@")
-        doubt = "" if own_address else await self.ask_where(Deadline.after(_ASK))
+        doubt = "" if own_address else await self.refresh_addresses(Deadline.after(_ASK))
         places = self._places(task)
         if not places:
             raise UnavailableError(f"no address is known for {task}{doubt}", task=task)
@@ -295,7 +299,7 @@ class WorkerCache:
         _ = self._children.start(link.run(), name=f"link to {task}")
         return link
 
-    async def ask_where(self, deadline: Deadline) -> str:
+    async def refresh_addresses(self, deadline: Deadline) -> str:
         """Update the addresses from the resolver, if there is one.
 
         If that fails, the last known addresses may still be tried, because a peer that answers introduces
@@ -313,24 +317,29 @@ class WorkerCache:
             return f"; that address may be old: {error.message}"
         return ""
 
-    def worker(self, task: str, incarnation: int | None = None) -> PeerRef:
-        """Return a ref to the worker of another task, which is dialled on the first request.
+    def start(self, ask: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Start the ask of a ref whose link is not established yet."""
+        return self._children.start(ask, name=f"ask {name}", awaited=True)
+
+    def worker(self, task: str, incarnation: int | None = None) -> Ref:
+        """Return a ref to the worker of a task; that of this task is called directly.
 
         Args:
-            task: its name, or the ``peer_key`` of a task that only some session has.
+            task: its name, or the ``peer_key`` of a task that only some session has. Another task is dialled
+                on the first request.
             incarnation: the expected incarnation of the task; any if left out.
         """
-        return PeerRef(self, task, incarnation)
+        return self._serves[WORKER] if task == self._task else PeerRef(self, task, incarnation)
 
     # -- pushes --------------------------------------------------------------------------------
 
     def push(self, task: str, message: PushTensors) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
         self.pushes += 1
-        self.tell_behind(task, message)
+        self.tell_after_pushes(task, message)
 
-    def tell_behind(self, task: str, message: PushTensors | ValuesLost) -> None:
-        """Deliver a message to the worker of another task behind all pushes; never blocks."""
+    def tell_after_pushes(self, task: str, message: PushTensors | ValuesLost) -> None:
+        """Deliver a message to the worker of another task after all earlier pushes; never blocks."""
         link = self._links.get(task)
         if link is not None and task not in self._unsent:
             self._tell(link, task, message)
@@ -348,7 +357,7 @@ class WorkerCache:
         link = self._links.get(task)
         return link is not None and link.backlogged
 
-    async def wait_for_room(self, task: str) -> None:
+    async def wait_for_capacity(self, task: str) -> None:
         """Wait until the link is no longer backlogged, is lost, or cannot be established."""
         if task in self._unsent:
             with contextlib.suppress(OpError):
@@ -427,12 +436,27 @@ class PeerRef:
             WorkerRestartedError: if another incarnation of the task answers.
             UnavailableError: if the task cannot be reached, or was lost.
         """
-        link = self._cache.link_now(self._key)
+        link = self._cache.current_link(self._key)
         if link is None:
             limit = deadline if deadline is not None else Deadline.after(CONNECT_TIMEOUT)
             link = await self._cache.link(self._key, limit)
-        self._check(link)
+        if self._incarnation is not None:
+            self._check(link)
         return await link.ask(WORKER, message, deadline)
+
+    def submit(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
+        """Send a request and return a future of the answer, see ``Ref.submit``; dials first, as ``ask`` does.
+
+        Raises:
+            WorkerRestartedError: if another incarnation of the task answers.
+            UnavailableError: if the task was lost.
+        """
+        link = self._cache.current_link(self._key)
+        if link is None:
+            return self._cache.start(self.ask(message, context.deadline), self.name)
+        if self._incarnation is not None:
+            self._check(link)
+        return link.submit(WORKER, message, context.deadline)
 
     def tell(self, message: Any) -> None:
         """Send a message, see ``Ref.tell``; does not dial, and accepts any incarnation of the task.
@@ -440,13 +464,13 @@ class PeerRef:
         Raises:
             UnavailableError: if there is no link to the task.
         """
-        link = self._cache.link_now(self._key)
+        link = self._cache.current_link(self._key)
         if link is None:
             raise UnavailableError(f"there is no link to {self.task}", task=self.task)
         link.tell(WORKER, message)
 
     def _check(self, link: Link) -> None:
-        if self._incarnation is not None and link.peer.incarnation != self._incarnation:
+        if link.peer.incarnation != self._incarnation:
             raise WorkerRestartedError(
                 f"{self.task} has restarted: its variables and the graphs registered there are gone; "
                 "session.reattach() goes on with the new one",

@@ -124,6 +124,8 @@ class Link:
             watch(connection, often, lease), often, f"{self.peer_name} at {self.address}"
         )
         self._children = Children(f"link to {self.peer_name}")
+        # Not cancelled at the end of the link, which they report to their callers.
+        self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
         self._pending = PendingCalls(self.peer_name, self.address, self._send)
         self._service = Service(
             serves,
@@ -209,24 +211,40 @@ class Link:
             InvalidArgumentError: the message class has no reply, or the message cannot be encoded.
             OpError: the error that the handler raised, with the peer's task.
         """
-        if self._over is not None:
-            raise self._over_error(_describe(target, message))
         if deadline is None:
             deadline = Deadline.after(DEFAULT_SECONDS)
-        elif deadline.expired:
+        return await self.submit(target, message, deadline)
+
+    def submit(self, target: str, message: Any, deadline: Deadline) -> asyncio.Future[Any]:
+        """Send a message to an actor of the peer, and return a future of the answer; see ``ask``.
+
+        Cancelling the future cancels the handler at the peer.
+
+        Raises:
+            OpError: an error that is known before the message is sent.
+        """
+        if self._over is not None:
+            raise self._over_error(_describe(target, message))
+        if deadline.expired:
             raise DeadlineExceededError(
                 f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: "
                 "its deadline is over"
             )
-        if self._room.must_wait(message):
-            try:
-                await deadline.wait(self._room.wait(), what=self._reading)
-            except ConnectionClosed as exc:
-                self._end(str(exc), ours=exc.by_us)
-                raise self._over_error(_describe(target, message)) from exc
-            if self._over is not None:
-                raise self._over_error(_describe(target, message))
-        return await self._pending.ask(target, message, deadline)
+        if not self._room.must_wait(message):
+            return self._pending.submit(target, message, deadline)
+        waiting = self._ask_later(target, message, deadline)
+        return self._waiting_asks.start(waiting, name=f"ask {self.peer_name}", awaited=True)
+
+    async def _ask_later(self, target: str, message: Any, deadline: Deadline) -> Any:
+        """Wait until the peer reads on, then ask."""
+        try:
+            await deadline.wait(self._room.wait(), what=self._reading)
+        except ConnectionClosed as exc:
+            self._end(str(exc), ours=exc.by_us)
+            raise self._over_error(_describe(target, message)) from exc
+        if self._over is not None:
+            raise self._over_error(_describe(target, message))
+        return await self._pending.submit(target, message, deadline)
 
     def tell(self, target: str, message: Any, *, behind: bool = False) -> None:
         """Send a message without an answer to an actor of the peer, without blocking.
@@ -255,6 +273,7 @@ class Link:
         self._end("it was closed here", ours=True)
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
+        await self._waiting_asks.stop(grace)
 
     async def wait_closed(self) -> OpError:
         """Wait without a deadline until the link has ended, and return the reason."""

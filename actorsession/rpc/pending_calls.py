@@ -15,6 +15,7 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
@@ -91,43 +92,45 @@ class PendingCalls:
             self._room.clear()
             await self._room.wait()
 
-    async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
-        """Send a call and return its answer; cancelling it cancels the handler at the peer.
+    def submit(self, target: str, message: Any, deadline: Deadline) -> asyncio.Future[Any]:
+        """Send a call and return a future of its answer; cancelling it cancels the handler at the peer.
+
+        The future ends with ``DeadlineExceededError`` if the deadline comes first, with ``ProtocolError`` if
+        the answer is unreadable or not of the class in the vocabulary, and otherwise with the answer, the
+        error that the handler raised, or the reason why the link has ended.
 
         Raises:
-            DeadlineExceededError: the deadline came first.
             InvalidArgumentError: the message class has no reply, or the message cannot be encoded; nothing
                 was sent.
-            ProtocolError: the answer is not of the class in the vocabulary, or unreadable.
-            OpError: the error that the handler raised, or the reason why the link has ended.
+            OpError: the reason why the link has ended.
         """
         name = type(message).__name__
         reply = VOCABULARY.reply_of(type(message))
         if reply is None:
             raise InvalidArgumentError(f"{name} has no reply; it can only be told")
         loop = asyncio.get_running_loop()
-        call = _PendingCall(target, name, reply, loop.create_future())
+        answer: asyncio.Future[Any] = loop.create_future()
         call_id = next(self._ids)
         seconds = deadline.time_left
-        timer = None
         # Sent first, because sending may detect the end of the link, which fails all calls in the table. No
         # answer can arrive before the next iteration of the event loop.
         self._send(Call(call_id, target, seconds, message))
         self.sent += 1
-        self._calls[call_id] = call
-        try:
-            if seconds is not None:
-                timer = loop.call_later(seconds, self.expired, call_id, seconds)
-            return await call.answer
-        except asyncio.CancelledError:
-            if call_id in self._calls:
-                self._send_cancel(call_id)
-            raise
-        finally:
-            self._calls.pop(call_id, None)
-            self._room.set()
-            if timer is not None:
-                timer.cancel()
+        self._calls[call_id] = _PendingCall(target, name, reply, answer)
+        timer = None
+        if seconds is not None:
+            timer = loop.call_later(seconds, self.expired, call_id, seconds)
+        answer.add_done_callback(partial(self._ended, call_id, timer))
+        return answer
+
+    def _ended(
+        self, call_id: int, timer: asyncio.TimerHandle | None, answer: asyncio.Future[Any]
+    ) -> None:
+        if timer is not None:
+            timer.cancel()
+        if self._calls.pop(call_id, None) is not None and answer.cancelled():
+            self._send_cancel(call_id)
+        self._room.set()
 
     def replied(self, reply: Reply) -> None:
         """Complete a call with its answer."""

@@ -147,7 +147,7 @@ async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
 ) -> None:
     free = asyncio.Event()
 
-    async def wait_for_room(task: str) -> None:
+    async def wait_for_capacity(task: str) -> None:
         await free.wait()
 
     x = ops.placeholder("float32", [], name="x")
@@ -158,7 +158,7 @@ async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         cache = cluster.server(W1)._cache
         monkeypatch.setattr(cache, "is_backlogged", lambda task: not free.is_set())
-        monkeypatch.setattr(cache, "wait_for_room", wait_for_room)
+        monkeypatch.setattr(cache, "wait_for_capacity", wait_for_capacity)
         running = asyncio.ensure_future(session.run(end, {x: 1.0}))
         await eventually(lambda: cluster.server(W1).statistics().held == 1)
         why = await soon(session.why())

@@ -273,6 +273,9 @@ class Elsewhere:
     async def ask(self, message: Any, deadline: Any = None) -> Any:
         return await self.answer
 
+    def submit(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
+        return self.answer
+
     def tell(self, message: Any) -> None:
         self.told.append(message)
 

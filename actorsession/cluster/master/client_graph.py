@@ -56,11 +56,13 @@ class ClientGraph:
         partial: the feeds and fetches that calls may use, if the graph is one of partial runs.
         failure: the error with which every such partial run fails; its first call reports it.
         registration: ends when all partitions are registered, or with the error that prevented it.
+        registered: whether all partitions are registered.
         users: steps that run the graph or wait for its registration.
         dropped: whether the cache has evicted the graph; the last user then releases it.
         absent: those of its tasks that had not answered when it was planned, so that their devices were a
             guess.
         may_wait: whether an op of it may wait for anything, such as another step.
+        takes: whether any of its nodes takes something out of a queue or the like.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
 
@@ -71,24 +73,13 @@ class ClientGraph:
     partial: PartialParts | None = None
     failure: OpError | None = None
     registration: asyncio.Task[None] | None = field(default=None, repr=False)
+    registered: bool = False
     users: int = 0
     dropped: bool = False
     absent: frozenset[str] = frozenset()
     may_wait: bool = False
+    takes: bool = False
     nbytes: int = 0
-
-    @property
-    def takes(self) -> bool:
-        """Whether any of its nodes takes something out of a queue or the like."""
-        return any(part.takes for part in self.parts)
-
-    @property
-    def registered(self) -> bool:
-        """Whether all partitions are registered."""
-        done = self.registration
-        return (
-            done is not None and done.done() and not done.cancelled() and done.exception() is None
-        )
 
 
 def split_by_task(
@@ -109,7 +100,8 @@ def split_by_task(
     may_wait = any(
         is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes
     )
-    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait)
+    takes = any(part.takes for part in parts)
+    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait, takes=takes)
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:

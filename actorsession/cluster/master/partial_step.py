@@ -118,7 +118,7 @@ class MasterPartialStep:
 
     async def _run(self, children: Children) -> None:
         try:
-            await self._step.run(children)
+            await self._step.run()
         except Exception as exc:
             self._ended(from_exception(exc))
         else:

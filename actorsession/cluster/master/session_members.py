@@ -71,27 +71,30 @@ class SessionMembers:
     Args:
         handle: the handle of the session.
         config: the session's settings: device filters, isolation, a cluster of its own.
-        home: the environment of the master.
+        env: the environment of the master.
         target: the address that the client connected to, as the client wrote it.
+        on_lapse: called with a task when the worker's side of the session is lost with the link to it.
+        on_devices: called when ``devices`` has been replaced.
 
     Attributes:
         workers: the worker of each task.
-        devices: the devices that the session may use.
-        on_lapse: called with a task when the worker's side of the session is lost with the link to it.
-        on_devices: called when ``devices`` has been replaced.
+        devices: the devices that the session may use; before ``join`` those that the cluster describes.
 
     Raises:
         InvalidArgumentError: for a malformed device filter, or if the session has a cluster of its own and
             the target is not exactly one task of it.
     """
 
-    def __init__(self, handle: str, config: ConfigProto, home: MasterEnv, target: str) -> None:
+    def __init__(
+        self, handle: str, config: ConfigProto, env: MasterEnv, target: str,
+        on_lapse: Callable[[str], None], on_devices: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._handle = handle
-        self._home = home
+        self._env = env
         self._filters = DeviceFilters(config.device_filters)
         self._waits_for_all = config.wait_for_all_tasks
         self._isolated = config.isolate_session_state
-        self._own = brought_along(config, home, target)
+        self._own = brought_along(config, env, target)
         self._members: dict[str, Member] = {}
         self._absent = AbsentTasks(handle, self._any_worker, self._wanted, self._admit)
         self._children = Children(f"members of session {handle}")
@@ -103,19 +106,19 @@ class SessionMembers:
         self._version = -1
         self._tasks: Mapping[str, str] = {}  # the session's tasks, as of the last ``follow``
         self.workers: dict[str, Ref] = {}
-        self.devices: DeviceSet
-        self.on_lapse: Callable[[str], None] | None = None
-        self.on_devices: Callable[[], None] | None = None
+        self.devices = self._devices_of(self._wanted(), {})
+        self._on_lapse = on_lapse
+        self._on_devices = on_devices
 
     @property
     def task(self) -> str:
         """The master's own task, by its name in this session."""
-        return self._home.task if self._own is None else self._own.task
+        return self._env.task if self._own is None else self._own.task
 
     @property
     def changed(self) -> bool:
         """Whether the cluster has changed since the last ``follow``."""
-        return self._own is None and self._home.version() != self._version
+        return self._own is None and self._env.cluster.version != self._version
 
     @property
     def missing(self) -> Mapping[str, str]:
@@ -131,8 +134,8 @@ class SessionMembers:
             DeadlineExceededError: if the session waits for all tasks; names every task that did not answer.
             OpError: if a worker refused or could not be reached.
         """
-        await self._home.look(deadline)
-        version, wanted = self._home.version(), self._wanted()
+        await self._env.workers.refresh_addresses(deadline)
+        version, wanted = self._env.cluster.version, self._wanted()
         needed = wanted if self._waits_for_all else {self.task}
         found, words = await look_for_tasks(wanted, self._any_worker, deadline, needed)
         wanted = self._located(wanted)
@@ -150,7 +153,7 @@ class SessionMembers:
             OpError: if a worker refused.
         """
         async with self._changing:
-            version, wanted = self._home.version(), self._wanted()
+            version, wanted = self._env.cluster.version, self._wanted()
             if version == self._version:
                 return Changes()
             new = {t: a for t, a in wanted.items() if t not in self._members}
@@ -171,8 +174,8 @@ class SessionMembers:
             OpError: if a worker refused or could not be reached.
         """
         async with self._changing:
-            await self._home.look(deadline)
-            version, wanted = self._home.version(), self._wanted()
+            await self._env.workers.refresh_addresses(deadline)
+            version, wanted = self._env.cluster.version, self._wanted()
             needed = {t for t in wanted if self._waits_for_all or t in used or t == self.task}
             limit = sooner(deadline)
             found, words = await look_for_tasks(wanted, self._any_worker, limit, needed)
@@ -331,8 +334,7 @@ class SessionMembers:
                 self._watch(member)
         self._tasks, self._members, self._version = tasks, members, version
         self.devices = self._devices_of(tasks, members)
-        if self.on_devices is not None:
-            self.on_devices()
+        self._on_devices()
 
     # -- questions -----------------------------------------------------------------------------
 
@@ -407,7 +409,7 @@ class SessionMembers:
 
     def _wanted(self) -> dict[str, str]:
         """Return the address of each task that the session may use."""
-        tasks = self._home.addresses() if self._own is None else self._own.tasks
+        tasks = self._env.cluster.tasks() if self._own is None else self._own.tasks
         # The device filters never exclude the master's own task.
         return {t: a for t, a in tasks.items() if t == self.task or self._filters.allows(t)}
 
@@ -422,12 +424,12 @@ class SessionMembers:
         return self._worker(task, None)
 
     def _worker(self, task: str, incarnation: int | None, address: str = "") -> Ref:
-        return self._home.worker(self._key(task, address), incarnation)
+        return self._env.workers.worker(self._key(task, address), incarnation)
 
     def _key(self, task: str, address: str) -> str:
         """Return the key under which this server keeps the links to a task."""
         if task == self.task:
-            return self._home.task
+            return self._env.task
         return task if self._own is None else peer_key(task, address or self._own.tasks[task])
 
     def _member(
@@ -504,7 +506,7 @@ class SessionMembers:
         message = CreateWorkerSession(
             session_handle=self._handle,
             master_task=self.task,
-            master_incarnation=self._home.incarnation,
+            master_incarnation=self._env.incarnation,
             isolate_session_state=self._isolated,
             peers=dict(peers),
             task="" if self._own is None else task,
@@ -521,10 +523,10 @@ class SessionMembers:
 
             def lapse() -> None:
                 member.lapsed = True
-                if self._members.get(task) is member and self.on_lapse is not None:
-                    self.on_lapse(task)
+                if self._members.get(task) is member:
+                    self._on_lapse(task)
 
-            member.unwatch = self._home.watch(self._key(task, member.address), lapse)
+            member.unwatch = self._env.workers.watch(self._key(task, member.address), lapse)
 
     async def _tell(self, news: Mapping[str, str], changes: Changes) -> None:
         """Send the workers that stay the new addresses of tasks, and which tasks have left."""

@@ -76,6 +76,11 @@ class ClusterView:
         self._bound = ""
 
     @property
+    def address(self) -> str:
+        """The address that this task has bound; "" before."""
+        return self._bound
+
+    @property
     def changes(self) -> bool:
         """Whether there is a resolver that can be asked again."""
         return self._resolver is not None

@@ -30,7 +30,7 @@ from actorsession.cluster.server.address_checks import checked_scheme, refuse_pl
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.control import Control
 from actorsession.cluster.server.sidecar import Vitals
-from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore
+from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore, restore_latest
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
 from actorsession.cluster.worker.worker import Worker
@@ -226,41 +226,31 @@ class Server:
         self._blas = hold_blas_threads(threads) if threads else None
         devices = self._devices = make_devices(self.task, self._config.device_count)
         self._open_files(near=False)  # until the listener shows who can reach the server
-        self._worker = Worker(
-            self.task, self.incarnation, devices, self._cache.push, self._cache.hear,
-            lambda: self.statistics().to_wire(), self._pool, self._known.learn_tasks, self._cache,
-            self._cache,
-        )  # fmt: skip
-        if self._snapshot_dir is not None:
-            self._begin_snapshots(self._worker, devices, self._snapshot_dir)
+        folder = self._snapshot_dir
+        store = None if folder is None else SnapshotStore(folder, self.task)
+        restored = None if store is None else restore_latest(store, devices)
         self._master = Master(
-            MasterEnv(
-                self.task, self.incarnation, lambda: self.target, self._known_tasks,
-                lambda: self._known.version, self._worker_of, self._cache.ask_where,
-                self._cache.watch,
-            ),
-            self._session_gc, self._max_inflight_steps,
+            MasterEnv(self.task, self.incarnation, self._known, self._cache),
+            self._session_gc,
+            self._max_inflight_steps,
+        )
+        self._worker = Worker(
+            self.task, self.incarnation, devices, self._cache, self._pool,
+            statistics=lambda: self.statistics().to_wire(),
+            update_cluster=self._known.learn_tasks, master_waits=self._master.waits,
+            restored=None if restored is None else restored.to_wire(),
         )  # fmt: skip
-        self._worker.masters = self._master.waits
+        if store is not None:
+            self._snapshots = Snapshots(
+                store, devices, self._snapshot_every, self._worker, restored
+            )
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
         self._control = Control(
-            self.task, self._hello.cluster_id, self._known_tasks, self._told_to_stop,
+            self.task, self._hello.cluster_id, self._known.tasks, self._told_to_stop,
             trusted=self._token is not None,
         )  # fmt: skip
         self._serves[SERVER] = self._control.ref
-
-    def _begin_snapshots(
-        self, worker: Worker, devices: Sequence[Device], directory: str | os.PathLike[str]
-    ) -> None:
-        store = SnapshotStore(directory, self.task)
-        every = self._snapshot_every
-        ended, running = lambda: worker.runs - worker.running, lambda: worker.running
-        snapshots = Snapshots(store, devices, every, ended, running)
-        snapshots.restore()
-        if snapshots.restored is not None:
-            worker.restored = snapshots.restored.to_wire()
-        self._snapshots = snapshots
 
     def _open_files(self, *, near: bool) -> None:
         """Set where kernels may open files; ``near`` if only this machine can reach the server."""
@@ -271,14 +261,6 @@ class Server:
     def _told_to_stop(self) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
         _ = self._children.start(self.stop(), name=f"stop {self.task}")
-
-    def _known_tasks(self) -> Mapping[str, str]:
-        return self._known.tasks()
-
-    def _worker_of(self, task: str, incarnation: int | None) -> Ref:
-        if task == self.task:
-            return self._serves[WORKER]
-        return self._cache.worker(task, incarnation)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""

@@ -15,33 +15,24 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker.worker_rendezvous import LinkName
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, OpError, from_exception
 from actorsession.messages.worker import GraphDone, RunGraph
 
-__all__ = ["LinkCapacity", "StepGate"]
+__all__ = ["StepGate"]
 
 Answer: TypeAlias = "asyncio.Future[GraphDone]"
-
-
-class LinkCapacity(Protocol):
-    """The backpressure of the links to other tasks, by task name or peer key."""
-
-    def is_backlogged(self, task: str) -> bool:
-        """Return whether so much is queued for a task that no step that sends to it should start."""
-
-    async def wait_for_room(self, task: str) -> None:
-        """Wait until the link is no longer backlogged, or is lost."""
 
 
 class StepGate:
     """The held steps of one session at one worker.
 
     Args:
-        room: the backpressure of the links.
+        workers: the other tasks; a step that sends over a backlogged link to one of them is held.
         link_name: maps a task of the session to the key of the links to it; ``None`` if that is the task
             name.
         begin: starts a step and returns its answer or a future of it; may hold the step again for another
@@ -51,12 +42,12 @@ class StepGate:
 
     def __init__(
         self,
-        room: LinkCapacity,
+        workers: WorkerCacheInterface,
         link_name: LinkName | None,
         begin: Callable[[RunGraph], GraphDone | Answer],
         children: Children,
     ) -> None:
-        self._room = room
+        self._workers = workers
         self._link_name = link_name
         self._begin = begin
         self._children = children
@@ -78,7 +69,9 @@ class StepGate:
             name = task if self._link_name is None else self._link_name(task)
             if name is None:
                 continue
-            if (name in self._held and name != self._releasing) or self._room.is_backlogged(name):
+            if (name in self._held and name != self._releasing) or self._workers.is_backlogged(
+                name
+            ):
                 return name
         return None
 
@@ -120,8 +113,8 @@ class StepGate:
         steps = self._held[name]
         try:
             while steps:
-                await self._room.wait_for_room(name)
-                while steps and not self._room.is_backlogged(name):
+                await self._workers.wait_for_capacity(name)
+                while steps and not self._workers.is_backlogged(name):
                     _, (message, answer) = steps.popitem(last=False)
                     self._begin_now(name, message, answer)
         finally:
