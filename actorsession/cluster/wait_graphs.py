@@ -19,6 +19,7 @@ from dataclasses import field, replace
 from typing import TypeAlias
 
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.worker.backpressure import HeldStep
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.errors import OpError, from_exception
@@ -83,10 +84,12 @@ def own_wait_graph(
         keys = zip(message.steps[:_ASKED], message.keys[:_ASKED], strict=False)
         return TaskWaits(task=task, keys=tuple(_became(list(keys), wanted, table, stacks)))
     steps = [s for session in wanted for s in _steps(session, table, stacks, most)]
-    if not message.session_handle:
-        steps += _unbegun(table, {s.step_id for s in steps})
-    steps.sort(key=lambda s: -s.seconds)
     under_way = sum(s.running + s.held for s in wanted)
+    if not message.session_handle:
+        unbegun = _unbegun(table, {s.step_id for s in steps}, task)
+        steps += unbegun
+        under_way += len(unbegun)
+    steps.sort(key=lambda s: -s.seconds)
     return TaskWaits(
         task=task, names={s.handle: s.task for s in wanted}, steps=tuple(steps[:most]),
         more_steps=max(0, under_way - most),
@@ -101,18 +104,30 @@ def _steps(
     """Yield the steps of one session, the oldest first, because those are the ones that hang."""
     for step in session.steps[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
-    for step_id, link in list(session.held_steps.items())[:most]:
-        yield StepWaits(
-            step_id=step_id, session=session.handle, task=session.task, state=HELD, link=link
-        )
-
-
-def _unbegun(table: RendezvousTable, known: set[int]) -> Iterable[StepWaits]:
-    """Yield the steps that have not started here and for which only values have arrived."""
     now = time.monotonic()
-    for found in table.unbegun(MOST):
-        if found.step_id not in known:
-            yield StepWaits(step_id=found.step_id, state=UNBEGUN, seconds=now - found.created)
+    for step_id, held in sorted(session.held_steps.items(), key=lambda item: item[1].since)[:most]:
+        yield StepWaits(
+            step_id=step_id, session=session.handle, task=session.task, state=HELD,
+            link=_task_of_link(held), seconds=now - held.since,
+        )  # fmt: skip
+
+
+def _task_of_link(held: HeldStep) -> str:
+    """Return the task whose link a step waits for; the key of a link may have its address, too."""
+    return held.link.partition("@")[0]
+
+
+def _unbegun(table: RendezvousTable, known: set[int], task: str) -> list[StepWaits]:
+    """Return the steps that have not started here and for which only values have arrived.
+
+    Their session is not known here: a value brings only the id of its step.
+    """
+    now = time.monotonic()
+    return [
+        StepWaits(step_id=found.step_id, task=task, state=UNBEGUN, seconds=now - found.created)
+        for found in table.unbegun(MOST)
+        if found.step_id not in known
+    ]
 
 
 def _became(
@@ -130,10 +145,10 @@ def _became(
             if step is not None:
                 yield from _sent(what_became_of(step, keys, stacks), session)
                 break
-            link = session.held_steps.get(step_id)
-            if link is not None:
+            held = session.held_steps.get(step_id)
+            if held is not None:
                 for key in keys:
-                    yield SentKey(step_id=step_id, key=key, state=HELD, link=link)
+                    yield SentKey(step_id=step_id, key=key, state=HELD, link=_task_of_link(held))
                 break
         else:
             met = table.find(step_id)  # a partial run is held beyond the end of its partitions

@@ -136,11 +136,11 @@ class StepWaits:
 
     Attributes:
         step_id: the step.
-        session: the handle of its session.
-        task: the session's name for the task.
+        session: the handle of its session; "" for an unbegun step.
+        task: the session's name for the task; for an unbegun step the task's own name.
         state: ``runs``, ``held``, or ``unbegun`` if only values have arrived so far.
         link: for a held step, the task that does not read.
-        seconds: time since the step was made at the task; 0 for a held step.
+        seconds: time since the step was made or held at the task, or its first value arrived there.
         unfinished: number of segments and suspended nodes that have not run.
         waiters: the first few groups of nodes that wait for values from elsewhere.
         more_waiters: number of groups left out.

@@ -234,7 +234,7 @@ class _Explainer:
             causes = self._causes(step_id, parts, unfinished)
             steps.append(
                 StuckStep(
-                    step_id=step_id, session=sessions[0], seconds=seconds,
+                    step_id=step_id, session=next(filter(None, sessions), ""), seconds=seconds,
                     causes=tuple(causes[:_CAUSES]), more_causes=max(0, len(causes) - _CAUSES),
                     tasks=parts, unfinished=unfinished, partial=partial,
                 )
@@ -259,7 +259,7 @@ class _Explainer:
                 known = found.setdefault(_identity(cause), cause)
                 if len(cause.chain) < len(known.chain) or not known.chain:
                     found[_identity(cause)] = cause
-        spoken_of = {part.task for part in parts}
+        spoken_of = {part.task for part in parts if part.state != UNBEGUN}
         for task in unfinished:
             if task in self.silent:
                 cause = Cause(kind=SILENT, task=task, reason=self.silent[task])

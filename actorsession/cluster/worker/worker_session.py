@@ -19,7 +19,7 @@ from typing import Any
 
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
-from actorsession.cluster.worker.backpressure import StepGate
+from actorsession.cluster.worker.backpressure import HeldStep, StepGate
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
     LinkName,
@@ -387,9 +387,9 @@ class WorkerSession(Actor):
         return self._steps.get(step_id)
 
     @property
-    def held_steps(self) -> Mapping[int, str]:
-        """The steps that backpressure holds back, with the link that each waits for."""
-        return self._held_steps.links
+    def held_steps(self) -> Mapping[int, HeldStep]:
+        """The steps that backpressure holds back, by step id."""
+        return self._held_steps.steps
 
     def is_backlogged(self, task: str) -> bool:
         """Return whether the link to a task of the session is backlogged."""
