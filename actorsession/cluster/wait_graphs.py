@@ -3,7 +3,7 @@
 ``own_wait_graph`` inspects the sessions of one worker; it waits for nothing, so a worker that is busy with
 steps answers too. ``collect_wait_graphs`` asks all tasks at once, then the tasks that should send awaited
 values, and so on along the chain. Called by workers, by master sessions and by ``admin_client``;
-``session.hang_report`` interprets the result. Imports messages and reads steps of the runtime.
+``runtime.hang_report`` interprets the result. Imports messages and reads steps of the runtime.
 
 Invariants: The size of an answer is bounded by the limit in the request. A task that does not answer delays
 the others by no more than the deadline, and is named.
@@ -38,7 +38,7 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.session.hang_report import awaited_keys
+from actorsession.runtime.hang_report import awaited_keys
 
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 

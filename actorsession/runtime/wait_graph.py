@@ -1,7 +1,7 @@
 """A task's report on its steps under way: which nodes wait for what, and what runs.
 
 Plain frozen values with a wire form. ``step_inspector`` and ``cluster.wait_graphs`` make them;
-``session.hang_report`` reads them. Every list has a limit and the number of omitted entries beside it, so
+``runtime.hang_report`` reads them. Every list has a limit and the number of omitted entries beside it, so
 that the report of a task with an enormous step stays small.
 """
 

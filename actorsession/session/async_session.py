@@ -18,7 +18,7 @@ from actorsession.session.base import (
 )  # fmt: skip
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
-from actorsession.session.hang_report import HangReport
+from actorsession.runtime.hang_report import HangReport
 from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_session import RemoteSession

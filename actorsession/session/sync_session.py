@@ -34,7 +34,7 @@ from actorsession.session.base import (
 from actorsession.session.callables import Callable
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import get_factory
-from actorsession.session.hang_report import HangReport
+from actorsession.runtime.hang_report import HangReport
 from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_session import RemoteSession

@@ -28,7 +28,7 @@ from actorsession.messages.worker import AskWhy, PushTensors, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session import AsyncSession, Session
-from actorsession.session.hang_report import HangReport, explain
+from actorsession.runtime.hang_report import HangReport, explain
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import (
     PATIENCE,

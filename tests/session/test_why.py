@@ -35,7 +35,7 @@ from actorsession.runtime.wait_graph import (
     Waiter,
 )
 from actorsession.session import AsyncSession, Session
-from actorsession.session.hang_report import CIRCLE, awaited_keys, explain
+from actorsession.runtime.hang_report import CIRCLE, awaited_keys, explain
 from tests.cluster.kit import W0, W1, W2, Gate, eventually
 
 STEP = 7

@@ -46,7 +46,7 @@ from actorsession.messages.worker import CleanupAll
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
-from actorsession.session.remote.settings import refuse_local_settings
+from actorsession.config.remote_settings import refuse_local_settings
 
 __all__ = ["Master"]
 

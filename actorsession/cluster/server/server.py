@@ -53,8 +53,8 @@ from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
-from actorsession.session.remote.settings import refuse_local_settings
-from actorsession.session.security import shared_security, shared_token
+from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.rpc.security import shared_security, shared_token
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]

@@ -40,7 +40,7 @@ from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
-from actorsession.session.hang_report import HangReport, explain
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.partial.plans import PartialPlan

@@ -32,8 +32,8 @@ from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.remote_ref import RemoteRef
-from actorsession.session.exit_reports import add_exit_status
-from actorsession.session.security import are_our_files_at_fault, security_of, shared_token
+from actorsession.rpc.exit_reports import add_exit_status
+from actorsession.rpc.security import are_our_files_at_fault, security_of, shared_token
 from transports import (
     AuthenticationError,
     Connection,

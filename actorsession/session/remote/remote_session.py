@@ -66,11 +66,11 @@ from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.wait_graph import TaskWaits
-from actorsession.session.hang_report import HangReport, explain
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
-from actorsession.session.remote.settings import refuse_local_settings
+from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.session.remote.values import (
     RemotePlan,
     RemoteStatistics,
@@ -80,7 +80,7 @@ from actorsession.session.remote.values import (
     sent_feeds,
     wire_options,
 )
-from actorsession.session.security import security_of
+from actorsession.rpc.security import security_of
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]

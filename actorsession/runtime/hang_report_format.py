@@ -13,7 +13,7 @@ from actorsession.runtime.wait_graph import HELD, UNBEGUN
 
 if TYPE_CHECKING:
     from actorsession.runtime.wait_graph import KernelNow, StepWaits
-    from actorsession.session.hang_report import Cause, HangReport, StuckStep
+    from actorsession.runtime.hang_report import Cause, HangReport, StuckStep
 
 __all__ = ["format_cause", "format_report"]
 

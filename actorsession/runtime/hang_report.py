@@ -38,7 +38,7 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.session.hang_report_format import format_cause, format_report
+from actorsession.runtime.hang_report_format import format_cause, format_report
 
 __all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
 
