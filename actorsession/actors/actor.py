@@ -287,11 +287,15 @@ class Actor:
         mailbox = self._mailbox
         if posted:
             mailbox.arrive()
-        dispatch = self._dispatch_of_tell(message)
+        dispatch = self._dispatch.get(type(message))
+        if dispatch is None or not dispatch.tell:
+            raise self.unimplemented(message)
         if dispatch.direct:
             self._tells += 1
             dispatch.method(self, message, context)
             return
+        if self._stopped is not None:
+            raise self._aborted(message)
         if not posted and mailbox.full:
             raise self._no_room(message)
         self._tells += 1
@@ -304,7 +308,11 @@ class Actor:
 
     def post(self, message: Any) -> None:
         """Send a tell from another thread or loop; raise what ``deliver`` would."""
-        _ = self._dispatch_of_tell(message)
+        dispatch = self._dispatch.get(type(message))
+        if dispatch is None or not dispatch.tell:
+            raise self.unimplemented(message)
+        if self._stopped is not None and not dispatch.direct:
+            raise self._aborted(message)
         if not self._mailbox.reserve():
             raise self._no_room(message)
         try:
@@ -355,15 +363,6 @@ class Actor:
         delivery = Delivery(message, context, self.name)
         self._start_child(delivery, result)
         return delivery.expect_answer(mailbox.leave)
-
-    def _dispatch_of_tell(self, message: Any) -> _Dispatch:
-        """Return how a tell is dispatched, or raise if it is not accepted; any thread may call it."""
-        dispatch = self._dispatch.get(type(message))
-        if dispatch is None or not dispatch.tell:
-            raise self.unimplemented(message)
-        if self._stopped is not None and not dispatch.direct:
-            raise self._aborted(message)
-        return dispatch
 
     def _line_up(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
         if self._stopped is not None:

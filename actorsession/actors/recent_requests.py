@@ -69,18 +69,15 @@ class RecentRequests:
             keep: whether to return the answer to repeats, too.
         """
         if not isinstance(answer, asyncio.Future):
-            self._store(request_id, answer if keep else None)
+            self._answers[request_id] = answer if keep else None
             return
         self._answers[request_id] = answer
         answer.add_done_callback(partial(self._ended, request_id, keep))
 
     def _ended(self, request_id: str, keep: bool, answer: asyncio.Future[Any]) -> None:
         good = not answer.cancelled() and answer.exception() is None
-        self._store(request_id, answer.result() if good and keep else None)
-
-    def _store(self, request_id: str, answer: Any) -> None:
         if request_id in self._answers:  # not forgotten meanwhile
-            self._answers[request_id] = answer
+            self._answers[request_id] = answer.result() if good and keep else None
 
 
 def _joined(first: asyncio.Future[Any]) -> asyncio.Future[Any]:

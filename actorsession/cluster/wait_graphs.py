@@ -26,6 +26,7 @@ from actorsession.errors import OpError, from_exception
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
+from actorsession.runtime.hang_report import awaited_keys
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
 from actorsession.runtime.wait_graph import (
@@ -38,7 +39,6 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.runtime.hang_report import awaited_keys
 
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 

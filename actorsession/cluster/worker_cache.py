@@ -440,8 +440,8 @@ class PeerRef:
         if link is None:
             limit = deadline if deadline is not None else Deadline.after(CONNECT_TIMEOUT)
             link = await self._cache.link(self._key, limit)
-        if self._incarnation is not None:
-            self._check(link)
+        if self._incarnation not in (None, link.peer.incarnation):
+            raise self._restarted()
         return await link.ask(WORKER, message, deadline)
 
     def submit(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
@@ -454,8 +454,8 @@ class PeerRef:
         link = self._cache.current_link(self._key)
         if link is None:
             return self._cache.start(self.ask(message, context.deadline), self.name)
-        if self._incarnation is not None:
-            self._check(link)
+        if self._incarnation not in (None, link.peer.incarnation):
+            raise self._restarted()
         return link.submit(WORKER, message, context.deadline)
 
     def tell(self, message: Any) -> None:
@@ -469,13 +469,12 @@ class PeerRef:
             raise UnavailableError(f"there is no link to {self.task}", task=self.task)
         link.tell(WORKER, message)
 
-    def _check(self, link: Link) -> None:
-        if link.peer.incarnation != self._incarnation:
-            raise WorkerRestartedError(
-                f"{self.task} has restarted: its variables and the graphs registered there are gone; "
-                "session.reattach() goes on with the new one",
-                task=self.task,
-            )
+    def _restarted(self) -> WorkerRestartedError:
+        return WorkerRestartedError(
+            f"{self.task} has restarted: its variables and the graphs registered there are gone; "
+            "session.reattach() goes on with the new one",
+            task=self.task,
+        )
 
     def __repr__(self) -> str:
         return f"<PeerRef to {self.name}>"

@@ -127,6 +127,7 @@ class Link:
         # Not cancelled at the end of the link, which they report to their callers.
         self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
         self._pending = PendingCalls(self.peer_name, self.address, self._send)
+        self._room = Backpressure(connection, self._pending)
         self._service = Service(
             serves,
             peer=self.peer_name,
@@ -135,10 +136,9 @@ class Link:
             watch=self._watch,
             children=self._children,
             clock=clock,
-            congested=lambda: self.backlogged,
+            congested=self._room.is_backlogged,
             drain=self.drain,
         )
-        self._room = Backpressure(connection, self._pending)
         self._takers: dict[type[Envelope], Callable[[Any], None]] = {
             Beat: lambda _: None,
             Call: self._service.call,
@@ -163,7 +163,7 @@ class Link:
     @property
     def backlogged(self) -> bool:
         """Whether so many bytes are unsent that their producers should pause."""
-        return self._over is None and self._room.backlogged
+        return self._over is None and self._room.is_backlogged()
 
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""

@@ -128,7 +128,7 @@ class Service:
             del self._early[call.call_id]
             return
         deadline = Deadline.after(call.time_left, self._clock)
-        if len(self) >= MAX_SERVING:
+        if len(self._working) + len(self._held) >= MAX_SERVING:
             error = ResourceExhaustedError(
                 f"{self._peer} has {len(self)} calls under way here, and no more are taken"
             )

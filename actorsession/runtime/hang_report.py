@@ -17,6 +17,7 @@ from typing import Any
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.records import dataclass
+from actorsession.runtime.hang_report_format import format_cause, format_report
 from actorsession.runtime.wait_graph import (
     FOLLOWS,
     HELD,
@@ -38,7 +39,6 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.runtime.hang_report_format import format_cause, format_report
 
 __all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
 

@@ -10,6 +10,7 @@ from typing import Any
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
+from actorsession.runtime.hang_report import HangReport
 from actorsession.session.base import (
     BaseSession,
     check_run_arguments,
@@ -18,7 +19,6 @@ from actorsession.session.base import (
 )  # fmt: skip
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
-from actorsession.runtime.hang_report import HangReport
 from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_session import RemoteSession

@@ -23,6 +23,7 @@ from actorsession.errors import CancelledError, OpError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
+from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.interruptible import result_of
 from actorsession.session.base import (
     IN_LOOP,
@@ -34,7 +35,6 @@ from actorsession.session.base import (
 from actorsession.session.callables import Callable
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import get_factory
-from actorsession.runtime.hang_report import HangReport
 from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.remote_session import RemoteSession

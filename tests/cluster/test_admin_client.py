@@ -22,8 +22,8 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
 from actorsession.messages.server import GetCluster, StopServer
-from actorsession.session import AsyncSession
 from actorsession.rpc.security import TOKEN_VARIABLE
+from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, Gate, InProcess, in_process, on, silent_address, soon
 
 ONE = {"worker": ["127.0.0.1:0"]}

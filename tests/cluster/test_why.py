@@ -26,9 +26,9 @@ from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, PushTensors, WorkerWhy
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session import AsyncSession, Session
-from actorsession.runtime.hang_report import HangReport, explain
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import (
     PATIENCE,

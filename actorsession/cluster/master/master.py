@@ -23,6 +23,7 @@ from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master_session import MasterSession
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
+from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import AbortedError, OpError, UnavailableError
 from actorsession.graph.node import GraphDef, nodes_in
 from actorsession.messages.done import Done
@@ -46,7 +47,6 @@ from actorsession.messages.worker import CleanupAll
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
-from actorsession.config.remote_settings import refuse_local_settings
 
 __all__ = ["Master"]
 

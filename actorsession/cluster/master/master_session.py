@@ -227,7 +227,8 @@ class MasterSession(Actor):
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
-        deadline = _limited(call.deadline, options)
+        limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+        deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
         if graph is None or graph.here is None or len(graph.parts) > 1:
             return self._run(graph, message, signature, options, deadline)
@@ -538,9 +539,3 @@ def _nodes_of(message: ExtendSession) -> float:
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
     """Return the bytes that a step counts for: its feeds, and what the last such step fetched and sent."""
     return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())
-
-
-def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
-    """Return the caller's deadline, or the limit of the run options if that is earlier."""
-    seconds = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
-    return deadline.within(seconds)

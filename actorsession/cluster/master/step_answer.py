@@ -44,20 +44,23 @@ def step_done(
     if graph.signature.fetches != signature.fetches:
         by_name = dict(zip(graph.signature.fetches, values, strict=True))
         values = [by_name[name] for name in signature.fetches]
+    metadata = None
+    if stats is not None or options.output_partition_graphs:
+        metadata = _metadata(graph, stats, options, infer_shapes)
     return StepDone(
         values=values,
-        metadata=_metadata(graph, stats, options, infer_shapes),
+        metadata=metadata,
         unconfirmed=graph.takes,
     )
 
 
 def _metadata(
     graph: ClientGraph, stats: StepStats | None, options: RunOptions, infer_shapes: bool
-) -> dict[str, Any] | None:
+) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if stats is not None:
         out["step_stats"] = stats.to_wire()
     if options.output_partition_graphs:
         graphs = partition_graphs(graph.partitions, infer_shapes=infer_shapes)
         out["partition_graphs"] = [g.to_wire() for g in graphs]
-    return out or None
+    return out

@@ -37,6 +37,7 @@ from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.file_roots import FileRoots
+from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -48,13 +49,12 @@ from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
+from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
-from actorsession.config.remote_settings import refuse_local_settings
-from actorsession.rpc.security import shared_security, shared_token
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]

@@ -32,6 +32,7 @@ from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor, Gate, TimedGate
 from actorsession.runtime.engine.step import Step
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
@@ -40,7 +41,6 @@ from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
-from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.partial_runs import PartialRuns
 from actorsession.session.partial.plans import PartialPlan

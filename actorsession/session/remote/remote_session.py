@@ -27,6 +27,7 @@ from actorsession.config import (
     RunMetadata,
     RunOptions,
 )  # fmt: skip
+from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -60,17 +61,17 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.wait_graph import TaskWaits
-from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
-from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.session.remote.values import (
     RemotePlan,
     RemoteStatistics,
@@ -80,7 +81,6 @@ from actorsession.session.remote.values import (
     sent_feeds,
     wire_options,
 )
-from actorsession.rpc.security import security_of
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
