@@ -44,6 +44,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
+from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
@@ -120,6 +121,7 @@ class Master(Actor):
         graph = await _read(message.graph, planning)
         config = ConfigProto.from_wire(message.config)
         refuse_local_settings(config)
+        check_cost_model_settings(config)
         handle = secrets.token_hex(8)
         session = MasterSession(
             handle, config, self._env, message.target, self._admission, planning

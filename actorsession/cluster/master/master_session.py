@@ -56,6 +56,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
+from actorsession.plan.cost_model import CostModel, CostModelSampling
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import RunSignature
@@ -95,6 +96,8 @@ class MasterSession(Actor):
         super().__init__(f"master session {handle}")
         self.handle = handle
         self._config = config
+        self._sampling = CostModelSampling.of(config)
+        self._cost_model = CostModel() if self._sampling.every else None
         self._infer_shapes = config.graph_options.infer_shapes
         members = self._members = SessionMembers(
             handle, config, env, target, self._lapse, self._use_devices
@@ -269,9 +272,14 @@ class MasterSession(Actor):
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
     ) -> MasterStep:
         feeds = [message.feeds[name] for name in graph.signature.feeds]
+        measured = False
+        if self._cost_model is not None:
+            measured = self._sampling.measures(graph.runs)
+            graph.runs += 1
         return MasterStep(
-            graph, self._workers, self.handle, feeds, trace=options.traced, deadline=deadline
-        )
+            graph, self._workers, self.handle, feeds, trace=options.traced, measured=measured,
+            deadline=deadline,
+        )  # fmt: skip
 
     async def _run(
         self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
@@ -320,7 +328,7 @@ class MasterSession(Actor):
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
-        answer = step_done(graph, step, signature, options, self._infer_shapes)
+        answer = step_done(graph, step, signature, options, self._infer_shapes, self._cost_model)
         if answer.unconfirmed:
             self._deliveries.add(
                 request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)

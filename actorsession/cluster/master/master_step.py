@@ -52,12 +52,13 @@ class MasterStep:
         session_handle: the handle of the session.
         feeds: values in the order of the graph's signature; borrowed.
         trace: whether to collect step statistics.
+        measured: whether these feed the cost model of the session.
         deadline: the deadline of the step.
     """
 
     __slots__ = (
         "_calls", "_deadline", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
-        "handed_out", "since", "step_id",
+        "handed_out", "measured", "since", "step_id",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +69,7 @@ class MasterStep:
         feeds: Sequence[Any],
         *,
         trace: bool,
+        measured: bool = False,
         deadline: Deadline,
     ) -> None:
         self.step_id = next(_STEP_IDS)
@@ -79,7 +81,8 @@ class MasterStep:
         self._workers = workers
         self._handle = session_handle
         self._feeds = feeds
-        self._trace = trace
+        self.measured = measured
+        self._trace = trace or measured
         self._deadline = deadline
         self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 

@@ -141,7 +141,7 @@ class Server:
         if security is not None:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
-        refuse_local_settings(self._config)
+        refuse_local_settings(self._config, of_server=True)
         if session_gc_seconds < 0:
             raise InvalidArgumentError(
                 f"session_gc_seconds is 0 or more, got {session_gc_seconds:g}"

@@ -60,6 +60,7 @@ from actorsession.messages.session import (
     StepDone,
     StepReceived,
 )  # fmt: skip
+from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
@@ -120,6 +121,7 @@ class RemoteSession:
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
         refuse_local_settings(config)
+        check_cost_model_settings(config)
         DeviceFilters(
             config.device_filters
         )  # the master reads them; this finds malformed ones here
