@@ -337,7 +337,7 @@ class Actor:
         """Return the error for a message without a handler; it lists the messages that have one."""
         accepted = ", ".join(sorted(kind.__name__ for kind in self._dispatch)) or "nothing"
         return UnimplementedError(
-            f"actor {self.name!r} does not take {type(message).__name__}; it takes {accepted}"
+            f"actor {self.name!r} does not handle {type(message).__name__}; it handles {accepted}"
         )
 
     # -- internal --------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ class Actor:
         delivery = Delivery(message, context, self.name)
         answer = delivery.expect_answer(self._mailbox.leave)
         if self._mailbox.full:
-            self._mailbox.wait_for_room(delivery)
+            self._mailbox.wait_for_space(delivery)
         else:
             self._mailbox.queue.append(delivery)
             self._schedule_pump()

@@ -57,7 +57,7 @@ class Mailbox(Generic[E]):
         """How many messages wait for space."""
         return len(self._lobby)
 
-    def wait_for_room(self, entry: E) -> None:
+    def wait_for_space(self, entry: E) -> None:
         """Append an entry to the lobby."""
         self._lobby[entry] = None
 

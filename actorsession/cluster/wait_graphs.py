@@ -48,7 +48,7 @@ MOST = 50
 # Requests may ask for more, but only so many that the answer stays small.
 _MOST_EVER = 1000
 # Limit on the values in one request, and on the rounds in which chains are followed.
-_ASKED = 2000
+_MOST_KEYS = 2000
 _ROUNDS = 8
 # Share of the remaining time that one round may take: a task that hangs must not use up all of it.
 _SHARE = 0.6
@@ -81,8 +81,8 @@ def own_wait_graph(
     wanted = [s for s in sessions if message.session_handle in ("", s.handle)]
     stacks = Stacks()
     if message.keys:
-        keys = zip(message.steps[:_ASKED], message.keys[:_ASKED], strict=False)
-        return TaskWaits(task=task, keys=tuple(_became(list(keys), wanted, table, stacks)))
+        keys = zip(message.steps[:_MOST_KEYS], message.keys[:_MOST_KEYS], strict=False)
+        return TaskWaits(task=task, keys=tuple(_sent_keys(list(keys), wanted, table, stacks)))
     steps = [s for session in wanted for s in _steps(session, table, stacks, most)]
     under_way = sum(s.running + s.held for s in wanted)
     if not message.session_handle:
@@ -130,7 +130,7 @@ def _unbegun(table: RendezvousTable, known: set[int], task: str) -> list[StepWai
     ]
 
 
-def _became(
+def _sent_keys(
     wanted: Sequence[tuple[int, str]],
     sessions: Sequence[WorkerSession],
     table: RendezvousTable,
@@ -206,11 +206,11 @@ class _Collector:
         self._known: dict[tuple[int, str], SentKey] = {}
 
     async def collect(self) -> WaitGraphs:
-        await self._look(list(self._asks))
+        await self._collect_steps(list(self._asks))
         await self._follow()
         if any(sent.state == SENT for sent in self._known.values()):
             # A value that was on its way at the time of the first request has arrived since, and is not lost.
-            await self._look(list(self._reports))
+            await self._collect_steps(list(self._reports))
             awaited = awaited_keys(self._reports.values())
             self._known = {
                 where: sent for where, sent in self._known.items()
@@ -222,7 +222,7 @@ class _Collector:
             waits.append(TaskWaits(task="", keys=tuple(self._known.values())))
         return WaitGraphs(waits, self._silent)
 
-    async def _look(self, tasks: Sequence[str]) -> None:
+    async def _collect_steps(self, tasks: Sequence[str]) -> None:
         """Ask tasks for all their steps."""
         message = AskWhy(session_handle=self._session, most=MOST, steps=[], keys=[])
         for task, waits in await self._ask(dict.fromkeys(tasks, message)):
@@ -245,8 +245,8 @@ class _Collector:
         for (step_id, key), session in awaited.items():
             if (step_id, key) in self._known:
                 continue
-            task = self._asked_as(parse_key(key).src_task, session or sessions.get(step_id, ""))
-            if task is not None and len(wanted[task]) < _ASKED:
+            task = self._task_named(parse_key(key).src_task, session or sessions.get(step_id, ""))
+            if task is not None and len(wanted[task]) < _MOST_KEYS:
                 wanted[task].append((step_id, key))
         return {
             task: AskWhy(
@@ -256,7 +256,7 @@ class _Collector:
             for task, values in wanted.items()
         }  # fmt: skip
 
-    def _asked_as(self, name: str, session: str) -> str | None:
+    def _task_named(self, name: str, session: str) -> str | None:
         """Return the task that has a name in a session, if it can be asked."""
         for task, report in self._reports.items():
             if report.names.get(session) == name and task not in self._silent:
@@ -275,8 +275,8 @@ class _Collector:
         self, task: str, message: AskWhy, limit: Deadline
     ) -> tuple[str, TaskWaits | None]:
         try:
-            said = await limit.wait(self._asks[task](message, limit), what=f"an answer of {task}")
-            return task, TaskWaits.from_wire(said.waits)
+            answer = await limit.wait(self._asks[task](message, limit), what=f"an answer of {task}")
+            return task, TaskWaits.from_wire(answer.waits)
         except (OpError, ValueError) as error:
             self._silent[task] = from_exception(error).message
             return task, None

@@ -52,7 +52,7 @@ _ASK = CONNECT_TIMEOUT / 3
 # client: a lost client that is kept costs memory, but a live client that is declared lost loses its session.
 _CLIENT_LEASES = 3
 # Seconds for an address given by the master of a session, where our own cluster gives another.
-_DOUBTFUL = 5.0
+_UNCERTAIN = 5.0
 # Limit on the tasks whose addresses masters of sessions may give: more than any cluster has.
 _REPORTED = 4096
 
@@ -66,7 +66,7 @@ class WorkerCache:
         serves: the actors that peers may address.
         on_lost_push: called with the step id of tensors that could not be delivered, and the error.
         token: shared secret of the cluster, if it has one.
-        look_again: updates the addresses from the resolver; called before each dial, so that a task may come
+        resolve: updates the addresses from the resolver; called before each dial, so that a task may come
             back elsewhere.
         security: TLS files of this task, for peers at ``tls://``.
         beat: seconds between heartbeats on each link.
@@ -80,7 +80,7 @@ class WorkerCache:
         serves: Mapping[str, Ref],
         on_lost_push: Callable[[int, OpError], None],
         token: str | None = None,
-        look_again: Callable[[Deadline], Awaitable[None]] | None = None,
+        resolve: Callable[[Deadline], Awaitable[None]] | None = None,
         security: SecurityConfig | None = None,
         *,
         beat: float = BEAT_SECONDS,
@@ -90,12 +90,12 @@ class WorkerCache:
         self._hello = hello
         self._beat = beat
         self._lease = lease
-        self._watcher = probe_factory(token)
+        self._probes = probe_factory(token)
         self._serves = serves
         self._on_lost_push = on_lost_push
         self._token = token
         self._security = security
-        self._look_again = look_again
+        self._resolve = resolve
         self._addresses: dict[str, str] = {}
         self._reported: dict[str, str] = {}  # addresses given by masters of sessions
         self._links: dict[str, Link] = {}  # the link in use for each task
@@ -148,28 +148,28 @@ class WorkerCache:
     async def serve(self, connection: Connection) -> None:
         """Serve a connection that a peer or client opened, until it is closed."""
         peer = connection.peer
-        of_us = self._is_of_us(peer)
-        link = self._make_link(connection, peer.task, of_us=of_us)
-        self._note(link)
-        if of_us:
-            self._keep(peer.task, link)
+        in_cluster = self._is_cluster_task(peer)
+        link = self._make_link(connection, peer.task, in_cluster=in_cluster)
+        self._register(link)
+        if in_cluster:
+            self._use(peer.task, link)
         await link.run()
 
-    def _make_link(self, connection: Connection, name: str, *, of_us: bool = True) -> Link:
+    def _make_link(self, connection: Connection, name: str, *, in_cluster: bool = True) -> Link:
         lease = self._lease
-        if not of_us and self._watcher(connection, self._beat, lease) is None:
+        if not in_cluster and self._probes(connection, self._beat, lease) is None:
             lease *= _CLIENT_LEASES
         return Link(
             connection, serves=self._serves, peer_name=name, beat=self._beat, lease=lease,
-            watch=self._watcher,
+            watch=self._probes,
         )  # fmt: skip
 
-    def _is_of_us(self, peer: Hello) -> bool:
+    def _is_cluster_task(self, peer: Hello) -> bool:
         """Return whether the peer that dialled is a task of our cluster, and not a client with its name."""
         known = peer.task in self._addresses or peer.task in self._reported
         return known and peer.cluster_id == self._hello.cluster_id
 
-    def _note(self, link: Link) -> None:
+    def _register(self, link: Link) -> None:
         self._open.add(link)
         _log.info("%s has a link to %s at %s", self._task, link.peer_name, link.address)
         link.on_closed(lambda why: self._ended(link, why))
@@ -181,7 +181,7 @@ class WorkerCache:
             self._task, link.peer_name, link.address, why.message,
         )  # fmt: skip
 
-    def _keep(self, task: str, link: Link) -> None:
+    def _use(self, task: str, link: Link) -> None:
         """Use a link for a task, unless one to the same incarnation of the task is in use."""
         known = self._links.get(task)
         if known is not None:
@@ -243,7 +243,7 @@ class WorkerCache:
         return await self._wait_for(task, dialling, deadline)
 
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
-        where = f"a connection to {task} at {' or '.join(self._places(task)) or 'no address'}"
+        where = f"a connection to {task} at {' or '.join(self._candidate_addresses(task)) or 'no address'}"
         # Several callers may wait for one attempt; the cancellation of one must not end it for the others.
         try:
             return await deadline.wait(asyncio.shield(dialling), what=where)
@@ -259,20 +259,20 @@ class WorkerCache:
         if not dialling.cancelled():
             dialling.exception()  # retrieved, because all waiters may have been cancelled
 
-    def _places(self, task: str) -> list[str]:
+    def _candidate_addresses(self, task: str) -> list[str]:
         """Return the addresses at which a task may be, in the order in which they are tried."""
-        places = (task.partition("@")[2], self._reported.get(task), self._addresses.get(task))
-        return list(dict.fromkeys(place for place in places if place))
+        addresses = (task.partition("@")[2], self._reported.get(task), self._addresses.get(task))
+        return list(dict.fromkeys(address for address in addresses if address))
 
     async def _dial(self, task: str) -> Link:
         name, _, own_address = task.partition("@")
-        doubt = "" if own_address else await self.refresh_addresses(Deadline.after(_ASK))
-        places = self._places(task)
-        if not places:
-            raise UnavailableError(f"no address is known for {task}{doubt}", task=task)
+        hint = "" if own_address else await self.refresh_addresses(Deadline.after(_ASK))
+        addresses = self._candidate_addresses(task)
+        if not addresses:
+            raise UnavailableError(f"no address is known for {task}{hint}", task=task)
         faults: list[str] = []
-        for address in places:
-            timeout = CONNECT_TIMEOUT if address == places[-1] else _DOUBTFUL
+        for address in addresses:
+            timeout = CONNECT_TIMEOUT if address == addresses[-1] else _UNCERTAIN
             try:
                 # A task of a session's own cluster introduces itself by the name that it was started with.
                 connection = await dial(
@@ -291,11 +291,11 @@ class WorkerCache:
                 last = exc
         else:
             raise UnavailableError(
-                f"cannot reach {name} {', nor '.join(faults)}{doubt}", task=name
+                f"cannot reach {name} {', nor '.join(faults)}{hint}", task=name
             ) from last
         link = self._make_link(connection, name)
-        self._note(link)
-        self._keep(task, link)
+        self._register(link)
+        self._use(task, link)
         _ = self._children.start(link.run(), name=f"link to {task}")
         return link
 
@@ -308,10 +308,10 @@ class WorkerCache:
         Returns:
             Text to append to an error about an address that does not answer; "" on success.
         """
-        if self._look_again is None:
+        if self._resolve is None:
             return ""
         try:
-            await self._look_again(Deadline.after(_ASK).earliest(deadline))
+            await self._resolve(Deadline.after(_ASK).earliest(deadline))
         except OpError as error:
             _log.warning("%s: where tasks are could not be asked: %s", self._task, error.message)
             return f"; that address may be old: {error.message}"
@@ -389,7 +389,7 @@ class WorkerCache:
 
     def _tell(self, link: Link, task: str, message: PushTensors | ValuesLost) -> None:
         try:
-            link.tell(WORKER, message, behind=isinstance(message, ValuesLost))
+            link.tell(WORKER, message, ordered=isinstance(message, ValuesLost))
         except OpError as error:
             self._on_lost_push(message.step_id, error.locate(task=task))
 

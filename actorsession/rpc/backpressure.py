@@ -83,7 +83,7 @@ class Backpressure:
         try:
             async with self._line:
                 while self._connection.congested or self._pending.full:
-                    await self._pending.wait_for_room()
+                    await self._pending.wait_for_space()
                     await self._connection.drain()
         finally:
             self.waiting -= 1

@@ -20,17 +20,17 @@ ExitReporter: TypeAlias = Callable[[str | None], Awaitable[str]]
 """Maps a task, or ``None`` for the task at the address, to the exit status of its process, as text; "" if the
 process is running or the status is unknown. It may be called on any loop."""
 
-_tellers: dict[str, ExitReporter] = {}
+_reporters: dict[str, ExitReporter] = {}
 
 
-def register_exit_reporter(address: str, teller: ExitReporter) -> None:
+def register_exit_reporter(address: str, reporter: ExitReporter) -> None:
     """Register a reporter of exit statuses for the errors of sessions at an address."""
-    _tellers[address] = teller
+    _reporters[address] = reporter
 
 
 def unregister_exit_reporter(address: str) -> None:
     """Remove the reporter of an address, if there is one."""
-    _tellers.pop(address, None)
+    _reporters.pop(address, None)
 
 
 async def add_exit_status(error: UnavailableError, target: str) -> UnavailableError:
@@ -43,10 +43,10 @@ async def add_exit_status(error: UnavailableError, target: str) -> UnavailableEr
     Returns:
         The same error.
     """
-    teller = _tellers.get(target)
-    if teller is not None:
-        fate = await teller(error.task)
+    reporter = _reporters.get(target)
+    if reporter is not None:
+        status = await reporter(error.task)
         # Several waiters on one connection may share its error.
-        if fate and fate not in error.message:
-            error.message += f"; how its process ended: {fate}"
+        if status and status not in error.message:
+            error.message += f"; how its process ended: {status}"
     return error

@@ -75,7 +75,7 @@ class PendingCalls:
         self._send = send
         self._ids = itertools.count()
         self._calls: dict[int, _PendingCall] = {}
-        self._room = asyncio.Event()
+        self._space = asyncio.Event()
         self.sent = 0
 
     def __len__(self) -> int:
@@ -86,11 +86,11 @@ class PendingCalls:
         """Whether one more ask has to wait."""
         return len(self._calls) >= MAX_PENDING
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_space(self) -> None:
         """Wait until an ask may be made, or the link has ended."""
         while self.full:
-            self._room.clear()
-            await self._room.wait()
+            self._space.clear()
+            await self._space.wait()
 
     def submit(self, target: str, message: Any, deadline: Deadline) -> asyncio.Future[Any]:
         """Send a call and return a future of its answer; cancelling it cancels the handler at the peer.
@@ -130,7 +130,7 @@ class PendingCalls:
             timer.cancel()
         if self._calls.pop(call_id, None) is not None and answer.cancelled():
             self._send_cancel(call_id)
-        self._room.set()
+        self._space.set()
 
     def replied(self, reply: Reply) -> None:
         """Complete a call with its answer."""
@@ -176,7 +176,7 @@ class PendingCalls:
             make_error: makes the error for a call from its description.
         """
         calls, self._calls = self._calls, {}
-        self._room.set()
+        self._space.set()
         for call in calls.values():
             call.fail(make_error(str(call)))
 

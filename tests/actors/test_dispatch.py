@@ -200,7 +200,7 @@ async def test_a_route_that_finds_no_actor_fails_its_request() -> None:
 
 
 async def test_a_routed_request_cannot_be_told() -> None:
-    with pytest.raises(UnimplementedError, match="actor 'house' does not take Visit"):
+    with pytest.raises(UnimplementedError, match="actor 'house' does not handle Visit"):
         House().ref.tell(Visit("kitchen"))
 
 
@@ -214,5 +214,5 @@ async def test_a_routed_request_that_its_actor_does_not_handle_names_that_actor(
         def _painted(self, name: str) -> Room:
             return self.rooms[name]
 
-    with pytest.raises(UnimplementedError, match="actor 'cellar' does not take Paint"):
+    with pytest.raises(UnimplementedError, match="actor 'cellar' does not handle Paint"):
         await Painted().ref.ask(Paint("cellar"))

@@ -559,7 +559,7 @@ class Sought:
         self.errors: list[OpError] = []
         self.addresses = {W1: "tcp://h:1"}
         self.absent = AbsentTasks("s", lambda task: self.worker, lambda: self.addresses, self.take)
-        self.absent.words[W1] = "not yet"
+        self.absent.reasons[W1] = "not yet"
 
     async def take(self, found: FoundTask) -> None:
         if self.errors:
@@ -588,7 +588,7 @@ async def test_a_search_ends_when_nobody_waits_any_more() -> None:
     ):
         await soon(sought.wait(0.3))
     await eventually(lambda: not len(sought.absent._children))
-    assert "last: refused" in sought.absent.words[W1]
+    assert "last: refused" in sought.absent.reasons[W1]
     await sought.absent.aclose()
 
 

@@ -229,7 +229,7 @@ async def test_tells_are_handled_at_once_and_in_order() -> None:
 
 @pytest.mark.parametrize(
     ("target", "message", "words"),
-    [("nobody", Note(number=1), "no actor 'nobody'"), ("desk", Stranger(), "does not take")],
+    [("nobody", Note(number=1), "no actor 'nobody'"), ("desk", Stranger(), "does not handle")],
 )
 async def test_a_tell_that_nobody_takes_is_logged(
     target: str, message: Any, words: str, caplog: pytest.LogCaptureFixture

@@ -100,7 +100,7 @@ class MasterSession(Actor):
         self._cost_model = CostModel() if self._sampling.every else None
         self._infer_shapes = config.graph_options.infer_shapes
         members = self._members = SessionMembers(
-            handle, config, env, target, self._lapse, self._use_devices
+            handle, config, env, target, self._forget_task, self._use_devices
         )
         self._workers = members.workers
         # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
@@ -147,16 +147,16 @@ class MasterSession(Actor):
         nodes = len(graph.nodes)
         unknown = await self._unknown(nodes, lambda: graph)
         if unknown:
-            await self._members.look_again(deadline, unknown)
-        return await self._worked(nodes, lambda: self._graph.extend(graph))
+            await self._members.retry_absent(deadline, unknown)
+        return await self._plan(nodes, lambda: self._graph.extend(graph))
 
     async def _unknown(self, nodes: float, graph: Callable[[], GraphDef]) -> Collection[str]:
         """Return the tasks whose unknown devices the new nodes request; see ``SessionGraph.unknown``."""
         if not self._members.missing:
             return ()
-        return await self._worked(nodes, lambda: self._graph.unknown(graph()))
+        return await self._plan(nodes, lambda: self._graph.unknown(graph()))
 
-    async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
+    async def _plan(self, nodes: float, work: Callable[[], T]) -> T:
         """Do work on the graph, in a worker thread if it is large or other work is queued there."""
         return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
@@ -177,7 +177,7 @@ class MasterSession(Actor):
     async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
         await self._follow(deadline)
         try:
-            return await self._worked(_nodes_of(message), lambda: self._extend(message))
+            return await self._plan(_nodes_of(message), lambda: self._extend(message))
         except InvalidArgumentError:
             if not self._members.missing:
                 raise
@@ -189,8 +189,8 @@ class MasterSession(Actor):
         nodes = _nodes_of(message)
         if self._members.missing:
             unknown = await self._unknown(nodes, lambda: GraphDef.from_wire(message.graph))
-            await self._members.look_again(deadline, unknown)
-        return await self._worked(nodes, lambda: self._extend(message))
+            await self._members.retry_absent(deadline, unknown)
+        return await self._plan(nodes, lambda: self._extend(message))
 
     def _extend(self, message: ExtendSession) -> SessionExtended:
         if message.current_graph_version != self._graph.version:
@@ -210,7 +210,7 @@ class MasterSession(Actor):
 
     async def _list_later(self, deadline: Deadline) -> DeviceList:
         await self._follow(deadline)
-        await self._members.look_again(deadline)
+        await self._members.retry_absent(deadline)
         return self._list()
 
     def _list(self) -> DeviceList:
@@ -420,7 +420,7 @@ class MasterSession(Actor):
     async def _follow(self, deadline: Deadline) -> None:
         """Apply the changes of the cluster, if there are any."""
         if self._members.changed:
-            await self._adopt(await self._members.follow(deadline))
+            await self._apply(await self._members.follow(deadline))
 
     async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """Register a graph; retry if a task has restarted and the session has lost no state with it."""
@@ -432,13 +432,13 @@ class MasterSession(Actor):
                 task = error.task or ""
                 if deadline.expired or self._graph.keeps_state(task):
                     raise
-            await self._members.take_back(task, deadline)
-            self._lapse(task)
+            await self._members.rejoin(task, deadline)
+            self._forget_task(task)
 
-    async def _adopt(self, changes: Changes) -> None:
+    async def _apply(self, changes: Changes) -> None:
         if changes:
             self._forget(changes.stale)
-            await self._worked(0, self._graph.following())
+            await self._plan(0, self._graph.device_update())
             # Plans that were built for the former devices in the meantime are cached by now.
             self._forget(changes.stale)
 
@@ -449,11 +449,11 @@ class MasterSession(Actor):
     def _use_devices(self) -> None:
         """Plan for the current devices, as soon as the planning that is in progress has ended."""
         if self._planning.busy:
-            _ = self._planning.start(self._graph.following())
+            _ = self._planning.start(self._graph.device_update())
         else:
-            self._graph.following()()
+            self._graph.device_update()()
 
-    def _lapse(self, task: str) -> None:
+    def _forget_task(self, task: str) -> None:
         """Forget what was registered at a task, because the worker's side of the session is lost."""
         self._forget({task})
 
@@ -461,7 +461,7 @@ class MasterSession(Actor):
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Continue with the current tasks of the cluster; tasks that have restarted begin without state."""
         changes = await self._members.reattach(self._graph.tasks(), call.deadline)
-        await self._adopt(changes)
+        await self._apply(changes)
         restored = [
             name
             for task in changes.restarted

@@ -67,8 +67,8 @@ class Control(Actor):
             who = {"peer": parse_address(call.address).host}
             _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
             raise PermissionDeniedError(
-                f"{self._task} is stopped by those who have its cluster's token or certificate, and from "
-                f"its own machine; not from {call.address} without either",
+                f"a caller at {call.address} must not stop {self._task}: it has neither the token nor a "
+                "certificate of the cluster, and runs on another machine",
                 task=self._task,
             )
         _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)

@@ -136,8 +136,8 @@ class Server:
     ) -> None:
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
-        self._known = ClusterView(cluster, job_name, task_index, scheme)
-        self.task, self._bind_to = self._known.task, self._known.own_address
+        self._cluster_view = ClusterView(cluster, job_name, task_index, scheme)
+        self.task, self._bind_to = self._cluster_view.task, self._cluster_view.own_address
         if security is not None:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
@@ -170,7 +170,7 @@ class Server:
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
             self.task, self._hello, self._serves, self._lost_push, self._token,
-            self._known.look_again if self._known.changes else None, self._security,
+            self._cluster_view.resolve if self._cluster_view.changes else None, self._security,
             beat=beat, lease=lease,
         )  # fmt: skip
         self._listener: Listener | None = None
@@ -214,7 +214,7 @@ class Server:
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
         self._open_files(near=self._listener.near)
-        self._known.begin(self._cache, self.target)
+        self._cluster_view.begin(self._cache, self.target)
         registry.publish(self.target, self._serves[MASTER])
         _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
@@ -230,14 +230,14 @@ class Server:
         store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
         self._master = Master(
-            MasterEnv(self.task, self.incarnation, self._known, self._cache),
+            MasterEnv(self.task, self.incarnation, self._cluster_view, self._cache),
             self._session_gc,
             self._max_inflight_steps,
         )
         self._worker = Worker(
             self.task, self.incarnation, devices, self._cache, self._pool,
             statistics=lambda: self.statistics().to_wire(),
-            update_cluster=self._known.learn_tasks, master_waits=self._master.waits,
+            update_cluster=self._cluster_view.learn_tasks, master_waits=self._master.waits,
             restored=None if restored is None else restored.to_wire(),
         )  # fmt: skip
         if store is not None:
@@ -247,7 +247,7 @@ class Server:
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
         self._control = Control(
-            self.task, self._hello.cluster_id, self._known.tasks, self._told_to_stop,
+            self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop,
             trusted=self._token is not None,
         )  # fmt: skip
         self._serves[SERVER] = self._control.ref
@@ -258,7 +258,7 @@ class Server:
         for device in self._devices:
             device.resources.files = files
 
-    def _told_to_stop(self) -> None:
+    def _begin_stop(self) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
         _ = self._children.start(self.stop(), name=f"stop {self.task}")
 
@@ -281,7 +281,7 @@ class Server:
             InvalidArgumentError: for an invalid address.
             NotFoundError: for an address with a scheme that is not supported.
         """
-        self._known.learn(cluster)
+        self._cluster_view.learn(cluster)
 
     @property
     def target(self) -> str:

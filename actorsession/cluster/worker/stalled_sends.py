@@ -70,7 +70,9 @@ class MissingTensorProbe:
             for name, steps in self._waiting().items():
                 if name not in self._asking:
                     self._asking.add(name)
-                    _ = children.start(self._ask(name, steps), name=f"ask {name} what it owes")
+                    _ = children.start(
+                        self._ask(name, steps), name=f"ask {name} for missing tensors"
+                    )
 
     def _waiting(self) -> Mapping[str, dict[int, str]]:
         """Return, by awaited task, the waiting steps with one awaited key of each."""
@@ -85,19 +87,21 @@ class MissingTensorProbe:
 
     async def _ask(self, name: str, steps: Mapping[int, str]) -> None:
         try:
-            error = await self._question(name, steps, CONNECT_TIMEOUT)
+            error = await self._ask_sender(name, steps, CONNECT_TIMEOUT)
             if error is not None:
                 # Usually the master of the step asks the task too, and has a better description of the
                 # failure. Besides, a reset of the link does not mean that the task is lost; the link is
                 # dialled again once.
                 await asyncio.sleep(BEAT_SECONDS)
-                error = await self._question(name, steps, LEASE_SECONDS / 2)
+                error = await self._ask_sender(name, steps, LEASE_SECONDS / 2)
             if error is not None:
                 self._fail(steps, error)
         finally:
             self._asking.discard(name)
 
-    async def _question(self, name: str, steps: Mapping[int, str], limit: float) -> OpError | None:
+    async def _ask_sender(
+        self, name: str, steps: Mapping[int, str], limit: float
+    ) -> OpError | None:
         """Ask a task; return the error if it cannot be reached."""
         waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
