@@ -137,7 +137,7 @@ class Controlled:
 def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
     server = Controlled(trusted=False)
     with pytest.raises(
-        PermissionDeniedError, match=r"not from tcp://10\.0\.0\.1:7 without"
+        PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
     ) as info:
         server.ask(StopServer(reason=""), "tcp://10.0.0.1:7")
     assert (server.stopped, info.value.task) == (0, W0)

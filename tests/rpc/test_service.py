@@ -162,7 +162,7 @@ async def test_a_target_that_is_served_later_is_found() -> None:
 
 @pytest.mark.parametrize(
     ("message", "words"),
-    [(Stranger(), "does not take Stranger"), (Note(number=1), "Note has no reply")],
+    [(Stranger(), "does not handle Stranger"), (Note(number=1), "Note has no reply")],
     ids=["no handler", "no reply"],
 )
 async def test_a_message_that_cannot_be_asked_is_unimplemented(message: Any, words: str) -> None:
