@@ -7,7 +7,7 @@ only errors and ``records``; actors of other processes are reached over the link
 
 from __future__ import annotations
 
-from actorsession.actors.actor import Actor, ActorStatistics, handles
+from actorsession.actors.actor import Actor, ActorStatistics, answers, handles, routes
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock, SystemClock
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
@@ -18,6 +18,6 @@ from actorsession.actors.supervision import STOP_GRACE, Children
 
 __all__ = [
     "DEFAULT_SECONDS", "MAILBOX_LIMIT", "STOP_GRACE", "SYSTEM_CLOCK", "Actor", "ActorStatistics",
-    "CallContext", "Children", "Clock", "Deadline", "LocalRef", "Ref", "SystemClock", "handles", "lookup",
-    "publish", "withdraw",
+    "CallContext", "Children", "Clock", "Deadline", "LocalRef", "Ref", "SystemClock", "answers", "handles",
+    "lookup", "publish", "routes", "withdraw",
 ]  # fmt: skip

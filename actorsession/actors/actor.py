@@ -1,8 +1,9 @@
 """Actors: exclusive owners of state that handle typed messages one at a time.
 
-The module holds ``Actor`` and the decorator ``handles``. Masters, workers, their sessions and executors
-derive from ``Actor``; callers hold a ref and never the actor. The module imports the other modules of this
-package and the error classes.
+The module holds ``Actor`` and the decorators by which a handler declares how its messages are dispatched:
+``handles``, ``answers`` and ``routes``. Masters, workers, their sessions and executors derive from ``Actor``;
+callers hold a ref and never the actor. The module imports the other modules of this package and the error
+classes.
 
 An actor is bound to one event loop, so two of its handlers never run at the same moment; only reentrant
 calls on one stack have to be kept apart. A message that finds the actor idle is handled at once, inside the
@@ -11,6 +12,10 @@ is on the stack (the actor told itself something, or was called back) is queued 
 the event loop. A handler that returns a plain value is atomic. One that returns an awaitable continues as a
 child, which interleaves with other messages at its awaits: the state must be consistent at each of them.
 
+A handler declared as ``direct`` needs no exclusive turn and bypasses the mailbox: it is called at once, even
+while another handler is on the stack, the mailbox is full or the actor has stopped. It returns a value or a
+future and completes that future by itself.
+
 Invariants: a failing ask fails only its caller. A failing tell fails the actor, and the supervisor is
 notified. A stopped actor accepts no message, and all its waiters have received an answer.
 """
@@ -18,13 +23,17 @@ notified. A stopped actor accepts no message, and all its waiters have received 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.actors.delivery import Delivery
 from actorsession.actors.mailbox import MAILBOX_LIMIT, Mailbox
+from actorsession.actors.recent_requests import RecentRequests
 from actorsession.actors.ref import LocalRef
 from actorsession.actors.supervision import STOP_GRACE, Children
 from actorsession.errors import (
@@ -37,7 +46,7 @@ from actorsession.errors import (
 )
 from actorsession.records import dataclass
 
-__all__ = ["Actor", "ActorStatistics", "OnFailure", "handles"]
+__all__ = ["Actor", "ActorStatistics", "OnFailure", "answers", "handles", "routes"]
 
 H = TypeVar("H", bound=Callable[..., Any])
 
@@ -48,14 +57,79 @@ logger = logging.getLogger("actorsession.actors")
 _current_loop = asyncio.events._get_running_loop
 
 
-def handles(*message_classes: type[Any]) -> Callable[[H], H]:
+@dataclass(frozen=True, slots=True)
+class _Dispatch:
+    """How the messages of one class are dispatched.
+
+    Attributes:
+        method: the handler; for a route the method that finds the actor.
+        tell: whether the message may be told.
+        direct: whether the handler bypasses the mailbox.
+        once: whether the handler does not run again for a repeated request.
+        keep_answer: whether a repeat of an ended request gets its answer.
+        by: for a route, the field of the message by which its actor is found.
+    """
+
+    method: Callable[..., Any]
+    tell: bool = True
+    direct: bool = False
+    once: bool = False
+    keep_answer: bool = False
+    by: str = ""
+
+
+def handles(*message_classes: type[Any], direct: bool = False) -> Callable[[H], H]:
     """Declare that a method ``(self, message, call: CallContext)`` handles messages of these classes.
 
     The return value of the method is the answer; if it is awaitable, its result is.
-    """
 
+    Args:
+        message_classes: the classes of the messages, which may be asked or told.
+        direct: whether the method needs no exclusive turn and is called at once, bypassing the mailbox. It is
+            no coroutine function, and it does not raise for a message that is told.
+    """
+    return _declare(message_classes, tell=True, direct=direct)
+
+
+def answers(
+    *message_classes: type[Any],
+    direct: bool = False,
+    once: bool = False,
+    keep_answer: bool = False,
+) -> Callable[[H], H]:
+    """Declare a handler as ``handles`` does, for requests that are only asked.
+
+    A tell of such a message is refused, because its failure would fail the actor: peers may send anything.
+
+    Args:
+        message_classes: the classes of the messages.
+        direct: see ``handles``.
+        once: whether the messages have a ``request_id`` and are not idempotent. A repeated request joins the
+            first one while that is in progress, and is refused with ``AbortedError`` afterwards.
+        keep_answer: whether a repeat that comes afterwards gets the first answer; for small answers.
+    """
+    return _declare(message_classes, tell=False, direct=direct, once=once, keep_answer=keep_answer)
+
+
+def routes(*message_classes: type[Any], by: str) -> Callable[[H], H]:
+    """Declare that a method finds the actor that answers requests of these classes.
+
+    Args:
+        message_classes: the classes of the messages, which are only asked.
+        by: the field of the message that is passed to the method ``(self, value) -> Actor``.
+    """
+    return _declare(message_classes, tell=False, by=by)
+
+
+def _declare(message_classes: tuple[type[Any], ...], **how: Any) -> Callable[[H], H]:
     def mark(method: H) -> H:
-        method.__dict__["_handles"] = message_classes
+        if how.get("direct") and (how.get("once") or inspect.iscoroutinefunction(method)):
+            raise TypeError(
+                f"{method.__name__} is direct: it is no coroutine and not for once=True"
+            )
+        declared: list[tuple[type[Any], _Dispatch]]
+        declared = method.__dict__.setdefault("_dispatch", [])
+        declared += [(kind, _Dispatch(method, **how)) for kind in message_classes]
         return method
 
     return mark
@@ -83,7 +157,7 @@ class ActorStatistics:
 
 
 class Actor:
-    """The base class of all actors; a subclass declares its handlers with ``handles``.
+    """The base class of all actors; a subclass declares its handlers with the decorators of this module.
 
     Args:
         name: unique among the names that could be confused with it in logs.
@@ -91,9 +165,12 @@ class Actor:
             tell is refused.
         on_failure: called with the actor and the error when a tell has failed and the actor has shut down;
             the supervisor still awaits ``stop``. Without it the error is logged.
+
+    Attributes:
+        ref: a ref to this actor.
     """
 
-    _handlers: ClassVar[Mapping[type[Any], Callable[[Any, Any, CallContext], Any]]] = {}
+    _dispatch: ClassVar[Mapping[type[Any], _Dispatch]] = {}
 
     def __init__(
         self, name: str, *, limit: int = MAILBOX_LIMIT, on_failure: OnFailure | None = None
@@ -109,28 +186,29 @@ class Actor:
         self._pumping = False  # a call of _pump is scheduled
         self._stopped: str | None = None
         self._asks = self._tells = 0
+        self._requests = RecentRequests()
+        self.ref = LocalRef(self)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Collect the handlers, including those of base classes."""
         super().__init_subclass__(**kwargs)
-        names: dict[type[Any], str] = {}
+        found: dict[type[Any], tuple[str, _Dispatch]] = {}
         for base in reversed(cls.__mro__):
-            own: dict[type[Any], str] = {}
+            own: dict[type[Any], tuple[str, _Dispatch]] = {}
             for name, member in vars(base).items():
-                for message_class in getattr(member, "_handles", ()):
+                for message_class, dispatch in getattr(member, "_dispatch", ()):
                     if message_class in own:
                         raise TypeError(
                             f"{base.__name__} handles {message_class.__name__} in {name} "
-                            f"and in {own[message_class]}; one method may"
+                            f"and in {own[message_class][0]}; one method may"
                         )
-                    own[message_class] = name
-            names |= own
-        cls._handlers = {kind: getattr(cls, name) for kind, name in names.items()}
-
-    @property
-    def ref(self) -> LocalRef:
-        """A ref to this actor."""
-        return LocalRef(self)
+                    own[message_class] = name, dispatch
+            found |= own
+        # A subclass may override a handler by its name.
+        cls._dispatch = {
+            kind: replace(dispatch, method=getattr(cls, name))
+            for kind, (name, dispatch) in found.items()
+        }
 
     def statistics(self) -> ActorStatistics:
         """Return the current state and counters."""
@@ -169,29 +247,25 @@ class Actor:
             OpError: the error of a handler that needed no child; ``UnimplementedError`` for a message
                 without a handler, ``AbortedError`` once stopped.
         """
-        self._asks += 1
-        handler = self._handlers.get(type(message))
-        if handler is None:
-            raise self.unimplemented(message)
-        mailbox = self._mailbox
-        if self._busy or mailbox.queue or self._stopped is not None or mailbox.full:
-            return self._line_up(message, context)
-        self._busy = True
-        try:
-            result = handler(self, message, context)
-        except OpError:
-            raise
-        except Exception as exc:
-            raise from_exception(exc) from exc
-        finally:
-            self._busy = False
-            if mailbox.queue:
-                self._schedule_pump()
-        if not hasattr(type(result), "__await__"):
-            return result
-        delivery = Delivery(message, context, self.name)
-        self._start_child(delivery, result)
-        return delivery.expect_answer(mailbox.leave)
+        kind = type(message)
+        actor: Actor = self
+        dispatch = self._dispatch.get(kind)
+        while dispatch is not None and dispatch.by:
+            actor = dispatch.method(actor, getattr(message, dispatch.by))
+            dispatch = actor._dispatch.get(kind)
+        if dispatch is None:
+            raise actor.unimplemented(message)
+        actor._asks += 1
+        if dispatch.direct:
+            return dispatch.method(actor, message, context)
+        if not dispatch.once or not message.request_id:
+            return actor._take_turn(dispatch, message, context)
+        answer = actor._requests.repeat(message.request_id)
+        if answer is None:
+            keep, answer = dispatch.keep_answer, actor._take_turn(dispatch, message, context)
+            if keep or isinstance(answer, asyncio.Future):
+                actor._requests.answered(message.request_id, answer, keep=keep)
+        return answer
 
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
@@ -213,7 +287,15 @@ class Actor:
         mailbox = self._mailbox
         if posted:
             mailbox.arrive()
-        self.check_tell(message)
+        dispatch = self._dispatch.get(type(message))
+        if dispatch is None or not dispatch.tell:
+            raise self.unimplemented(message)
+        if dispatch.direct:
+            self._tells += 1
+            dispatch.method(self, message, context)
+            return
+        if self._stopped is not None:
+            raise self._aborted(message)
         if not posted and mailbox.full:
             raise self._no_room(message)
         self._tells += 1
@@ -226,7 +308,11 @@ class Actor:
 
     def post(self, message: Any) -> None:
         """Send a tell from another thread or loop; raise what ``deliver`` would."""
-        self.check_tell(message)
+        dispatch = self._dispatch.get(type(message))
+        if dispatch is None or not dispatch.tell:
+            raise self.unimplemented(message)
+        if self._stopped is not None and not dispatch.direct:
+            raise self._aborted(message)
         if not self._mailbox.reserve():
             raise self._no_room(message)
         try:
@@ -234,13 +320,6 @@ class Actor:
         except AbortedError:
             self._mailbox.arrive()
             raise
-
-    def check_tell(self, message: Any) -> None:
-        """Raise if a message could not be told; any thread may call it."""
-        if type(message) not in self._handlers:
-            raise self.unimplemented(message)
-        if self._stopped is not None:
-            raise self._aborted(message)
 
     def call_home(self, callback: Callable[..., None], *args: Any) -> None:
         """Schedule a call on the actor's loop; any thread may call it.
@@ -256,12 +335,34 @@ class Actor:
 
     def unimplemented(self, message: Any) -> UnimplementedError:
         """Return the error for a message without a handler; it lists the messages that have one."""
-        accepted = ", ".join(sorted(kind.__name__ for kind in self._handlers)) or "nothing"
+        accepted = ", ".join(sorted(kind.__name__ for kind in self._dispatch)) or "nothing"
         return UnimplementedError(
-            f"actor {self.name!r} does not take {type(message).__name__}; it takes {accepted}"
+            f"actor {self.name!r} does not handle {type(message).__name__}; it handles {accepted}"
         )
 
     # -- internal --------------------------------------------------------------------------------
+
+    def _take_turn(self, dispatch: _Dispatch, message: Any, context: CallContext) -> Any:
+        """Call a handler now if the actor is idle, or queue the message; see ``submit``."""
+        mailbox = self._mailbox
+        if self._busy or mailbox.queue or self._stopped is not None or mailbox.full:
+            return self._line_up(message, context)
+        self._busy = True
+        try:
+            result = dispatch.method(self, message, context)
+        except OpError:
+            raise
+        except Exception as exc:
+            raise from_exception(exc) from exc
+        finally:
+            self._busy = False
+            if mailbox.queue:
+                self._schedule_pump()
+        if not hasattr(type(result), "__await__"):
+            return result
+        delivery = Delivery(message, context, self.name)
+        self._start_child(delivery, result)
+        return delivery.expect_answer(mailbox.leave)
 
     def _line_up(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
         if self._stopped is not None:
@@ -269,7 +370,7 @@ class Actor:
         delivery = Delivery(message, context, self.name)
         answer = delivery.expect_answer(self._mailbox.leave)
         if self._mailbox.full:
-            self._mailbox.wait_for_room(delivery)
+            self._mailbox.wait_for_space(delivery)
         else:
             self._mailbox.queue.append(delivery)
             self._schedule_pump()
@@ -312,10 +413,10 @@ class Actor:
 
     def _handle(self, delivery: Delivery) -> None:
         """Run the handler of a message, and deliver its answer or start its child."""
-        handler = self._handlers[type(delivery.message)]
+        method = self._dispatch[type(delivery.message)].method
         self._busy = True
         try:
-            result = handler(self, delivery.message, delivery.context)
+            result = method(self, delivery.message, delivery.context)
             if hasattr(type(result), "__await__"):
                 self._start_child(delivery, result)
             else:
@@ -336,7 +437,7 @@ class Actor:
         delivery.child = self.children.start(coroutine, name=name, awaited=True)
         self._mailbox.in_flight += 1
         self._in_flight.add(delivery)
-        delivery.child.add_done_callback(lambda child: self._child_ended(delivery, child))
+        delivery.child.add_done_callback(partial(self._child_ended, delivery))
 
     def _child_ended(self, delivery: Delivery, child: asyncio.Task[Any]) -> None:
         self._in_flight.discard(delivery)

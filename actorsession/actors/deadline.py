@@ -70,6 +70,11 @@ class Deadline:
             return other
         return self
 
+    def within(self, seconds: float) -> Deadline:
+        """Return this deadline, or the one that many seconds from now if that is earlier."""
+        at = self.clock.now() + seconds
+        return self if self.at is not None and self.at <= at else Deadline(at, self.clock)
+
     async def wait(self, awaitable: Awaitable[T], *, what: str) -> T:
         """Await something until the deadline.
 

@@ -88,7 +88,7 @@ class Delivery:
         return error
 
     def _expire(self, seconds: float) -> None:
-        state = "waited for room in its mailbox" if self.child is None else "was working on it"
+        state = "waited for space in its mailbox" if self.child is None else "was working on it"
         self.fail(
             DeadlineExceededError(f"{self} was not answered within {seconds:.3g} s; it {state}")
         )

@@ -57,7 +57,7 @@ class Mailbox(Generic[E]):
         """How many messages wait for space."""
         return len(self._lobby)
 
-    def wait_for_room(self, entry: E) -> None:
+    def wait_for_space(self, entry: E) -> None:
         """Append an entry to the lobby."""
         self._lobby[entry] = None
 
@@ -68,7 +68,8 @@ class Mailbox(Generic[E]):
     def release(self) -> None:
         """Record that a message in flight has ended."""
         self.in_flight -= 1
-        self.admit()
+        if self._lobby:
+            self.admit()
 
     def admit(self) -> None:
         """Move entries from the lobby to the queue, oldest first, while there is space."""

@@ -15,7 +15,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.errors import (
     AbortedError,
@@ -57,6 +57,20 @@ class Ref(Protocol):
             OpError: the error that the handler raised; a foreign exception is the cause of one.
         """
 
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Send a message as ``ask`` does, on the actor's loop and without a coroutine.
+
+        Args:
+            message: of a class that the actor handles.
+            context: the circumstances of the message, which include its deadline.
+
+        Returns:
+            The answer, or a future of it; cancelling the future cancels the handler.
+
+        Raises:
+            OpError: as for ``ask``, if the error is known at once.
+        """
+
     def tell(self, message: Any) -> None:
         """Send a message without an answer, without blocking.
 
@@ -70,12 +84,20 @@ class Ref(Protocol):
 
 
 class LocalRef:
-    """A ref to an actor of this process."""
+    """A ref to an actor of this process.
 
-    __slots__ = ("_actor",)
+    Attributes:
+        submit: asks for another caller, on the actor's loop; see ``Actor.submit``.
+        deliver: tells for another caller, on the actor's loop; see ``Actor.deliver``.
+    """
+
+    __slots__ = ("_actor", "deliver", "submit")
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
+        # Bound here, because every message of another process passes through them.
+        self.submit = actor.submit
+        self.deliver = actor.deliver
 
     @property
     def name(self) -> str:
@@ -113,14 +135,6 @@ class LocalRef:
             self._actor.deliver(message)
         else:
             self._actor.post(message)
-
-    def submit(self, message: Any, context: CallContext) -> Any:
-        """Ask for another caller, on the actor's loop; see ``Actor.submit``."""
-        return self._actor.submit(message, context)
-
-    def deliver(self, message: Any, context: CallContext = LOCAL_TELL) -> None:
-        """Tell for another caller, on the actor's loop; see ``Actor.deliver``."""
-        self._actor.deliver(message, context)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LocalRef) and other._actor is self._actor

@@ -3,7 +3,7 @@
 ``own_wait_graph`` inspects the sessions of one worker; it waits for nothing, so a worker that is busy with
 steps answers too. ``collect_wait_graphs`` asks all tasks at once, then the tasks that should send awaited
 values, and so on along the chain. Called by workers, by master sessions and by ``admin_client``;
-``session.hang_report`` interprets the result. Imports messages and reads steps of the runtime.
+``runtime.hang_report`` interprets the result. Imports messages and reads steps of the runtime.
 
 Invariants: The size of an answer is bounded by the limit in the request. A task that does not answer delays
 the others by no more than the deadline, and is named.
@@ -19,12 +19,14 @@ from dataclasses import field, replace
 from typing import TypeAlias
 
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.worker.backpressure import HeldStep
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.errors import OpError, from_exception
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
+from actorsession.runtime.hang_report import awaited_keys
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
 from actorsession.runtime.wait_graph import (
@@ -37,7 +39,6 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.session.hang_report import awaited_keys
 
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 
@@ -47,7 +48,7 @@ MOST = 50
 # Requests may ask for more, but only so many that the answer stays small.
 _MOST_EVER = 1000
 # Limit on the values in one request, and on the rounds in which chains are followed.
-_ASKED = 2000
+_MOST_KEYS = 2000
 _ROUNDS = 8
 # Share of the remaining time that one round may take: a task that hangs must not use up all of it.
 _SHARE = 0.6
@@ -80,13 +81,15 @@ def own_wait_graph(
     wanted = [s for s in sessions if message.session_handle in ("", s.handle)]
     stacks = Stacks()
     if message.keys:
-        keys = zip(message.steps[:_ASKED], message.keys[:_ASKED], strict=False)
-        return TaskWaits(task=task, keys=tuple(_became(list(keys), wanted, table, stacks)))
+        keys = zip(message.steps[:_MOST_KEYS], message.keys[:_MOST_KEYS], strict=False)
+        return TaskWaits(task=task, keys=tuple(_sent_keys(list(keys), wanted, table, stacks)))
     steps = [s for session in wanted for s in _steps(session, table, stacks, most)]
-    if not message.session_handle:
-        steps += _unbegun(table, {s.step_id for s in steps})
-    steps.sort(key=lambda s: -s.seconds)
     under_way = sum(s.running + s.held for s in wanted)
+    if not message.session_handle:
+        unbegun = _unbegun(table, {s.step_id for s in steps}, task)
+        steps += unbegun
+        under_way += len(unbegun)
+    steps.sort(key=lambda s: -s.seconds)
     return TaskWaits(
         task=task, names={s.handle: s.task for s in wanted}, steps=tuple(steps[:most]),
         more_steps=max(0, under_way - most),
@@ -101,21 +104,33 @@ def _steps(
     """Yield the steps of one session, the oldest first, because those are the ones that hang."""
     for step in session.steps[:most]:
         yield step_waits(step, stacks, most, session=session.handle, task=session.task)
-    for step_id, link in list(session.held_steps.items())[:most]:
-        yield StepWaits(
-            step_id=step_id, session=session.handle, task=session.task, state=HELD, link=link
-        )
-
-
-def _unbegun(table: RendezvousTable, known: set[int]) -> Iterable[StepWaits]:
-    """Yield the steps that have not started here and for which only values have arrived."""
     now = time.monotonic()
-    for found in table.unbegun(MOST):
-        if found.step_id not in known:
-            yield StepWaits(step_id=found.step_id, state=UNBEGUN, seconds=now - found.created)
+    for step_id, held in sorted(session.held_steps.items(), key=lambda item: item[1].since)[:most]:
+        yield StepWaits(
+            step_id=step_id, session=session.handle, task=session.task, state=HELD,
+            link=_task_of_link(held), seconds=now - held.since,
+        )  # fmt: skip
 
 
-def _became(
+def _task_of_link(held: HeldStep) -> str:
+    """Return the task whose link a step waits for; the key of a link may have its address, too."""
+    return held.link.partition("@")[0]
+
+
+def _unbegun(table: RendezvousTable, known: set[int], task: str) -> list[StepWaits]:
+    """Return the steps that have not started here and for which only values have arrived.
+
+    Their session is not known here: a value brings only the id of its step.
+    """
+    now = time.monotonic()
+    return [
+        StepWaits(step_id=found.step_id, task=task, state=UNBEGUN, seconds=now - found.created)
+        for found in table.unbegun(MOST)
+        if found.step_id not in known
+    ]
+
+
+def _sent_keys(
     wanted: Sequence[tuple[int, str]],
     sessions: Sequence[WorkerSession],
     table: RendezvousTable,
@@ -130,10 +145,10 @@ def _became(
             if step is not None:
                 yield from _sent(what_became_of(step, keys, stacks), session)
                 break
-            link = session.held_steps.get(step_id)
-            if link is not None:
+            held = session.held_steps.get(step_id)
+            if held is not None:
                 for key in keys:
-                    yield SentKey(step_id=step_id, key=key, state=HELD, link=link)
+                    yield SentKey(step_id=step_id, key=key, state=HELD, link=_task_of_link(held))
                 break
         else:
             met = table.find(step_id)  # a partial run is held beyond the end of its partitions
@@ -191,11 +206,11 @@ class _Collector:
         self._known: dict[tuple[int, str], SentKey] = {}
 
     async def collect(self) -> WaitGraphs:
-        await self._look(list(self._asks))
+        await self._collect_steps(list(self._asks))
         await self._follow()
         if any(sent.state == SENT for sent in self._known.values()):
             # A value that was on its way at the time of the first request has arrived since, and is not lost.
-            await self._look(list(self._reports))
+            await self._collect_steps(list(self._reports))
             awaited = awaited_keys(self._reports.values())
             self._known = {
                 where: sent for where, sent in self._known.items()
@@ -207,7 +222,7 @@ class _Collector:
             waits.append(TaskWaits(task="", keys=tuple(self._known.values())))
         return WaitGraphs(waits, self._silent)
 
-    async def _look(self, tasks: Sequence[str]) -> None:
+    async def _collect_steps(self, tasks: Sequence[str]) -> None:
         """Ask tasks for all their steps."""
         message = AskWhy(session_handle=self._session, most=MOST, steps=[], keys=[])
         for task, waits in await self._ask(dict.fromkeys(tasks, message)):
@@ -230,8 +245,8 @@ class _Collector:
         for (step_id, key), session in awaited.items():
             if (step_id, key) in self._known:
                 continue
-            task = self._asked_as(parse_key(key).src_task, session or sessions.get(step_id, ""))
-            if task is not None and len(wanted[task]) < _ASKED:
+            task = self._task_named(parse_key(key).src_task, session or sessions.get(step_id, ""))
+            if task is not None and len(wanted[task]) < _MOST_KEYS:
                 wanted[task].append((step_id, key))
         return {
             task: AskWhy(
@@ -241,7 +256,7 @@ class _Collector:
             for task, values in wanted.items()
         }  # fmt: skip
 
-    def _asked_as(self, name: str, session: str) -> str | None:
+    def _task_named(self, name: str, session: str) -> str | None:
         """Return the task that has a name in a session, if it can be asked."""
         for task, report in self._reports.items():
             if report.names.get(session) == name and task not in self._silent:
@@ -260,8 +275,8 @@ class _Collector:
         self, task: str, message: AskWhy, limit: Deadline
     ) -> tuple[str, TaskWaits | None]:
         try:
-            said = await limit.wait(self._asks[task](message, limit), what=f"an answer of {task}")
-            return task, TaskWaits.from_wire(said.waits)
+            answer = await limit.wait(self._asks[task](message, limit), what=f"an answer of {task}")
+            return task, TaskWaits.from_wire(answer.waits)
         except (OpError, ValueError) as error:
             self._silent[task] = from_exception(error).message
             return task, None

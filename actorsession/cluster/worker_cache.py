@@ -5,8 +5,7 @@ it. A lost link is dialled again by the next call, at the current address of the
 is asked again, and the transport resolves host names anew. Pushes never wait: messages that are pushed before
 a link is established are delivered by a child once it is, in order.
 
-Owned by a server; masters and workers receive refs (``PeerRef``) and a function to push with. Imports links
-and transports.
+Owned by a server; masters and workers know it as a ``WorkerCacheInterface``. Imports links and transports.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
@@ -52,9 +52,9 @@ _ASK = CONNECT_TIMEOUT / 3
 # client: a lost client that is kept costs memory, but a live client that is declared lost loses its session.
 _CLIENT_LEASES = 3
 # Seconds for an address given by the master of a session, where our own cluster gives another.
-_DOUBTFUL = 5.0
+_UNCERTAIN = 5.0
 # Limit on the tasks whose addresses masters of sessions may give: more than any cluster has.
-_HEARD = 4096
+_REPORTED = 4096
 
 
 class WorkerCache:
@@ -66,7 +66,7 @@ class WorkerCache:
         serves: the actors that peers may address.
         on_lost_push: called with the step id of tensors that could not be delivered, and the error.
         token: shared secret of the cluster, if it has one.
-        look_again: updates the addresses from the resolver; called before each dial, so that a task may come
+        resolve: updates the addresses from the resolver; called before each dial, so that a task may come
             back elsewhere.
         security: TLS files of this task, for peers at ``tls://``.
         beat: seconds between heartbeats on each link.
@@ -80,7 +80,7 @@ class WorkerCache:
         serves: Mapping[str, Ref],
         on_lost_push: Callable[[int, OpError], None],
         token: str | None = None,
-        look_again: Callable[[Deadline], Awaitable[None]] | None = None,
+        resolve: Callable[[Deadline], Awaitable[None]] | None = None,
         security: SecurityConfig | None = None,
         *,
         beat: float = BEAT_SECONDS,
@@ -90,14 +90,14 @@ class WorkerCache:
         self._hello = hello
         self._beat = beat
         self._lease = lease
-        self._watcher = probe_factory(token)
+        self._probes = probe_factory(token)
         self._serves = serves
         self._on_lost_push = on_lost_push
         self._token = token
         self._security = security
-        self._look_again = look_again
+        self._resolve = resolve
         self._addresses: dict[str, str] = {}
-        self._heard: dict[str, str] = {}  # addresses given by masters of sessions
+        self._reported: dict[str, str] = {}  # addresses given by masters of sessions
         self._links: dict[str, Link] = {}  # the link in use for each task
         self._open: set[Link] = set()  # all links, including those of clients
         self._dialling: dict[str, asyncio.Task[Link]] = {}
@@ -119,24 +119,24 @@ class WorkerCache:
         """Store the addresses of tasks, replacing known ones."""
         self._addresses.update(addresses)
         for task in addresses:
-            self._heard.pop(task, None)
+            self._reported.pop(task, None)
 
-    def hear(self, addresses: Mapping[str, str]) -> None:
+    def learn_from_session(self, addresses: Mapping[str, str]) -> None:
         """Store the addresses of tasks as given by the master of a session.
 
         Such an address is tried first, because a master may be informed of a move earlier. But the address
         given by our own cluster is kept: otherwise any client that opens a session could cut us off from the
         other tasks.
         """
-        self._heard.update(addresses)
-        while len(self._heard) > _HEARD:
-            del self._heard[next(iter(self._heard))]
+        self._reported.update(addresses)
+        while len(self._reported) > _REPORTED:
+            del self._reported[next(iter(self._reported))]
 
     def forget(self, tasks: Iterable[str]) -> None:
         """Remove tasks that have left the cluster; links to them are closed."""
         for task in tasks:
             self._addresses.pop(task, None)
-            self._heard.pop(task, None)
+            self._reported.pop(task, None)
             link = self._links.get(task)
             if link is not None:
                 _ = self._children.start(
@@ -148,28 +148,28 @@ class WorkerCache:
     async def serve(self, connection: Connection) -> None:
         """Serve a connection that a peer or client opened, until it is closed."""
         peer = connection.peer
-        of_us = self._is_of_us(peer)
-        link = self._make_link(connection, peer.task, of_us=of_us)
-        self._note(link)
-        if of_us:
-            self._keep(peer.task, link)
+        in_cluster = self._is_cluster_task(peer)
+        link = self._make_link(connection, peer.task, in_cluster=in_cluster)
+        self._register(link)
+        if in_cluster:
+            self._use(peer.task, link)
         await link.run()
 
-    def _make_link(self, connection: Connection, name: str, *, of_us: bool = True) -> Link:
+    def _make_link(self, connection: Connection, name: str, *, in_cluster: bool = True) -> Link:
         lease = self._lease
-        if not of_us and self._watcher(connection, self._beat, lease) is None:
+        if not in_cluster and self._probes(connection, self._beat, lease) is None:
             lease *= _CLIENT_LEASES
         return Link(
             connection, serves=self._serves, peer_name=name, beat=self._beat, lease=lease,
-            watch=self._watcher,
+            watch=self._probes,
         )  # fmt: skip
 
-    def _is_of_us(self, peer: Hello) -> bool:
+    def _is_cluster_task(self, peer: Hello) -> bool:
         """Return whether the peer that dialled is a task of our cluster, and not a client with its name."""
-        known = peer.task in self._addresses or peer.task in self._heard
+        known = peer.task in self._addresses or peer.task in self._reported
         return known and peer.cluster_id == self._hello.cluster_id
 
-    def _note(self, link: Link) -> None:
+    def _register(self, link: Link) -> None:
         self._open.add(link)
         _log.info("%s has a link to %s at %s", self._task, link.peer_name, link.address)
         link.on_closed(lambda why: self._ended(link, why))
@@ -181,7 +181,7 @@ class WorkerCache:
             self._task, link.peer_name, link.address, why.message,
         )  # fmt: skip
 
-    def _keep(self, task: str, link: Link) -> None:
+    def _use(self, task: str, link: Link) -> None:
         """Use a link for a task, unless one to the same incarnation of the task is in use."""
         known = self._links.get(task)
         if known is not None:
@@ -197,9 +197,13 @@ class WorkerCache:
         if self._links.get(task) is link:
             del self._links[task]
 
-    def link_now(self, task: str) -> Link | None:
+    def current_link(self, task: str) -> Link | None:
         """Return the link to a task if there is one."""
         return self._links.get(task)
+
+    def is_linked(self, task: str) -> bool:
+        """Return whether there is a link to a task."""
+        return task in self._links
 
     def watch(self, task: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Register a callback for the end of the link to a task; called soon if there is none.
@@ -239,7 +243,7 @@ class WorkerCache:
         return await self._wait_for(task, dialling, deadline)
 
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
-        where = f"a connection to {task} at {' or '.join(self._places(task)) or 'no address'}"
+        where = f"a connection to {task} at {' or '.join(self._candidate_addresses(task)) or 'no address'}"
         # Several callers may wait for one attempt; the cancellation of one must not end it for the others.
         try:
             return await deadline.wait(asyncio.shield(dialling), what=where)
@@ -255,20 +259,20 @@ class WorkerCache:
         if not dialling.cancelled():
             dialling.exception()  # retrieved, because all waiters may have been cancelled
 
-    def _places(self, task: str) -> list[str]:
+    def _candidate_addresses(self, task: str) -> list[str]:
         """Return the addresses at which a task may be, in the order in which they are tried."""
-        places = (task.partition("@")[2], self._heard.get(task), self._addresses.get(task))
-        return list(dict.fromkeys(place for place in places if place))
+        addresses = (task.partition("@")[2], self._reported.get(task), self._addresses.get(task))
+        return list(dict.fromkeys(address for address in addresses if address))
 
     async def _dial(self, task: str) -> Link:
         name, _, own_address = task.partition("@")
-        doubt = "" if own_address else await self.ask_where(Deadline.after(_ASK))
-        places = self._places(task)
-        if not places:
-            raise UnavailableError(f"no address is known for {task}{doubt}", task=task)
+        hint = "" if own_address else await self.refresh_addresses(Deadline.after(_ASK))
+        addresses = self._candidate_addresses(task)
+        if not addresses:
+            raise UnavailableError(f"no address is known for {task}{hint}", task=task)
         faults: list[str] = []
-        for address in places:
-            timeout = CONNECT_TIMEOUT if address == places[-1] else _DOUBTFUL
+        for address in addresses:
+            timeout = CONNECT_TIMEOUT if address == addresses[-1] else _UNCERTAIN
             try:
                 # A task of a session's own cluster introduces itself by the name that it was started with.
                 connection = await dial(
@@ -287,15 +291,15 @@ class WorkerCache:
                 last = exc
         else:
             raise UnavailableError(
-                f"cannot reach {name} {', nor '.join(faults)}{doubt}", task=name
+                f"cannot reach {name} {', nor '.join(faults)}{hint}", task=name
             ) from last
         link = self._make_link(connection, name)
-        self._note(link)
-        self._keep(task, link)
+        self._register(link)
+        self._use(task, link)
         _ = self._children.start(link.run(), name=f"link to {task}")
         return link
 
-    async def ask_where(self, deadline: Deadline) -> str:
+    async def refresh_addresses(self, deadline: Deadline) -> str:
         """Update the addresses from the resolver, if there is one.
 
         If that fails, the last known addresses may still be tried, because a peer that answers introduces
@@ -304,33 +308,38 @@ class WorkerCache:
         Returns:
             Text to append to an error about an address that does not answer; "" on success.
         """
-        if self._look_again is None:
+        if self._resolve is None:
             return ""
         try:
-            await self._look_again(Deadline.after(_ASK).earliest(deadline))
+            await self._resolve(Deadline.after(_ASK).earliest(deadline))
         except OpError as error:
             _log.warning("%s: where tasks are could not be asked: %s", self._task, error.message)
             return f"; that address may be old: {error.message}"
         return ""
 
-    def worker(self, task: str, incarnation: int | None = None) -> PeerRef:
-        """Return a ref to the worker of another task, which is dialled on the first request.
+    def start(self, ask: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        """Start the ask of a ref whose link is not established yet."""
+        return self._children.start(ask, name=f"ask {name}", awaited=True)
+
+    def worker(self, task: str, incarnation: int | None = None) -> Ref:
+        """Return a ref to the worker of a task; that of this task is called directly.
 
         Args:
-            task: its name, or the ``peer_key`` of a task that only some session has.
+            task: its name, or the ``peer_key`` of a task that only some session has. Another task is dialled
+                on the first request.
             incarnation: the expected incarnation of the task; any if left out.
         """
-        return PeerRef(self, task, incarnation)
+        return self._serves[WORKER] if task == self._task else PeerRef(self, task, incarnation)
 
     # -- pushes --------------------------------------------------------------------------------
 
     def push(self, task: str, message: PushTensors) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
         self.pushes += 1
-        self.tell_behind(task, message)
+        self.tell_after_pushes(task, message)
 
-    def tell_behind(self, task: str, message: PushTensors | ValuesLost) -> None:
-        """Deliver a message to the worker of another task behind all pushes; never blocks."""
+    def tell_after_pushes(self, task: str, message: PushTensors | ValuesLost) -> None:
+        """Deliver a message to the worker of another task after all earlier pushes; never blocks."""
         link = self._links.get(task)
         if link is not None and task not in self._unsent:
             self._tell(link, task, message)
@@ -348,7 +357,7 @@ class WorkerCache:
         link = self._links.get(task)
         return link is not None and link.backlogged
 
-    async def wait_for_room(self, task: str) -> None:
+    async def wait_for_capacity(self, task: str) -> None:
         """Wait until the link is no longer backlogged, is lost, or cannot be established."""
         if task in self._unsent:
             with contextlib.suppress(OpError):
@@ -380,7 +389,7 @@ class WorkerCache:
 
     def _tell(self, link: Link, task: str, message: PushTensors | ValuesLost) -> None:
         try:
-            link.tell(WORKER, message, behind=isinstance(message, ValuesLost))
+            link.tell(WORKER, message, ordered=isinstance(message, ValuesLost))
         except OpError as error:
             self._on_lost_push(message.step_id, error.locate(task=task))
 
@@ -427,12 +436,27 @@ class PeerRef:
             WorkerRestartedError: if another incarnation of the task answers.
             UnavailableError: if the task cannot be reached, or was lost.
         """
-        link = self._cache.link_now(self._key)
+        link = self._cache.current_link(self._key)
         if link is None:
             limit = deadline if deadline is not None else Deadline.after(CONNECT_TIMEOUT)
             link = await self._cache.link(self._key, limit)
-        self._check(link)
+        if self._incarnation not in (None, link.peer.incarnation):
+            raise self._restarted()
         return await link.ask(WORKER, message, deadline)
+
+    def submit(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
+        """Send a request and return a future of the answer, see ``Ref.submit``; dials first, as ``ask`` does.
+
+        Raises:
+            WorkerRestartedError: if another incarnation of the task answers.
+            UnavailableError: if the task was lost.
+        """
+        link = self._cache.current_link(self._key)
+        if link is None:
+            return self._cache.start(self.ask(message, context.deadline), self.name)
+        if self._incarnation not in (None, link.peer.incarnation):
+            raise self._restarted()
+        return link.submit(WORKER, message, context.deadline)
 
     def tell(self, message: Any) -> None:
         """Send a message, see ``Ref.tell``; does not dial, and accepts any incarnation of the task.
@@ -440,18 +464,17 @@ class PeerRef:
         Raises:
             UnavailableError: if there is no link to the task.
         """
-        link = self._cache.link_now(self._key)
+        link = self._cache.current_link(self._key)
         if link is None:
             raise UnavailableError(f"there is no link to {self.task}", task=self.task)
         link.tell(WORKER, message)
 
-    def _check(self, link: Link) -> None:
-        if self._incarnation is not None and link.peer.incarnation != self._incarnation:
-            raise WorkerRestartedError(
-                f"{self.task} has restarted: its variables and the graphs registered there are gone; "
-                "session.reattach() goes on with the new one",
-                task=self.task,
-            )
+    def _restarted(self) -> WorkerRestartedError:
+        return WorkerRestartedError(
+            f"{self.task} has restarted: its variables and the graphs registered there are gone; "
+            "session.reattach() goes on with the new one",
+            task=self.task,
+        )
 
     def __repr__(self) -> str:
         return f"<PeerRef to {self.name}>"

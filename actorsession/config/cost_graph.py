@@ -1,11 +1,14 @@
 """The cost graph of a step: the costs of its nodes in a cost model, in TensorFlow's shape.
 
 Plain values; ``plan.report`` makes them and ``RunMetadata`` carries them. The module imports only
-``records``.
+``records`` and the error classes.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
 __all__ = ["CostGraphDef", "CostGraphInput", "CostGraphNode", "CostGraphOutput"]
@@ -70,6 +73,38 @@ class CostGraphNode:
     is_final: bool = False
     control_input: tuple[int, ...] = ()
 
+    def to_wire(self) -> list[Any]:
+        """Return the node as plain values."""
+        return [
+            self.name, self.device, self.id,
+            [[i.preceding_node, i.preceding_port] for i in self.input_info],
+            [[o.size, None if o.shape is None else list(o.shape), o.dtype] for o in self.output_info],
+            self.compute_cost, self.compute_time, self.temporary_memory_size,
+            self.persistent_memory_size, self.is_final, list(self.control_input),
+        ]  # fmt: skip
+
+    @classmethod
+    def from_wire(cls, value: Any) -> CostGraphNode:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            TypeError: the value has another form.
+            ValueError: likewise.
+        """
+        name, device, number, inputs, outputs, cost, time, temporary, lasting, final, control = (
+            value
+        )
+        return cls(
+            name=name, device=device, id=number,
+            input_info=tuple([CostGraphInput(*i) for i in inputs]),
+            output_info=tuple(
+                [CostGraphOutput(size, None if shape is None else tuple(shape), dtype)
+                 for size, shape, dtype in outputs]
+            ),
+            compute_cost=cost, compute_time=time, temporary_memory_size=temporary,
+            persistent_memory_size=lasting, is_final=final, control_input=tuple(control),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class CostGraphDef:
@@ -80,3 +115,19 @@ class CostGraphDef:
     """
 
     node: tuple[CostGraphNode, ...] = ()
+
+    def to_wire(self) -> list[Any]:
+        """Return the graph as plain values."""
+        return [node.to_wire() for node in self.node]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> CostGraphDef:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            InvalidArgumentError: the value has another form.
+        """
+        try:
+            return cls(tuple([CostGraphNode.from_wire(node) for node in value]))
+        except (TypeError, ValueError) as exc:
+            raise InvalidArgumentError(f"a cost graph has another form: {exc}") from exc

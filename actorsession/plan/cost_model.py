@@ -11,14 +11,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from actorsession.config import NodeExecStats, NodeStats, StepStats
+from actorsession.config import ConfigProto, NodeExecStats, NodeStats, StepStats
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import functions_of, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.cost import node_cost
 from actorsession.records import dataclass
 
-__all__ = ["CostModel", "NodeCost", "prime"]
+__all__ = ["CostModel", "CostModelSampling", "NodeCost", "check_cost_model_settings", "prime"]
 
 # Weight of the newest step, as for the moving averages of segments.
 _EMA = 0.25
@@ -43,6 +44,51 @@ class NodeCost:
     most_seconds: float
     output_bytes: tuple[float, ...]
     shapes: tuple[tuple[int, ...], ...]
+
+
+def check_cost_model_settings(config: ConfigProto) -> None:
+    """Check that a session builds a cost model if other settings need one.
+
+    Raises:
+        InvalidArgumentError: for settings that need a cost model where none is built.
+    """
+    options = config.graph_options
+    if options.build_cost_model:
+        return
+    asked = {
+        "placement_period": config.placement_period,
+        "graph_options.build_cost_model_after": options.build_cost_model_after,
+    }
+    for name, number in asked.items():
+        if number:
+            raise InvalidArgumentError(
+                f"{name}={number} has no effect without a cost model: set "
+                "graph_options.build_cost_model to the number of runs between two that are measured"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CostModelSampling:
+    """Which runs of a plan feed the cost model of a session.
+
+    Attributes:
+        every: of each plan, every so-many-th run is measured; 0 for none.
+        after: the first runs of each plan, which are left out.
+    """
+
+    every: int
+    after: int
+
+    @classmethod
+    def of(cls, config: ConfigProto) -> CostModelSampling:
+        """Return the sampling that the settings of a session ask for."""
+        options = config.graph_options
+        return cls(options.build_cost_model, options.build_cost_model_after)
+
+    def measures(self, runs: int) -> bool:
+        """Return whether the next run of a plan is measured, which had ``runs`` runs before."""
+        counted = runs - self.after
+        return self.every > 0 and counted >= 0 and not (counted + 1) % self.every
 
 
 class CostModel:

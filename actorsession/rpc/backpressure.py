@@ -49,14 +49,13 @@ class Backpressure:
         self._line = asyncio.Lock()
         self.waiting = 0
 
-    @property
-    def backlogged(self) -> bool:
-        """Whether so many bytes are unsent that their producers should pause."""
+    def is_backlogged(self) -> bool:
+        """Return whether so many bytes are unsent that their producers should pause."""
         return self._connection.unsent > BACKLOG
 
     async def drain(self) -> None:
         """Wait while there is a backlog; return when the connection has ended."""
-        while self.backlogged:
+        while self.is_backlogged():
             try:
                 await self._connection.drain(BACKLOG)
             except ConnectionClosed:
@@ -84,7 +83,7 @@ class Backpressure:
         try:
             async with self._line:
                 while self._connection.congested or self._pending.full:
-                    await self._pending.wait_for_room()
+                    await self._pending.wait_for_space()
                     await self._connection.drain()
         finally:
             self.waiting -= 1

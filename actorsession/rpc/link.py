@@ -120,11 +120,14 @@ class Link:
         # A peer with a shorter lease requests more frequent heartbeats.
         often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
         self._lease = Lease(beat=often, lease=lease, now=clock.now())
-        self._vigil = PeerMonitor(
+        self._monitor = PeerMonitor(
             watch(connection, often, lease), often, f"{self.peer_name} at {self.address}"
         )
         self._children = Children(f"link to {self.peer_name}")
+        # Not cancelled at the end of the link, which they report to their callers.
+        self._waiting_asks = Children(f"waiting asks to {self.peer_name}")
         self._pending = PendingCalls(self.peer_name, self.address, self._send)
+        self._backpressure = Backpressure(connection, self._pending)
         self._service = Service(
             serves,
             peer=self.peer_name,
@@ -133,11 +136,10 @@ class Link:
             watch=self._watch,
             children=self._children,
             clock=clock,
-            congested=lambda: self.backlogged,
+            congested=self._backpressure.is_backlogged,
             drain=self.drain,
         )
-        self._room = Backpressure(connection, self._pending)
-        self._takers: dict[type[Envelope], Callable[[Any], None]] = {
+        self._handlers: dict[type[Envelope], Callable[[Any], None]] = {
             Beat: lambda _: None,
             Call: self._service.call,
             Tell: self._service.tell,
@@ -161,11 +163,11 @@ class Link:
     @property
     def backlogged(self) -> bool:
         """Whether so many bytes are unsent that their producers should pause."""
-        return self._over is None and self._room.backlogged
+        return self._over is None and self._backpressure.is_backlogged()
 
     async def drain(self) -> None:
         """Wait while the link is backlogged; return when it has ended."""
-        await self._room.drain()
+        await self._backpressure.drain()
 
     async def run(self) -> None:
         """Receive until the link has ended; awaited once, by the owner of the link.
@@ -209,39 +211,55 @@ class Link:
             InvalidArgumentError: the message class has no reply, or the message cannot be encoded.
             OpError: the error that the handler raised, with the peer's task.
         """
-        if self._over is not None:
-            raise self._over_error(_describe(target, message))
         if deadline is None:
             deadline = Deadline.after(DEFAULT_SECONDS)
-        elif deadline.expired:
+        return await self.submit(target, message, deadline)
+
+    def submit(self, target: str, message: Any, deadline: Deadline) -> asyncio.Future[Any]:
+        """Send a message to an actor of the peer, and return a future of the answer; see ``ask``.
+
+        Cancelling the future cancels the handler at the peer.
+
+        Raises:
+            OpError: an error that is known before the message is sent.
+        """
+        if self._over is not None:
+            raise self._over_error(_describe(target, message))
+        if deadline.expired:
             raise DeadlineExceededError(
                 f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: "
                 "its deadline is over"
             )
-        if self._room.must_wait(message):
-            try:
-                await deadline.wait(self._room.wait(), what=self._reading)
-            except ConnectionClosed as exc:
-                self._end(str(exc), ours=exc.by_us)
-                raise self._over_error(_describe(target, message)) from exc
-            if self._over is not None:
-                raise self._over_error(_describe(target, message))
-        return await self._pending.ask(target, message, deadline)
+        if not self._backpressure.must_wait(message):
+            return self._pending.submit(target, message, deadline)
+        waiting = self._ask_later(target, message, deadline)
+        return self._waiting_asks.start(waiting, name=f"ask {self.peer_name}", awaited=True)
 
-    def tell(self, target: str, message: Any, *, behind: bool = False) -> None:
+    async def _ask_later(self, target: str, message: Any, deadline: Deadline) -> Any:
+        """Wait until the peer reads on, then ask."""
+        try:
+            await deadline.wait(self._backpressure.wait(), what=self._reading)
+        except ConnectionClosed as exc:
+            self._end(str(exc), ours=exc.by_us)
+            raise self._over_error(_describe(target, message)) from exc
+        if self._over is not None:
+            raise self._over_error(_describe(target, message))
+        return await self._pending.submit(target, message, deadline)
+
+    def tell(self, target: str, message: Any, *, ordered: bool = False) -> None:
         """Send a message without an answer to an actor of the peer, without blocking.
 
         Args:
             target: the actor's name at the peer.
             message: the message; arrays in it are borrowed and must never change.
-            behind: whether it must arrive after everything that was sent before, including large arrays.
+            ordered: whether it must arrive after everything that was sent before, including large arrays.
 
         Raises:
             UnavailableError: the link was lost.
             CancelledError: the link was closed at this end.
             InvalidArgumentError: the message cannot be encoded.
         """
-        self._send(Tell(target, message), bulk=behind)
+        self._send(Tell(target, message), bulk=ordered)
         self._tells_sent += 1
 
     async def aclose(self, grace: float = STOP_GRACE) -> None:
@@ -255,6 +273,7 @@ class Link:
         self._end("it was closed here", ours=True)
         await self._connection.aclose(grace=grace)
         await self._children.stop(grace)
+        await self._waiting_asks.stop(grace)
 
     async def wait_closed(self) -> OpError:
         """Wait without a deadline until the link has ended, and return the reason."""
@@ -291,7 +310,7 @@ class Link:
             serving=len(self._service),
             over=None if self._over is None else self._over.message,
             held=self._service.held,
-            waiting=self._room.waiting,
+            waiting=self._backpressure.waiting,
             send_buffer=seen.send_buffer,
         )
 
@@ -300,7 +319,7 @@ class Link:
     async def _receive(self) -> None:
         try:
             for count in itertools.count(1):
-                self._take(await self._connection.recv())
+                self._dispatch(await self._connection.recv())
                 if count % FRAMES_PER_TURN == 0:
                     await asyncio.sleep(0)
         except ConnectionClosed as exc:
@@ -311,12 +330,12 @@ class Link:
             logger.exception("the link to %s at %s: our own mistake", self.peer_name, self.address)
             self._end(f"handling what it sent failed: {exc!r}", ours=True, abort=True)
 
-    def _take(self, frame: Frame) -> None:
+    def _dispatch(self, frame: Frame) -> None:
         if self._over is not None:
             return
         try:
             envelope = decode(frame.header, frame.segments)
-            self._takers[type(envelope)](envelope)
+            self._handlers[type(envelope)](envelope)
         except UnreadableMessage as exc:
             (self._pending if exc.answer else self._service).unreadable(exc)
         except (ProtocolError, ResourceExhaustedError) as exc:
@@ -349,9 +368,9 @@ class Link:
         look = self._lease.look(
             self._clock.now(), received=seen.bytes_received, sent=seen.frames_sent
         )
-        why, work = self._vigil.judge(look, self._clock.now())
+        why, work = self._monitor.judge(look, self._clock.now())
         if work is not None:
-            _ = self._children.start(work, name=f"look after {self.peer_name}")
+            _ = self._children.start(work, name=f"probe {self.peer_name}")
         if why is not None:
             self._end(why, ours=False, abort=True)
             return

@@ -15,6 +15,7 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
@@ -74,7 +75,7 @@ class PendingCalls:
         self._send = send
         self._ids = itertools.count()
         self._calls: dict[int, _PendingCall] = {}
-        self._room = asyncio.Event()
+        self._space = asyncio.Event()
         self.sent = 0
 
     def __len__(self) -> int:
@@ -85,49 +86,51 @@ class PendingCalls:
         """Whether one more ask has to wait."""
         return len(self._calls) >= MAX_PENDING
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_space(self) -> None:
         """Wait until an ask may be made, or the link has ended."""
         while self.full:
-            self._room.clear()
-            await self._room.wait()
+            self._space.clear()
+            await self._space.wait()
 
-    async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
-        """Send a call and return its answer; cancelling it cancels the handler at the peer.
+    def submit(self, target: str, message: Any, deadline: Deadline) -> asyncio.Future[Any]:
+        """Send a call and return a future of its answer; cancelling it cancels the handler at the peer.
+
+        The future ends with ``DeadlineExceededError`` if the deadline comes first, with ``ProtocolError`` if
+        the answer is unreadable or not of the class in the vocabulary, and otherwise with the answer, the
+        error that the handler raised, or the reason why the link has ended.
 
         Raises:
-            DeadlineExceededError: the deadline came first.
             InvalidArgumentError: the message class has no reply, or the message cannot be encoded; nothing
                 was sent.
-            ProtocolError: the answer is not of the class in the vocabulary, or unreadable.
-            OpError: the error that the handler raised, or the reason why the link has ended.
+            OpError: the reason why the link has ended.
         """
         name = type(message).__name__
         reply = VOCABULARY.reply_of(type(message))
         if reply is None:
             raise InvalidArgumentError(f"{name} has no reply; it can only be told")
         loop = asyncio.get_running_loop()
-        call = _PendingCall(target, name, reply, loop.create_future())
+        answer: asyncio.Future[Any] = loop.create_future()
         call_id = next(self._ids)
         seconds = deadline.time_left
-        timer = None
         # Sent first, because sending may detect the end of the link, which fails all calls in the table. No
         # answer can arrive before the next iteration of the event loop.
         self._send(Call(call_id, target, seconds, message))
         self.sent += 1
-        self._calls[call_id] = call
-        try:
-            if seconds is not None:
-                timer = loop.call_later(seconds, self.expired, call_id, seconds)
-            return await call.answer
-        except asyncio.CancelledError:
-            if call_id in self._calls:
-                self._send_cancel(call_id)
-            raise
-        finally:
-            self._calls.pop(call_id, None)
-            self._room.set()
-            if timer is not None:
-                timer.cancel()
+        self._calls[call_id] = _PendingCall(target, name, reply, answer)
+        timer = None
+        if seconds is not None:
+            timer = loop.call_later(seconds, self.expired, call_id, seconds)
+        answer.add_done_callback(partial(self._ended, call_id, timer))
+        return answer
+
+    def _ended(
+        self, call_id: int, timer: asyncio.TimerHandle | None, answer: asyncio.Future[Any]
+    ) -> None:
+        if timer is not None:
+            timer.cancel()
+        if self._calls.pop(call_id, None) is not None and answer.cancelled():
+            self._send_cancel(call_id)
+        self._space.set()
 
     def replied(self, reply: Reply) -> None:
         """Complete a call with its answer."""
@@ -173,7 +176,7 @@ class PendingCalls:
             make_error: makes the error for a call from its description.
         """
         calls, self._calls = self._calls, {}
-        self._room.set()
+        self._space.set()
         for call in calls.values():
             call.fail(make_error(str(call)))
 

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.rpc.link import Link
 
@@ -36,6 +38,10 @@ class RemoteRef:
     def ask(self, message: Any, deadline: Deadline | None = None) -> Coroutine[Any, Any, Any]:
         """See ``Ref.ask`` and ``Link.ask``."""
         return self.link.ask(self.target, message, deadline)
+
+    def submit(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
+        """See ``Ref.submit`` and ``Link.submit``."""
+        return self.link.submit(self.target, message, context.deadline)
 
     def tell(self, message: Any) -> None:
         """See ``Ref.tell`` and ``Link.tell``."""

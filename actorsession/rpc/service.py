@@ -128,9 +128,9 @@ class Service:
             del self._early[call.call_id]
             return
         deadline = Deadline.after(call.time_left, self._clock)
-        if len(self) >= MAX_SERVING:
+        if len(self._working) + len(self._held) >= MAX_SERVING:
             error = ResourceExhaustedError(
-                f"{self._peer} has {len(self)} calls under way here, and no more are taken"
+                f"{self._peer} has {len(self)} calls in progress here, which is the limit"
             )
             self._send_answer(Failure(call.call_id, error))
         elif (self._held or self._congested()) and self._may_hold(call):

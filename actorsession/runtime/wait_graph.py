@@ -1,7 +1,7 @@
 """A task's report on its steps under way: which nodes wait for what, and what runs.
 
 Plain frozen values with a wire form. ``step_inspector`` and ``cluster.wait_graphs`` make them;
-``session.hang_report`` reads them. Every list has a limit and the number of omitted entries beside it, so
+``runtime.hang_report`` reads them. Every list has a limit and the number of omitted entries beside it, so
 that the report of a task with an enormous step stays small.
 """
 
@@ -136,11 +136,11 @@ class StepWaits:
 
     Attributes:
         step_id: the step.
-        session: the handle of its session.
-        task: the session's name for the task.
+        session: the handle of its session; "" for an unbegun step.
+        task: the session's name for the task; for an unbegun step the task's own name.
         state: ``runs``, ``held``, or ``unbegun`` if only values have arrived so far.
         link: for a held step, the task that does not read.
-        seconds: time since the step was made at the task; 0 for a held step.
+        seconds: time since the step was made or held at the task, or its first value arrived there.
         unfinished: number of segments and suspended nodes that have not run.
         waiters: the first few groups of nodes that wait for values from elsewhere.
         more_waiters: number of groups left out.

@@ -10,10 +10,10 @@ from typing import Any
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
-from actorsession.session.base import BaseSession, container_names, reset_options  # fmt: skip
+from actorsession.runtime.hang_report import HangReport
+from actorsession.session.base import BaseSession, container_names, reset_options
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
-from actorsession.session.hang_report import HangReport
 from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request

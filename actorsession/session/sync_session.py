@@ -23,12 +23,12 @@ from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
+from actorsession.runtime.hang_report import HangReport
 from actorsession.runtime.interruptible import result_of
 from actorsession.session.base import BaseSession, container_names, reset_options  # fmt: skip
 from actorsession.session.blocking import IN_LOOP, complete
 from actorsession.session.callables import Callable
 from actorsession.session.factory import get_factory
-from actorsession.session.hang_report import HangReport
 from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request

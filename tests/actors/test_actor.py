@@ -90,7 +90,7 @@ async def test_children_interleave_with_other_messages_at_their_awaits() -> None
 
 
 async def test_an_unknown_message_is_unimplemented_and_the_error_lists_the_known_ones() -> None:
-    expected = "actor 'desk' does not take Stranger; it takes Break, Hold, Note, Say"
+    expected = "actor 'desk' does not handle Stranger; it handles Break, Hold, Note, Say"
     desk = Desk()
     with pytest.raises(UnimplementedError, match=expected):
         await desk.ref.ask(Stranger())

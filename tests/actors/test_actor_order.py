@@ -114,7 +114,7 @@ async def test_over_the_limit_a_tell_is_refused() -> None:
 
 async def test_waiting_for_room_ends_at_the_deadline_which_says_so() -> None:
     desk, holders = await full_desk()
-    expected = r"Say to actor 'desk' was not answered within .* it waited for room in its mailbox"
+    expected = r"Say to actor 'desk' was not answered within .* it waited for space in its mailbox"
     with pytest.raises(DeadlineExceededError, match=expected):
         await soon(desk.ref.ask(Say(text="never"), Deadline.after(0.02)))
     await turns()

@@ -51,7 +51,7 @@ async def test_an_answer_that_is_cancelled_while_a_child_works_cancels_the_child
 
 async def test_without_a_child_the_deadline_says_that_there_was_no_room() -> None:
     _, answer, _ = expecting(0.01)
-    with pytest.raises(DeadlineExceededError, match=r"Say to actor 'desk' .* waited for room"):
+    with pytest.raises(DeadlineExceededError, match=r"Say to actor 'desk' .* waited for space"):
         await soon(answer)
 
 

@@ -30,7 +30,7 @@ def test_in_flight_queued_and_posted_messages_share_the_room(
 def test_those_who_wait_are_let_in_first_come_first_served_as_room_comes() -> None:
     mailbox = filled(2, 2)
     for name in "abc":
-        mailbox.wait_for_room(name)
+        mailbox.wait_for_space(name)
     mailbox.release()
     assert (list(mailbox.queue), mailbox.waiting) == (["a"], 2)
     mailbox.queue.popleft()
@@ -41,7 +41,7 @@ def test_those_who_wait_are_let_in_first_come_first_served_as_room_comes() -> No
 def test_one_who_gives_up_leaves_the_order_of_the_others() -> None:
     mailbox = filled(1, 1)
     for name in "abc":
-        mailbox.wait_for_room(name)
+        mailbox.wait_for_space(name)
     mailbox.leave("b")
     mailbox.leave("b")
     assert mailbox.drain() == ["a", "c"]

@@ -77,7 +77,7 @@ async def test_a_handler_that_awaits_answers_across_loops_too(elsewhere: Elsewhe
 async def test_an_error_crosses_over(elsewhere: Elsewhere, late: bool) -> None:
     with pytest.raises(FailedPreconditionError, match="broken"):
         await soon(elsewhere.desk.ref.ask(Break(kind="ours", late=late)))
-    with pytest.raises(UnimplementedError, match="it takes Break, Hold, Note, Say"):
+    with pytest.raises(UnimplementedError, match="it handles Break, Hold, Note, Say"):
         await soon(elsewhere.desk.ref.ask(Stranger()))
 
 

@@ -22,8 +22,8 @@ from actorsession.cluster import read_statistics, stop_server
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.graph.graph import Graph
+from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from actorsession.session.security import TOKEN_VARIABLE
 from tests.cli.kit import line_of, rest, serving
 from tests.cluster.kit import PATIENCE, W0
 from tests.cluster.script import command, environment

@@ -13,8 +13,8 @@ import pytest
 import actorsession.ops as ops
 from actorsession.cluster import stop_server
 from actorsession.graph.graph import Graph
+from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import Session
-from actorsession.session.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, ends_in_silence, rest, serving
 from tests.cluster.kit import PS0, W0, W1, chain, on, soon
 from tests.cluster.script import is_running

@@ -16,8 +16,8 @@ import actorsession.ops as ops
 from actorsession import cli
 from actorsession.actors.loops import run as run_to_end
 from actorsession.graph.graph import Graph
+from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from actorsession.session.security import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, rest, serving
 from tests.cluster.kit import PS0, W0, W1, is_empty, long_product, on, until_all
 

@@ -1,13 +1,16 @@
-"""Refs to workers that are not there: what they were asked is kept, what they answer a test says."""
+"""Workers that are not there: what they were asked is kept, what they answer a test says."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.messages import Done, GraphDone, GraphRegistered, RegisterGraph, RunGraph
+from actorsession.messages.worker import PushTensors, ValuesLost
 from tests.cluster.kit import eventually
 
 
@@ -38,6 +41,9 @@ class FakeWorker:
             raise answer
         return answer
 
+    def submit(self, message: Any, context: CallContext) -> asyncio.Task[Any]:
+        return asyncio.create_task(self.ask(message, context.deadline))
+
     def tell(self, message: Any) -> None:
         self.told.append(message)
 
@@ -60,3 +66,42 @@ class FakeWorker:
         if isinstance(message, RunGraph):
             return GraphDone(values=[], stats=None)
         return Done()
+
+
+class FakeWorkerCache:
+    """The workers of a cluster without links; what is sent to them is kept."""
+
+    def __init__(self, workers: Mapping[str, FakeWorker] | None = None) -> None:
+        self.workers = dict(workers or {})
+        self.addresses: dict[str, str] = {}
+        self.pushed: list[tuple[str, PushTensors]] = []
+        self.told: list[tuple[str, ValuesLost]] = []
+        self.watchers: dict[str, Callable[[], None]] = {}
+
+    def worker(self, task: str, incarnation: int | None = None) -> FakeWorker:
+        return self.workers.setdefault(task, FakeWorker(task))
+
+    def is_linked(self, task: str) -> bool:
+        return False
+
+    def watch(self, task: str, callback: Callable[[], None]) -> Callable[[], None]:
+        self.watchers[task] = callback
+        return lambda: None
+
+    async def refresh_addresses(self, deadline: Deadline) -> str:
+        return ""
+
+    def learn_from_session(self, addresses: Mapping[str, str]) -> None:
+        self.addresses.update(addresses)
+
+    def push(self, task: str, message: PushTensors) -> None:
+        self.pushed.append((task, message))
+
+    def tell_after_pushes(self, task: str, message: ValuesLost) -> None:
+        self.told.append((task, message))
+
+    def is_backlogged(self, task: str) -> bool:
+        return False
+
+    async def wait_for_capacity(self, task: str) -> None:
+        return

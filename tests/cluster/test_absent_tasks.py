@@ -38,7 +38,7 @@ from actorsession.messages.worker import (
 )
 from actorsession.runtime import planning
 from actorsession.session import AsyncSession
-from tests.cluster.fakes import FakeWorker
+from tests.cluster.fakes import FakeWorker, FakeWorkerCache
 from tests.cluster.hands import Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
 from tests.cluster.test_device_discovery import status
@@ -405,21 +405,17 @@ class Fakes:
         for task, worker in self.workers.items():
             worker.answers[GetStatus] = status(task)
         self.addresses = {task: f"tcp://h:{number}" for number, task in enumerate(self.workers)}
+        self.address = "tcp://h:0"
         self.version = 0
-        self.lapses: dict[str, Callable[[], None]] = {}
-
-        async def look(deadline: Deadline) -> str:
-            return ""
-
-        def watch(task: str, lapse: Callable[[], None]) -> Callable[[], None]:
-            self.lapses[task] = lapse
-            return lambda: None
-
-        home = MasterEnv(
-            W0, 1, lambda: "tcp://h:0", lambda: self.addresses, lambda: self.version,
-            lambda task, incarnation: self.workers[task], look, watch,
+        cache = FakeWorkerCache(self.workers)
+        self.lapses = cache.watchers
+        self.members = SessionMembers(
+            "s", ConfigProto(**config), MasterEnv(W0, 1, self, cache), self.address,
+            on_lapse=lambda task: None, on_devices=lambda: None,
         )  # fmt: skip
-        self.members = SessionMembers("s", ConfigProto(**config), home, "tcp://h:0")
+
+    def tasks(self) -> dict[str, str]:
+        return self.addresses
 
     async def join(self) -> None:
         await soon(self.members.join(Deadline.after(PATIENCE)))
@@ -563,7 +559,7 @@ class Sought:
         self.errors: list[OpError] = []
         self.addresses = {W1: "tcp://h:1"}
         self.absent = AbsentTasks("s", lambda task: self.worker, lambda: self.addresses, self.take)
-        self.absent.words[W1] = "not yet"
+        self.absent.reasons[W1] = "not yet"
 
     async def take(self, found: FoundTask) -> None:
         if self.errors:
@@ -592,7 +588,7 @@ async def test_a_search_ends_when_nobody_waits_any_more() -> None:
     ):
         await soon(sought.wait(0.3))
     await eventually(lambda: not len(sought.absent._children))
-    assert "last: refused" in sought.absent.words[W1]
+    assert "last: refused" in sought.absent.reasons[W1]
     await sought.absent.aclose()
 
 

@@ -22,8 +22,8 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.messages.done import Done
 from actorsession.messages.server import GetCluster, StopServer
+from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from actorsession.session.security import TOKEN_VARIABLE
 from tests.cluster.kit import W0, W1, Gate, InProcess, in_process, on, silent_address, soon
 
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -137,7 +137,7 @@ class Controlled:
 def test_a_stranger_without_token_or_certificate_ends_nothing() -> None:
     server = Controlled(trusted=False)
     with pytest.raises(
-        PermissionDeniedError, match=r"not from tcp://10\.0\.0\.1:7 without"
+        PermissionDeniedError, match=r"a caller at tcp://10\.0\.0\.1:7 must not stop"
     ) as info:
         server.ask(StopServer(reason=""), "tcp://10.0.0.1:7")
     assert (server.stopped, info.value.task) == (0, W0)

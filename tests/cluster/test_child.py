@@ -18,8 +18,8 @@ import actorsession.ops as ops
 from actorsession.cluster.launch.worker_process import LAST_WORD
 from actorsession.errors import UnauthenticatedError
 from actorsession.graph.graph import Graph
+from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import Session
-from actorsession.session.security import TOKEN_VARIABLE
 from tests.cluster.kit import PATIENCE, W0, W1, chain, on
 from tests.cluster.script import command, environment, running
 from tests.ports import HoldPorts

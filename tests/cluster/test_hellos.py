@@ -35,7 +35,7 @@ async def cut(proxy: Proxy, cluster: InProcess) -> None:
     """Resets all connections to worker 1, and waits until the master knows of it."""
     proxy.cut()
     links = cluster.server(W0)._cache
-    await eventually(lambda: links.link_now(W1) is None)
+    await eventually(lambda: links.current_link(W1) is None)
 
 
 async def past(proxy: Proxy, work: Awaitable[Any]) -> Any:

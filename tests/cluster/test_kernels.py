@@ -20,10 +20,10 @@ from actorsession.cli import main
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
+from actorsession.runtime.hang_report import Cause
 from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.wait_graph import QUEUED
 from actorsession.session import AsyncSession, Session
-from actorsession.session.hang_report import Cause
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, W0, Gate, eventually, in_process, soon
 from tests.cluster.script import is_running, running

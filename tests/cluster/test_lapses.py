@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors import Deadline
-from actorsession.actors.ref import Ref
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
@@ -19,13 +17,14 @@ from actorsession.graph.graph import Graph
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.session import AsyncSession
+from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import W0, W1, W2, Gate, InProcess, in_process, on, soon
 
 
 async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
     """Drops the connection between two workers, as a network does that was cut."""
-    here = cluster.server(one)._cache.link_now(other)
-    there = cluster.server(other)._cache.link_now(one)
+    here = cluster.server(one)._cache.current_link(other)
+    there = cluster.server(other)._cache.current_link(one)
     assert here is not None
     assert there is not None
     here._connection.abort()
@@ -104,7 +103,7 @@ async def test_sessions_that_have_ended_leave_nothing_at_links_that_live_on(grap
             async with AsyncSession(cluster.target(), graph=graph) as session:
                 with pytest.raises(OpError):
                     await soon(session.run(end))
-            links = [cluster.server(a)._cache.link_now(b) for a, b in [(W0, W1), (W1, W0)]]
+            links = [cluster.server(a)._cache.current_link(b) for a, b in [(W0, W1), (W1, W0)]]
             seen.append([len(link._watchers) for link in links if link is not None])
         assert seen[1:] == [seen[0]] * 3
 
@@ -135,29 +134,6 @@ INCARNATION = 7
 STEP = 1
 
 
-class Peers:
-    """The other tasks, as ``MissingTensorProbe`` sees them."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, ValuesLost]] = []
-        self.asked: list[AskOwed] = []
-        self.error: OpError | None = None
-
-    def worker(self, task: str) -> Ref:
-        return self  # type: ignore[return-value]
-
-    async def ask(self, message: AskOwed, deadline: Deadline) -> None:
-        self.asked.append(message)
-        if self.error is not None:
-            raise self.error
-
-    def link_now(self, task: str) -> object | None:
-        return None
-
-    def tell_behind(self, task: str, message: ValuesLost) -> None:
-        self.told.append((task, message))
-
-
 def key(edge: str = "e", incarnation: int = INCARNATION) -> str:
     return build_key(f"{W1}/device:CPU:0", incarnation, f"{W0}/device:CPU:0", edge)
 
@@ -166,7 +142,7 @@ class Owing:
     """One side, with a step that may wait for a value of worker 1."""
 
     def __init__(self) -> None:
-        self.peers = Peers()
+        self.peers = FakeWorkerCache()
         self.table = RendezvousTable(W0, lambda task, message: None)
         self.given_up: list[tuple[int, OpError]] = []
         self.owed = MissingTensorProbe(
@@ -180,7 +156,7 @@ class Owing:
 def test_word_that_a_value_is_lost_ends_the_step_that_waits_for_it() -> None:
     side = Owing()
     side.wait()
-    side.owed.lost(ValuesLost(step_id=STEP, task=W1))
+    side.owed.values_lost(ValuesLost(step_id=STEP, task=W1))
     ((step, error),) = side.given_up
     assert (step, error.task) == (STEP, W1)
     assert "were lost on their way" in error.message
@@ -190,8 +166,8 @@ def test_word_that_comes_behind_the_value_or_of_another_step_changes_nothing() -
     side = Owing()
     side.wait()
     side.table.begin(STEP).deliver(key(), np.float32(1), False)
-    side.owed.lost(ValuesLost(step_id=STEP, task=W1))
-    side.owed.lost(ValuesLost(step_id=STEP + 1, task=W1))
+    side.owed.values_lost(ValuesLost(step_id=STEP, task=W1))
+    side.owed.values_lost(ValuesLost(step_id=STEP + 1, task=W1))
     assert side.given_up == []
 
 
@@ -207,6 +183,6 @@ def test_a_task_says_so_if_its_part_is_over_or_was_that_of_an_earlier_life(
     if over:
         side.table.end(STEP)
     text = key(incarnation=incarnation)
-    side.owed.asked(AskOwed(steps=[STEP], keys=[text], reply_to=W0))
+    side.owed.answer(AskOwed(steps=[STEP], keys=[text], reply_to=W0))
     expected = [(W0, ValuesLost(step_id=STEP, task=W1))] if lost else []
     assert side.peers.told == expected

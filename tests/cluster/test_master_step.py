@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.actors import Children, Deadline
+from actorsession.actors import Deadline
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.errors import (
@@ -36,7 +36,6 @@ class Steps:
         self.workers = {task: FakeWorker(task) for task in tasks}
         parts = [TaskPart(t, [], (i,), (i,), f"h{i}") for i, t in enumerate(tasks)]
         self.graph = ClientGraph(RunSignature(tuple("abc"[: len(tasks)])), parts)
-        self.children = Children("steps")
         for number, worker in enumerate(self.workers.values()):
             worker.answers[RunGraph] = GraphDone(values=[np.float32(number)], stats=None)
 
@@ -56,8 +55,7 @@ class Steps:
 
 async def failed(steps: Steps, kind: type[OpError], seconds: float = 60.0) -> Any:
     with pytest.raises(kind) as info:
-        await soon(steps.step(seconds).run(steps.children))
-    assert len(steps.children) == 0
+        await soon(steps.step(seconds).run())
     return info.value
 
 
@@ -65,7 +63,7 @@ async def failed(steps: Steps, kind: type[OpError], seconds: float = 60.0) -> An
 async def test_every_part_is_asked_once_with_its_own_feeds(count: int) -> None:
     steps = Steps(TASKS[:count])
     step = steps.step()
-    await soon(step.run(steps.children))
+    await soon(step.run())
     for number, worker in enumerate(steps.workers.values()):
         assert worker.asked == [
             RunGraph(
@@ -78,7 +76,7 @@ async def test_every_part_is_asked_once_with_its_own_feeds(count: int) -> None:
 
 async def test_a_step_that_went_well_needs_no_clean_up() -> None:
     steps = Steps()
-    await steps.step().run(steps.children)
+    await steps.step().run()
     assert all(worker.told == [] for worker in steps.workers.values())
 
 
@@ -119,13 +117,12 @@ async def test_cancelling_a_step_gives_it_up_everywhere() -> None:
     steps = Steps()
     for worker in steps.workers.values():
         _ = worker.hold(RunGraph)
-    run = asyncio.create_task(steps.step().run(steps.children))
+    run = asyncio.create_task(steps.step().run())
     for worker in steps.workers.values():
         await worker.until_asked(RunGraph)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run
-    assert len(steps.children) == 0
     for task, worker in steps.workers.items():
         assert len(worker.cancelled) == 1
         assert [type(e) for e in steps.told()[task]] == [CancelledError]

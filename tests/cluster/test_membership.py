@@ -194,10 +194,10 @@ async def test_a_cluster_without_the_server_itself_is_refused_and_changes_nothin
 ) -> None:
     async with in_process(TWO) as cluster:
         server = cluster.servers[0]
-        before = dict(server._known_tasks())
+        before = dict(server._cluster_view.tasks())
         with pytest.raises(InvalidArgumentError):
             await server._serves[WORKER].ask(UpdateCluster(cluster=tasks), Deadline.after(10))
-        assert dict(server._known_tasks()) == before
+        assert dict(server._cluster_view.tasks()) == before
 
 
 async def test_pushes_find_tasks_that_have_joined(way: str, graph: Graph) -> None:

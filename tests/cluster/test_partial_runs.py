@@ -12,12 +12,14 @@ import inspect
 import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession.ops as ops
+from actorsession.actors import CallContext
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.config import ConfigProto, RPCOptions
@@ -234,14 +236,14 @@ async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
     cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
 ) -> None:
     begun: dict[str, tuple[list[Any], float | None]] = {}
-    submit = WorkerSession.submit
+    dispatch = WorkerSession._dispatch[RunGraph]
 
-    def watch(session: WorkerSession, message: Any, context: Any) -> Any:
-        if isinstance(message, RunGraph):
-            begun[session._parts.task] = (message.feeds, context.deadline.at)
-        return submit(session, message, context)
+    def watch(session: WorkerSession, message: RunGraph, call: CallContext) -> Any:
+        begun[session.task] = (message.feeds, call.deadline.at)
+        return session.on_run_graph(message, call)
 
-    monkeypatch.setattr(WorkerSession, "submit", watch)
+    watched = {**WorkerSession._dispatch, RunGraph: replace(dispatch, method=watch)}
+    monkeypatch.setattr(WorkerSession, "_dispatch", watched)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
         handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
         await eventually(lambda: len(begun) == 2)

@@ -404,7 +404,7 @@ async def test_a_resolver_that_cannot_change_is_not_asked_again(
     async with Server(SimpleClusterResolver(spec, task_type="worker", task_id=0)) as first:
         async with Server(spec, "worker", 1):
             assert await run(first.target, graph, chain(a, 2), {a: 1.0}) == 3.0
-        assert not first._known.changes
+        assert not first._cluster_view.changes
 
 
 async def test_a_resolver_in_trouble_leaves_the_last_known_addresses_to_be_tried(

@@ -27,8 +27,8 @@ from actorsession.errors import (
     UnknownError,
 )
 from actorsession.graph.graph import Graph
+from actorsession.rpc.security import TOKEN_VARIABLE
 from actorsession.session import AsyncSession
-from actorsession.session.security import TOKEN_VARIABLE
 from tests.cluster.kit import PS0, W0, W1, InProcess, chain, eventually, in_process, on, soon
 from tests.leaks import take_holdings
 from tests.ports import HoldPorts

@@ -13,6 +13,7 @@ from actorsession.errors import AbortedError, InvalidArgumentError, OpError, Una
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor
+from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import PS0, W0, W1
 
 
@@ -23,7 +24,7 @@ class Fixture:
         devices = make_devices(W0, {"CPU": 2})
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(W0, self.push)
-        self.parts = WorkerEnv(W0, devices, executors, table, None)
+        self.parts = WorkerEnv(W0, devices, executors, table, FakeWorkerCache(), None)
         self.mgr = SessionMgr(self.parts, self.push, lambda step, error: self._lose(step, error))
 
     def push(self, task: str, message: PushTensors) -> None:
@@ -41,7 +42,7 @@ class Fixture:
         )
 
     def parts_of(self, handle: str) -> WorkerEnv:
-        return self.mgr.find(handle)._parts
+        return self.mgr.find(handle)._env
 
 
 @pytest.fixture

@@ -24,9 +24,11 @@ from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, Opt
 from actorsession.errors import UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
-from actorsession.messages.worker import AskWhy, WorkerWhy
+from actorsession.messages.worker import AskWhy, PushTensors, WorkerWhy
+from actorsession.plan.rendezvous_key import build_key
+from actorsession.runtime.hang_report import HangReport, explain
+from actorsession.runtime.wait_graph import MasterWaits, TaskWaits
 from actorsession.session import AsyncSession, Session
-from actorsession.session.hang_report import HangReport
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import (
     PATIENCE,
@@ -64,7 +66,7 @@ def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
     """Has a task of this process lose what it sends to others."""
     worker = cluster.server(task)._worker
     assert worker is not None
-    monkeypatch.setattr(worker, "_push", lambda where, message: None)
+    monkeypatch.setattr(worker._workers, "push", lambda where, message: None)
 
 
 @pytest.mark.parametrize("over_wire", [False, True], ids=["called", "over a link"])
@@ -147,7 +149,7 @@ async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
 ) -> None:
     free = asyncio.Event()
 
-    async def wait_for_room(task: str) -> None:
+    async def wait_for_capacity(task: str) -> None:
         await free.wait()
 
     x = ops.placeholder("float32", [], name="x")
@@ -158,7 +160,7 @@ async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
     async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
         cache = cluster.server(W1)._cache
         monkeypatch.setattr(cache, "is_backlogged", lambda task: not free.is_set())
-        monkeypatch.setattr(cache, "wait_for_room", wait_for_room)
+        monkeypatch.setattr(cache, "wait_for_capacity", wait_for_capacity)
         running = asyncio.ensure_future(session.run(end, {x: 1.0}))
         await eventually(lambda: cluster.server(W1).statistics().held == 1)
         why = await soon(session.why())
@@ -167,6 +169,60 @@ async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
         assert why.root is not None
         assert (why.root.kind, why.root.task, why.root.link) == ("held", W1, W0)
         assert str(why).startswith(f"{W1} holds the step back until {W0} reads")
+
+
+async def test_a_held_step_is_reported_among_running_ones_by_how_long_it_has_been_held(
+    graph: Graph, monkeypatch: Any
+) -> None:
+    """
+    1. A step that sends to worker 0 is held at worker 1.
+    2. More steps than a report has room for start after it.
+    3. The held step is the oldest, so the report begins with it and leaves out one that runs.
+    """
+    gate = Gate("why held")
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        there = x + 1.0
+        slow = gate(x)
+    with on(W0):
+        end = there + 1.0
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        server = cluster.server(W1)
+        await session.run(end, {x: 1.0})
+        free = asyncio.Event()
+        monkeypatch.setattr(server._cache, "is_backlogged", lambda task: not free.is_set())
+        monkeypatch.setattr(server._cache, "wait_for_capacity", lambda task: free.wait())
+        held = asyncio.ensure_future(session.run(end, {x: 1.0}))
+        await eventually(lambda: server.statistics().held == 1)
+        running = [asyncio.ensure_future(session.run(slow, {x: 1.0})) for _ in range(3)]
+        await eventually(lambda: server.statistics().steps == 3)
+        assert server._worker is not None
+        message = AskWhy(session_handle="", most=3, steps=[], keys=[])
+        found = TaskWaits.from_wire(server._worker.submit(message, CallContext(NEVER)).waits)
+        free.set()
+        gate.open()
+        assert await soon(asyncio.gather(held, *running)) == [3.0, 1.0, 1.0, 1.0]
+    assert [step.state for step in found.steps] == ["held", "runs", "runs"]
+    assert found.steps[0].seconds > found.steps[1].seconds > 0
+    assert found.more_steps == 1
+
+
+async def test_a_step_for_which_only_values_have_come_names_its_task() -> None:
+    async with in_process() as cluster:
+        server = cluster.server(W1)
+        assert server._worker is not None
+        key = build_key(f"{W0}/device:CPU:0", 1, f"{W1}/device:CPU:0", "edge")
+        push = PushTensors(step_id=7, keys=[key], values=[1.0], dead=[False])
+        server._worker.deliver(push, CallContext(NEVER))
+        message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
+        found = TaskWaits.from_wire(server._worker.submit(message, CallContext(NEVER)).waits)
+    (step,) = found.steps
+    assert (step.step_id, step.task, step.state) == (7, W1, "unbegun")
+    # The master knows the session; the report of the task that has only values does not hide it.
+    master = MasterWaits(session="s", task=W0, steps=((7, 1.0, (W1,)),))
+    why = explain([found, TaskWaits(task=W0, masters=(master,))])
+    assert (why.steps[0].session, [c.kind for c in why.steps[0].causes]) == ("s", ["unbegun"])
+    assert f"{W1}: has not begun it" in str(why)
 
 
 async def test_the_synchronous_face_asks_from_another_thread(graph: Graph) -> None:

@@ -45,6 +45,7 @@ from actorsession.plan.rendezvous_key import build_key
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import KernelPool
+from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import W0, W1, Gate, eventually, on, soon
 
 HERE, THERE = f"{W0}/device:CPU:0", f"{W1}/device:CPU:0"
@@ -57,11 +58,11 @@ class Bench:
         self.pool = KernelPool(4)
         self.devices = make_devices(W0, {})
         self.others = make_devices(W1, {})
-        self.pushed: list[tuple[str, PushTensors]] = []
-        self.peers: dict[str, str] = {}
+        self.workers = FakeWorkerCache()
+        self.pushed = self.workers.pushed
         self.worker = Worker(
-            W0, 77, self.devices, lambda task, m: self.pushed.append((task, m)),
-            self.peers.update, lambda: {"counted": 1}, self.pool,
+            W0, 77, self.devices, self.workers, self.pool, statistics=lambda: {"counted": 1},
+            update_cluster=lambda tasks: None, master_waits=lambda most: [],
         )  # fmt: skip
         self.ref: LocalRef = self.worker.ref
 
@@ -149,7 +150,7 @@ async def test_a_session_needs_a_handle_of_its_own(bench: Bench) -> None:
 
 async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -> None:
     await bench.create(peers={W1: "tcp://h:1"})
-    assert bench.peers == {W1: "tcp://h:1"}
+    assert bench.workers.addresses == {W1: "tcp://h:1"}
 
 
 async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(

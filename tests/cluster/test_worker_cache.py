@@ -94,7 +94,7 @@ def push(step_id: int, value: Any = 1.0) -> PushTensors:
 async def test_one_link_serves_both_directions() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, b):
         assert (await soon(a.cache.worker(W1).ask(GetStatus()))).task == W1
-        await eventually(lambda: b.cache.link_now(W0) is not None)
+        await eventually(lambda: b.cache.current_link(W0) is not None)
         assert (await soon(b.cache.worker(W0).ask(GetStatus()))).task == W0
         assert a.peers() == [W1]
         assert b.peers() == [W0]
@@ -122,10 +122,10 @@ async def test_a_link_that_was_lost_is_dialled_again() -> None:
     async with tasks(Task(W0), Task(W1)) as (a, _):
         ref = a.cache.worker(W1)
         await soon(ref.ask(GetStatus()))
-        link = a.cache.link_now(W1)
+        link = a.cache.current_link(W1)
         assert link is not None
         await link.aclose(1.0)
-        assert a.cache.link_now(W1) is None
+        assert a.cache.current_link(W1) is None
         assert (await soon(ref.ask(GetStatus()))).task == W1
 
 
@@ -175,12 +175,12 @@ async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
 async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=1)) as (a, b):
         await soon(b.cache.worker(W0).ask(GetStatus()))
-        await eventually(lambda: a.cache.link_now(W1) is not None)
+        await eventually(lambda: a.cache.current_link(W1) is not None)
         again = Task(W1, incarnation=2)
         again.cache.learn({W0: a.address})
         await soon(again.cache.worker(W0).ask(GetStatus()))
         await eventually(lambda: a.peers() == [W1])
-        link = a.cache.link_now(W1)
+        link = a.cache.current_link(W1)
         assert link is not None
         assert link.peer.incarnation == 2
         await again.stop()
@@ -191,7 +191,7 @@ async def test_only_tasks_of_the_cluster_are_taken_for_peers() -> None:
         hello = Hello(cluster_id="", task=W1, incarnation=9, pid=1)
         stranger = await connect(a.address, hello)
         await eventually(lambda: a.peers() == [W1])
-        assert a.cache.link_now(W1) is None
+        assert a.cache.current_link(W1) is None
         stranger.abort()
 
 
@@ -202,7 +202,7 @@ async def test_pushes_before_and_after_the_link_stands_arrive_in_order() -> None
     async with tasks(Task(W0), Task(W1)) as (a, b):
         for step_id in range(5):
             a.cache.push(W1, push(step_id))
-        assert a.cache.link_now(W1) is None
+        assert a.cache.current_link(W1) is None
         await eventually(lambda: len(b.post.pushed) == 5)
         for step_id in range(5, 10):
             a.cache.push(W1, push(step_id))

@@ -151,7 +151,7 @@ async def test_a_tell_may_be_sent_behind_the_arrays_before_it() -> None:
             here.ask("desk", Take(name="array", array=np.zeros(16 * MIB, np.uint8)))
         )
         await turns()
-        here.tell("desk", Note(number=1), behind=True)
+        here.tell("desk", Note(number=1), ordered=True)
         here.tell("desk", Note(number=2))
         await soon(asking)
         await store.until("note 1")

@@ -38,7 +38,10 @@ class Wire:
         self.sent.append(envelope)
 
     def ask(self, seconds: float | None = 10.0) -> asyncio.Task[Any]:
-        return asyncio.create_task(self.calls.ask("desk", Say(text="hi"), Deadline.after(seconds)))
+        return asyncio.create_task(self._ask(Deadline.after(seconds)))
+
+    async def _ask(self, deadline: Deadline) -> Any:
+        return await self.calls.submit("desk", Say(text="hi"), deadline)
 
 
 async def test_a_call_carries_target_message_and_time_left() -> None:
@@ -117,7 +120,7 @@ async def test_answers_to_unknown_calls_are_dropped() -> None:
 async def test_a_message_without_a_reply_cannot_be_asked() -> None:
     wire = Wire()
     with pytest.raises(InvalidArgumentError, match="Note has no reply; it can only be told"):
-        await wire.calls.ask("desk", Note(number=1), Deadline.never())
+        await wire.calls.submit("desk", Note(number=1), Deadline.never())
     assert wire.sent == []
 
 
@@ -125,7 +128,7 @@ async def test_a_call_that_cannot_be_sent_is_not_pending() -> None:
     wire = Wire()
     wire.broken = UnavailableError("no way")
     with pytest.raises(UnavailableError, match="no way"):
-        await wire.calls.ask("desk", Say(text=""), Deadline.after(10))
+        await wire.calls.submit("desk", Say(text=""), Deadline.after(10))
     assert (len(wire.calls), wire.calls.sent) == (0, 0)
 
 
@@ -145,7 +148,7 @@ async def test_a_call_whose_sending_ends_the_link_fails_once() -> None:
 
     wire.calls._send = send
     with pytest.raises(UnavailableError, match="gone"):
-        await wire.calls.ask("desk", Say(text=""), Deadline.after(10))
+        await wire.calls.submit("desk", Say(text=""), Deadline.after(10))
     with pytest.raises(UnavailableError, match="Say to 'desk'"):
         await soon(first)
 

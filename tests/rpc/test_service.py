@@ -162,7 +162,7 @@ async def test_a_target_that_is_served_later_is_found() -> None:
 
 @pytest.mark.parametrize(
     ("message", "words"),
-    [(Stranger(), "does not take Stranger"), (Note(number=1), "Note has no reply")],
+    [(Stranger(), "does not handle Stranger"), (Note(number=1), "Note has no reply")],
     ids=["no handler", "no reply"],
 )
 async def test_a_message_that_cannot_be_asked_is_unimplemented(message: Any, words: str) -> None:
@@ -229,7 +229,7 @@ async def test_tells_are_handled_at_once_and_in_order() -> None:
 
 @pytest.mark.parametrize(
     ("target", "message", "words"),
-    [("nobody", Note(number=1), "no actor 'nobody'"), ("desk", Stranger(), "does not take")],
+    [("nobody", Note(number=1), "no actor 'nobody'"), ("desk", Stranger(), "does not handle")],
 )
 async def test_a_tell_that_nobody_takes_is_logged(
     target: str, message: Any, words: str, caplog: pytest.LogCaptureFixture
@@ -272,6 +272,9 @@ class Elsewhere:
 
     async def ask(self, message: Any, deadline: Any = None) -> Any:
         return await self.answer
+
+    def submit(self, message: Any, context: CallContext) -> asyncio.Future[Any]:
+        return self.answer
 
     def tell(self, message: Any) -> None:
         self.told.append(message)

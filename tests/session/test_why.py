@@ -16,6 +16,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import ProtocolError
 from actorsession.graph.graph import Graph
 from actorsession.plan.rendezvous_key import build_key
+from actorsession.runtime.hang_report import CIRCLE, awaited_keys, explain
 from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.wait_graph import (
     HELD,
@@ -35,7 +36,6 @@ from actorsession.runtime.wait_graph import (
     Waiter,
 )
 from actorsession.session import AsyncSession, Session
-from actorsession.session.hang_report import CIRCLE, awaited_keys, explain
 from tests.cluster.kit import W0, W1, W2, Gate, eventually
 
 STEP = 7

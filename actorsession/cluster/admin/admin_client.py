@@ -33,8 +33,8 @@ from actorsession.messages.worker import (
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.session.hang_report import HangReport, explain
-from actorsession.session.security import shared_security, shared_token
+from actorsession.rpc.security import shared_security, shared_token
+from actorsession.runtime.hang_report import HangReport, explain
 from transports import Hello, SecurityConfig, TransportError
 
 __all__ = [

@@ -26,8 +26,8 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, UnavailableError
 from actorsession.graph.device import task_name
-from actorsession.session import exit_reports
-from actorsession.session.security import shared_security
+from actorsession.rpc import exit_reports
+from actorsession.rpc.security import shared_security
 from transports import SecurityConfig
 
 __all__ = ["LocalCluster"]

@@ -69,7 +69,7 @@ class AbsentTasks:
         self._take = take
         self._children = Children(f"searches of session {handle}")
         self._pursuits: dict[str, _Pursuit] = {}
-        self.words: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
 
     async def wait_for(self, tasks: Collection[str], deadline: Deadline) -> None:
         """Wait until tasks have answered and were admitted, or have left the cluster.
@@ -141,8 +141,8 @@ class AbsentTasks:
     def _failed(self, task: str) -> str:
         address = self._addresses().get(task, "no address any more")
         words = self._pursuits[task].search.failed(address)
-        if task in self.words:
-            self.words[task] = words
+        if task in self.reasons:
+            self.reasons[task] = words
         return words
 
     def _leave(self, task: str, pursuit: _Pursuit) -> None:

@@ -54,12 +54,14 @@ class ClientGraph:
         partitions: all partitions, for the run metadata.
         partial: the feeds and fetches that calls may use, if the graph is one of partial runs.
         registration: ends when all partitions are registered, or with the error that prevented it.
+        registered: whether all partitions are registered.
         users: steps that run the graph or wait for its registration.
         dropped: whether the cache has evicted the graph; the last user then releases it.
         absent: those of its tasks that had not answered when it was planned, so that their devices were a
             guess.
         may_wait: whether an op of it may wait for anything, such as another step.
         takes: whether any of its nodes takes something out of a queue or the like.
+        runs: how many steps have run it, if the session builds a cost model.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
 
@@ -69,20 +71,14 @@ class ClientGraph:
     partitions: Sequence[Partition] = ()
     partial: PartialParts | None = None
     registration: asyncio.Task[None] | None = field(default=None, repr=False)
+    registered: bool = False
     users: int = 0
     dropped: bool = False
     absent: frozenset[str] = frozenset()
     may_wait: bool = False
     takes: bool = False
+    runs: int = 0
     nbytes: int = 0
-
-    @property
-    def registered(self) -> bool:
-        """Whether all partitions are registered."""
-        done = self.registration
-        return (
-            done is not None and done.done() and not done.cancelled() and done.exception() is None
-        )
 
 
 def split_by_task(

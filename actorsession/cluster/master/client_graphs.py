@@ -191,6 +191,7 @@ class ClientGraphs:
         )
         error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
         if error is None:
+            graph.registered = True
             if graph.dropped and not graph.users:
                 await self._deregister(graph)
             return

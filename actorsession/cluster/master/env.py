@@ -6,48 +6,55 @@ servers make a ``MasterEnv`` for their master. Imports refs, specs and the devic
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import Protocol
 
-from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.device_discovery import FoundTask
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.records import dataclass
 
 __all__ = [
-    "Changes", "MasterEnv", "Member", "OwnCluster", "brought_along", "described_devices", "unwatch",
+    "Changes", "ClusterMembership", "MasterEnv", "Member", "OwnCluster", "brought_along",
+    "described_devices", "unwatch",
 ]  # fmt: skip
+
+
+class ClusterMembership(Protocol):
+    """The tasks of the cluster, as one of its servers knows them."""
+
+    @property
+    def address(self) -> str:
+        """The address that the server listens at."""
+
+    @property
+    def version(self) -> int:
+        """A number that changes with the tasks."""
+
+    def tasks(self) -> Mapping[str, str]:
+        """Return the tasks of the cluster with their last known addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class MasterEnv:
-    """The environment of a master: its task and its cluster.
+    """The environment of a master: its task, its cluster and the workers.
 
     Attributes:
         task: the master's task.
         incarnation: the incarnation of the task.
-        address: returns the address that the server listens at.
-        addresses: returns the current addresses of all tasks of the cluster.
-        version: returns a number that changes with the tasks of the cluster.
-        worker: maps a task name or ``peer_key``, and the expected incarnation or ``None``, to the ref of the
-            worker.
-        look: asks the resolver of the cluster, if there is one, so that ``addresses`` is up to date.
-        watch: registers a callback for the end of the link to a task name or ``peer_key``; returns a function
-            that unregisters it.
+        cluster: the tasks of the cluster.
+        workers: the workers of the tasks.
     """
 
     task: str
     incarnation: int
-    address: Callable[[], str]
-    addresses: Callable[[], Mapping[str, str]]
-    version: Callable[[], int]
-    worker: Callable[[str, int | None], Ref]
-    look: Callable[[Deadline], Awaitable[str]]
-    watch: Callable[[str, Callable[[], None]], Callable[[], None]]
+    cluster: ClusterMembership
+    workers: WorkerCacheInterface
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +124,16 @@ def unwatch(member: Member) -> None:
         member.unwatch = None
 
 
-def brought_along(config: ConfigProto, home: MasterEnv, target: str) -> OwnCluster | None:
+def brought_along(config: ConfigProto, env: MasterEnv, target: str) -> OwnCluster | None:
     """Return the cluster that a session brings along, if it brings one."""
     if config.cluster_def is None:
         return None
     tasks = ClusterSpec(config.cluster_def).tasks()
-    ours = [task for task, address in tasks.items() if address in {target, home.address()}]
+    ours = [task for task, address in tasks.items() if address in {target, env.cluster.address}]
     if len(ours) != 1:
         named = ", ".join(f"{task} at {address}" for task, address in tasks.items()) or "no task"
         raise InvalidArgumentError(
             f"the target of a session that brings its own cluster along is exactly one task of it; "
-            f"{target or home.address()} is {len(ours)} of them: {named}"
+            f"{target or env.cluster.address} is {len(ours)} of them: {named}"
         )
     return OwnCluster(ours[0], tasks)

@@ -15,16 +15,16 @@ import time
 from collections import Counter
 from typing import Any
 
-from actorsession.actors.actor import Actor, handles
-from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.actors.actor import Actor, answers, handles, routes
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.master.creations import Creations
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master_session import MasterSession
-from actorsession.cluster.master.recent_requests import Creations
-from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
-from actorsession.errors import AbortedError, OpError, UnavailableError, from_exception
+from actorsession.config.remote_settings import refuse_local_settings
+from actorsession.errors import AbortedError, OpError, UnavailableError
 from actorsession.graph.node import GraphDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -44,36 +44,31 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
-from actorsession.plan.placement_log import log_devices
+from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
-from actorsession.session.remote.settings import refuse_local_settings
 
 __all__ = ["Master"]
 
 _log = logging.getLogger("actorsession.cluster")
-_OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
-_OF_SESSIONS = _OF_PARTIAL_RUNS | {
-    RunStep, PrepareStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
-}  # fmt: skip
 
 
 class Master(Actor):
     """The actor that creates sessions and routes requests to them.
 
     Args:
-        home: the environment of this server: its task, its cluster and its workers.
+        env: the environment of this master: its task, its cluster and the workers.
         idle_limit: seconds without a request after which a session is closed; 0 for never.
         max_inflight_steps: limit on the steps of all sessions that run at the same time. When more are
             requested, the sessions take turns.
     """
 
     def __init__(
-        self, home: MasterEnv, idle_limit: float = 0.0, max_inflight_steps: int = MAX_SERVER_STEPS
+        self, env: MasterEnv, idle_limit: float = 0.0, max_inflight_steps: int = MAX_SERVER_STEPS
     ) -> None:
-        super().__init__(f"master {home.task}")
-        self._home = home
+        super().__init__(f"master {env.task}")
+        self._env = env
         self._idle_limit = idle_limit
         self._admission = Admission(max_inflight_steps)
         self._alarm: asyncio.TimerHandle | None = None
@@ -84,26 +79,29 @@ class Master(Actor):
 
     # -- messages ------------------------------------------------------------------------------
 
-    def submit(self, message: Any, context: CallContext) -> Any:
-        """Submit a request; requests for one session go directly to the actor of that session."""
-        if type(message) in _OF_SESSIONS:
-            return self._session(message.session_handle).submit(message, context)
-        return super().submit(message, context)
+    @routes(
+        RunStep, PrepareStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
+        PartialRunSetup, PartialRun, PartialRunDrop, by="session_handle",
+    )  # fmt: skip
+    def _session(self, handle: str) -> MasterSession:
+        session = self._sessions.get(handle)
+        if session is None:
+            raise AbortedError(
+                f"session {handle!r} is not known to the master {self._env.task}: it was closed, was idle "
+                "for longer than the server allows, or the master restarted",
+                task=self._env.task,
+            )
+        session.last_used = time.monotonic()
+        return session
 
-    def deliver(
-        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
-    ) -> None:
-        """Accept ``StepReceived`` and refuse any other tell, whose failure would fail the actor.
-
-        ``StepReceived`` bypasses the mailbox of its session, which may be full.
-        """
-        if type(message) is not StepReceived:
-            raise self.unimplemented(message)
+    @handles(StepReceived, direct=True)
+    def on_step_received(self, message: StepReceived, call: CallContext) -> None:
+        """Pass the confirmation of a client on to its session, whose mailbox may be full."""
         session = self._sessions.get(message.session_handle)
         if session is not None:
             session.received(message)
 
-    @handles(CreateSession)
+    @answers(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
         """Create a session at the tasks that its device filters allow and that answer.
 
@@ -123,20 +121,18 @@ class Master(Actor):
         graph = await _read(message.graph, planning)
         config = ConfigProto.from_wire(message.config)
         refuse_local_settings(config)
+        check_cost_model_settings(config)
         handle = secrets.token_hex(8)
-        members = SessionMembers(handle, config, self._home, message.target)
-        await members.join(sooner(limit))
+        session = MasterSession(
+            handle, config, self._env, message.target, self._admission, planning
+        )
         try:
-            if config.log_device_placement:
-                log_devices(members.devices.devices)
-            session = MasterSession(handle, config, members, self._admission, planning)
-            version = await session.extend(graph, limit)
-        except BaseException as exc:
-            planning.close(from_exception(exc))
-            await members.leave()
+            version = await session.open(graph, limit)
+        except BaseException:
+            await session.close("the session could not be opened")
             raise
         self._sessions[handle] = session
-        _log.info("%s has opened session %s", self._home.task, handle)
+        _log.info("%s has opened session %s", self._env.task, handle)
         self._watch_idle()
         return SessionCreated(session_handle=handle, graph_version=version)
 
@@ -168,17 +164,7 @@ class Master(Actor):
                 _ = self.children.start(session.close(why), name=f"collect {handle}")
         self._watch_idle()
 
-    def _session(self, handle: str) -> MasterSession:
-        session = self._sessions.get(handle)
-        if session is None:
-            raise AbortedError(
-                f"session {handle!r} is not known to the master {self._home.task}: it was closed, was idle "
-                "for longer than the server allows, or the master restarted",
-                task=self._home.task,
-            )
-        return session
-
-    @handles(CloseSession)
+    @answers(CloseSession)
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
         """Close a session and cancel its steps; closing a closed session is not an error."""
         session = self._sessions.pop(message.session_handle, None)
@@ -190,7 +176,7 @@ class Master(Actor):
             await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))
         return Done()
 
-    @handles(ResetContainers)
+    @answers(ResetContainers)
     async def on_reset(self, message: ResetContainers, call: CallContext) -> Done:
         """Close every session and clear containers on all tasks.
 
@@ -205,13 +191,13 @@ class Master(Actor):
         # to half of the time left.
         left = deadline.time_left
         await asyncio.wait([closing], timeout=None if left is None else left / 2)
-        tasks = list(self._home.addresses())
+        tasks = list(self._env.cluster.tasks())
         clearing = [self._clear(task, message.containers, deadline) for task in tasks]
         faults = zip(tasks, await asyncio.gather(*clearing), strict=True)
         told = "; ".join(f"{task}: {fault}" for task, fault in faults if fault is not None)
         if told:
             raise UnavailableError(
-                f"the sessions of {self._home.task} are closed, but containers were not cleared on "
+                f"the sessions of {self._env.task} are closed, but containers were not cleared on "
                 f"{told}"
             )
         return Done()
@@ -219,7 +205,7 @@ class Master(Actor):
     async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> OpError | None:
         """Clear the containers of a task and return the error if that failed."""
         try:
-            await self._home.worker(task, None).ask(CleanupAll(containers=containers), deadline)
+            await self._env.workers.worker(task).ask(CleanupAll(containers=containers), deadline)
         except OpError as error:
             return error
         return None

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
 
-from actorsession.actors.actor import Actor, handles
+from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
-from actorsession.cluster.master.env import Changes
+from actorsession.cluster.master.device_discovery import sooner
+from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.cluster.master.partial_runs import MasterPartialRuns
-from actorsession.cluster.master.recent_requests import RecentRequests
 from actorsession.cluster.master.restart_losses import named, place_of, restart_losses
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
@@ -31,7 +30,6 @@ from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.errors import (
     AbortedError,
     CancelledError,
-    FailedPreconditionError,
     InvalidArgumentError,
     WorkerRestartedError,
     error_from_wire,
@@ -58,7 +56,9 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
+from actorsession.plan.cost_model import CostModel, CostModelSampling
 from actorsession.plan.partial import check_signature
+from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
@@ -69,9 +69,6 @@ __all__ = ["MasterSession"]
 T = TypeVar("T")
 _NO_OPTIONS = RunOptions()
 _GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
-# Requests that are not idempotent, and the subset whose small answers are kept and returned to a repeat.
-_ONCE = frozenset({RunStep, ExtendSession, ReattachSession, PartialRunSetup, PartialRun})
-_KEPT = frozenset({ExtendSession, PartialRunSetup})
 
 
 class MasterSession(Actor):
@@ -80,65 +77,67 @@ class MasterSession(Actor):
     Args:
         handle: the name of the session.
         config: the client's settings.
-        members: the session's tasks, once they have joined.
+        env: the environment of the master.
+        target: the address that the client connected to, as the client wrote it.
         admission: the admission of the steps of all sessions of the master; the session gets a share of it.
         planning: runs large pieces of planning in a worker thread; owned by the session from now on.
+
+    Attributes:
+        last_used: the time of the latest request by the monotonic clock; the master keeps it.
+
+    Raises:
+        InvalidArgumentError: as ``SessionMembers`` does.
     """
 
     def __init__(
-        self, handle: str, config: ConfigProto, members: SessionMembers,
-        admission: Admission | None = None, planning: Planning | None = None,
+        self, handle: str, config: ConfigProto, env: MasterEnv, target: str, admission: Admission,
+        planning: Planning,
     ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
         self.handle = handle
         self._config = config
+        self._sampling = CostModelSampling.of(config)
+        self._cost_model = CostModel() if self._sampling.every else None
         self._infer_shapes = config.graph_options.infer_shapes
-        self._members = members
+        members = self._members = SessionMembers(
+            handle, config, env, target, self._forget_task, self._use_devices
+        )
         self._workers = members.workers
         # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
-        self._planning = planning or Planning()
+        self._planning = planning
         self._graph = SessionGraph(config, members, self._planning.check)
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
         )  # fmt: skip
-        members.on_lapse = self._lapse
-        members.on_devices = self._use_devices
-        self._requests = RecentRequests()
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
-        self._under_way: dict[int, MasterStep] = {}
+        self._running: dict[int, MasterStep] = {}
         self._deliveries = UnconfirmedValues()
         self._partials = MasterPartialRuns(
             handle, members, self._graph.build_partial, config, self.children, self._deliveries,
             self._planning, lambda: self._graph.size,
         )  # fmt: skip
-        admission = admission or Admission(config.max_inflight_steps)
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
-        self._used = time.monotonic()
+        self.last_used = time.monotonic()
         self._closed = False
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
         busy = self.statistics().in_flight or self.partial_runs
-        return 0.0 if busy else now - self._used
-
-    def submit(self, message: Any, context: CallContext) -> Any:
-        """Submit a request; a request that was seen before is not run again."""
-        kind = type(message)
-        if kind is AskSessionWhy:  # bypasses the mailbox, which may be full of requests that hang
-            return self.children.start(self._why(message), name="why", awaited=True)
-        self._used = time.monotonic()
-        if kind not in _ONCE or not message.request_id:
-            return super().submit(message, context)
-        repeat = self._requests.repeat(message.request_id)
-        if repeat is not None:
-            return repeat
-        answer = super().submit(message, context)
-        if isinstance(answer, asyncio.Future) or kind in _KEPT:
-            self._requests.answered(message.request_id, answer, keep=kind in _KEPT)
-        return answer
+        return 0.0 if busy else now - self.last_used
 
     # -- graph ---------------------------------------------------------------------------------
+
+    async def open(self, graph: GraphDef, deadline: Deadline) -> int:
+        """Open the session at its tasks, and extend its empty graph; see ``SessionMembers.join``.
+
+        Returns:
+            The version of the graph.
+        """
+        await self._members.join(sooner(deadline))
+        if self._config.log_device_placement:
+            log_devices(self._members.devices.devices)
+        return await self.extend(graph, deadline)
 
     async def extend(self, graph: GraphDef, deadline: Deadline) -> int:
         """Extend the graph with nodes, all or none, and return the new version; see ``SessionGraph.extend``.
@@ -148,25 +147,24 @@ class MasterSession(Actor):
         nodes = len(graph.nodes)
         unknown = await self._unknown(nodes, lambda: graph)
         if unknown:
-            await self._members.look_again(deadline, unknown)
-        return await self._worked(nodes, lambda: self._graph.extend(graph))
+            await self._members.retry_absent(deadline, unknown)
+        return await self._plan(nodes, lambda: self._graph.extend(graph))
 
     async def _unknown(self, nodes: float, graph: Callable[[], GraphDef]) -> Collection[str]:
         """Return the tasks whose unknown devices the new nodes request; see ``SessionGraph.unknown``."""
         if not self._members.missing:
             return ()
-        return await self._worked(nodes, lambda: self._graph.unknown(graph()))
+        return await self._plan(nodes, lambda: self._graph.unknown(graph()))
 
-    async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
+    async def _plan(self, nodes: float, work: Callable[[], T]) -> T:
         """Do work on the graph, in a worker thread if it is large or other work is queued there."""
         return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
-    @handles(ExtendSession)
+    @answers(ExtendSession, once=True, keep_answer=True)
     def on_extend(
         self, message: ExtendSession, call: CallContext
     ) -> SessionExtended | Awaitable[SessionExtended]:
         """Extend the graph with nodes that the client added, if the client has the current version."""
-        self._check_open()
         if self._members.changed or self._planning.must_wait(_nodes_of(message)):
             return self._extend_later(message, call.deadline)
         try:
@@ -179,7 +177,7 @@ class MasterSession(Actor):
     async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
         await self._follow(deadline)
         try:
-            return await self._worked(_nodes_of(message), lambda: self._extend(message))
+            return await self._plan(_nodes_of(message), lambda: self._extend(message))
         except InvalidArgumentError:
             if not self._members.missing:
                 raise
@@ -191,8 +189,8 @@ class MasterSession(Actor):
         nodes = _nodes_of(message)
         if self._members.missing:
             unknown = await self._unknown(nodes, lambda: GraphDef.from_wire(message.graph))
-            await self._members.look_again(deadline, unknown)
-        return await self._worked(nodes, lambda: self._extend(message))
+            await self._members.retry_absent(deadline, unknown)
+        return await self._plan(nodes, lambda: self._extend(message))
 
     def _extend(self, message: ExtendSession) -> SessionExtended:
         if message.current_graph_version != self._graph.version:
@@ -202,7 +200,7 @@ class MasterSession(Actor):
             )
         return SessionExtended(graph_version=self._graph.extend(GraphDef.from_wire(message.graph)))
 
-    @handles(ListDevices)
+    @answers(ListDevices)
     def on_list_devices(
         self, message: ListDevices, call: CallContext
     ) -> DeviceList | Awaitable[DeviceList]:
@@ -212,7 +210,7 @@ class MasterSession(Actor):
 
     async def _list_later(self, deadline: Deadline) -> DeviceList:
         await self._follow(deadline)
-        await self._members.look_again(deadline)
+        await self._members.retry_absent(deadline)
         return self._list()
 
     def _list(self) -> DeviceList:
@@ -222,18 +220,18 @@ class MasterSession(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    @handles(RunStep)
+    @answers(RunStep, once=True)
     def on_run_step(self, message: RunStep, call: CallContext) -> StepDone | Awaitable[StepDone]:
         """Run a step on the workers that have partitions of it.
 
         A step that runs on this task alone and ends without waiting is answered synchronously.
         """
-        self._check_open()
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
-        deadline = _limited(call.deadline, options)
+        limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+        deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
         if graph is None or graph.here is None or len(graph.parts) > 1:
             return self._run(graph, message, signature, options, deadline)
@@ -254,10 +252,9 @@ class MasterSession(Actor):
         self._inflight.leave(nbytes)
         return self._answer(step, graph, message.request_id, signature, options)
 
-    @handles(PrepareStep)
+    @answers(PrepareStep)
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
         """Plan a step and register its graphs, so that its first run begins at once."""
-        self._check_open()
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
@@ -275,9 +272,14 @@ class MasterSession(Actor):
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
     ) -> MasterStep:
         feeds = [message.feeds[name] for name in graph.signature.feeds]
+        measured = False
+        if self._cost_model is not None:
+            measured = self._sampling.measures(graph.runs)
+            graph.runs += 1
         return MasterStep(
-            graph, self._workers, self.handle, feeds, trace=options.traced, deadline=deadline
-        )
+            graph, self._workers, self.handle, feeds, trace=options.traced, measured=measured,
+            deadline=deadline,
+        )  # fmt: skip
 
     async def _run(
         self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
@@ -293,12 +295,14 @@ class MasterSession(Actor):
                 self._graphs.hold(graph)
             try:
                 nbytes = _bytes_of(graph, message)
+                step = self._step(graph, message, options, deadline)
                 if not self._inflight.enter_nowait(nbytes):
                     await self._inflight.enter(deadline, nbytes)
+                self._running[step.step_id] = step
                 try:
-                    step = self._step(graph, message, options, deadline)
-                    await self._carry(step, step.run)
+                    await step.run()
                 finally:
+                    del self._running[step.step_id]
                     self._inflight.leave(nbytes)
                 graph.nbytes = step.nbytes
             finally:
@@ -311,7 +315,11 @@ class MasterSession(Actor):
         self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
-        await self._carry(step, step.finish)
+        self._running[step.step_id] = step
+        try:
+            await step.finish()
+        finally:
+            del self._running[step.step_id]
         graph.nbytes = step.nbytes
         return self._answer(step, graph, request_id, signature, options)
 
@@ -320,7 +328,7 @@ class MasterSession(Actor):
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
-        answer = step_done(graph, step, signature, options, self._infer_shapes)
+        answer = step_done(graph, step, signature, options, self._infer_shapes, self._cost_model)
         if answer.unconfirmed:
             self._deliveries.add(
                 request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)
@@ -336,18 +344,15 @@ class MasterSession(Actor):
         """The number of answers that the client has not confirmed yet."""
         return len(self._deliveries)
 
-    async def _carry(
-        self, step: MasterStep, work: Callable[[Children], Coroutine[Any, Any, None]]
-    ) -> None:
-        """Await a step, which counts as in flight until it ends."""
-        self._under_way[step.step_id] = step
-        try:
-            await work(self.children)
-        finally:
-            del self._under_way[step.step_id]
+    @answers(AskSessionWhy, direct=True)
+    def on_why(self, message: AskSessionWhy, call: CallContext) -> asyncio.Task[SessionWhy]:
+        """Collect from all tasks what the session's steps wait for.
+
+        Direct, because the mailbox may be full of requests that hang.
+        """
+        return self.children.start(self._why(message), name="why", awaited=True)
 
     async def _why(self, message: AskSessionWhy) -> SessionWhy:
-        """Collect from all tasks what the session's steps wait for."""
         asks = {task: worker.ask for task, worker in self._workers.items()}
         found = await collect_wait_graphs(
             asks, self.handle, Deadline.after(message.timeout_in_ms / 1000)
@@ -356,12 +361,9 @@ class MasterSession(Actor):
 
     def waits(self, most: int) -> MasterWaits:
         """Return what the session waits for, as far as the master can see, with at most ``most`` steps."""
-        steps = list(self._under_way.values())
-        now, inflight, partial_runs = (
-            time.monotonic(),
-            self.inflight,
-            self._partials.runs.waits(most),
-        )
+        steps = list(self._running.values())
+        now, inflight = time.monotonic(), self.inflight
+        partial_runs = self._partials.runs.waits(most)
         return MasterWaits(
             session=self.handle,
             task=self._members.task,
@@ -375,12 +377,11 @@ class MasterSession(Actor):
 
     # -- partial runs --------------------------------------------------------------------------
 
-    @handles(PartialRunSetup)
+    @answers(PartialRunSetup, once=True, keep_answer=True)
     async def on_partial_run_setup(
         self, message: PartialRunSetup, call: CallContext
     ) -> PartialRunReady:
         """Start a step that is fed and fetched in several calls."""
-        self._check_open()
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
@@ -391,16 +392,15 @@ class MasterSession(Actor):
             raise await self._with_losses(error) from error
         return PartialRunReady(partial_run_handle=handle)
 
-    @handles(PartialRun)
+    @answers(PartialRun, once=True)
     def on_partial_run(
         self, message: PartialRun, call: CallContext
     ) -> StepDone | Awaitable[StepDone]:
         """Feed and fetch in a partial run."""
-        self._check_open()
         limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else DEFAULT_STEP_TIMEOUT
-        return self._partials.call(message, Deadline.after(limit).earliest(call.deadline))
+        return self._partials.call(message, call.deadline.within(limit))
 
-    @handles(PartialRunDrop)
+    @answers(PartialRunDrop)
     def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
         """Cancel a partial run."""
         self._partials.runs.abort(message.partial_run_handle, error_from_wire(message.error))
@@ -421,7 +421,7 @@ class MasterSession(Actor):
     async def _follow(self, deadline: Deadline) -> None:
         """Apply the changes of the cluster, if there are any."""
         if self._members.changed:
-            await self._adopt(await self._members.follow(deadline))
+            await self._apply(await self._members.follow(deadline))
 
     async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """Register a graph; retry if a task has restarted and the session has lost no state with it."""
@@ -433,13 +433,13 @@ class MasterSession(Actor):
                 task = error.task or ""
                 if deadline.expired or self._graph.keeps_state(task):
                     raise
-            await self._members.take_back(task, deadline)
-            self._lapse(task)
+            await self._members.rejoin(task, deadline)
+            self._forget_task(task)
 
-    async def _adopt(self, changes: Changes) -> None:
+    async def _apply(self, changes: Changes) -> None:
         if changes:
             self._forget(changes.stale)
-            await self._worked(0, self._graph.following())
+            await self._plan(0, self._graph.device_update())
             # Plans that were built for the former devices in the meantime are cached by now.
             self._forget(changes.stale)
 
@@ -450,20 +450,19 @@ class MasterSession(Actor):
     def _use_devices(self) -> None:
         """Plan for the current devices, as soon as the planning that is in progress has ended."""
         if self._planning.busy:
-            _ = self._planning.start(self._graph.following())
+            _ = self._planning.start(self._graph.device_update())
         else:
-            self._graph.following()()
+            self._graph.device_update()()
 
-    def _lapse(self, task: str) -> None:
+    def _forget_task(self, task: str) -> None:
         """Forget what was registered at a task, because the worker's side of the session is lost."""
         self._forget({task})
 
-    @handles(ReattachSession)
+    @answers(ReattachSession, once=True)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Continue with the current tasks of the cluster; tasks that have restarted begin without state."""
-        self._check_open()
         changes = await self._members.reattach(self._graph.tasks(), call.deadline)
-        await self._adopt(changes)
+        await self._apply(changes)
         restored = [
             name
             for task in changes.restarted
@@ -536,10 +535,6 @@ class MasterSession(Actor):
         self._deliveries.close()
         await self._members.leave()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise FailedPreconditionError(f"session {self.handle} is closed")
-
 
 def _task_of(device: str) -> str:
     return device.rpartition("/device:")[0]
@@ -553,9 +548,3 @@ def _nodes_of(message: ExtendSession) -> float:
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
     """Return the bytes that a step counts for: its feeds, and what the last such step fetched and sent."""
     return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())
-
-
-def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
-    """Return the caller's deadline, or the limit of the run options if that is earlier."""
-    limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
-    return Deadline.after(limit).earliest(deadline)

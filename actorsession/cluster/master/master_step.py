@@ -1,6 +1,6 @@
 """One step at its master: a ``RunGraph`` to each task that has partitions of it, and one outcome.
 
-The partitions of the master's own task are started first and by a direct call. What they push then leaves in
+The partitions of the master's own task are started first, by a direct call. What they push then leaves in
 the same write as the ``RunGraph`` of the other tasks, and in front of it: the other tasks find their inputs
 already there and answer without waiting. Owned by a ``MasterSession``; imports refs and messages.
 
@@ -22,8 +22,7 @@ from typing import Any
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import LocalRef, Ref
-from actorsession.actors.supervision import Children
+from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.errors import (
     CancelledError,
@@ -53,12 +52,13 @@ class MasterStep:
         session_handle: the handle of the session.
         feeds: values in the order of the graph's signature; borrowed.
         trace: whether to collect step statistics.
+        measured: whether these feed the cost model of the session.
         deadline: the deadline of the step.
     """
 
     __slots__ = (
-        "_deadline", "_feeds", "_graph", "_handle", "_local", "_trace", "_workers", "answers",
-        "handed_out", "since", "step_id",
+        "_calls", "_deadline", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
+        "handed_out", "measured", "since", "step_id",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +69,7 @@ class MasterStep:
         feeds: Sequence[Any],
         *,
         trace: bool,
+        measured: bool = False,
         deadline: Deadline,
     ) -> None:
         self.step_id = next(_STEP_IDS)
@@ -80,9 +81,10 @@ class MasterStep:
         self._workers = workers
         self._handle = session_handle
         self._feeds = feeds
-        self._trace = trace
+        self.measured = measured
+        self._trace = trace or measured
         self._deadline = deadline
-        self._local: asyncio.Future[Any] | None = None
+        self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 
     def begin(self) -> bool:
         """Start the partitions of the master's own task, if there are any.
@@ -96,53 +98,40 @@ class MasterStep:
         here = self._graph.here
         if here is None:
             return False
-        part = self._graph.parts[here]
-        worker = self._workers[part.task]
-        assert isinstance(worker, LocalRef)  # a master and the worker of its task share a process
-        try:
-            answer = worker.submit(self._message(part), CallContext(self._deadline))
-        except OpError as error:
-            raise error.locate(task=part.task) from error.__cause__
-        if isinstance(answer, asyncio.Future):
-            # The coroutine that would wait for it may be cancelled before its first iteration of the event
-            # loop.
-            answer.add_done_callback(_look_at)
-            self._local = answer
-            return False
-        self._take(here, answer)
-        return len(self.answers) == 1
+        self._submit(here)
+        return len(self.answers) == 1 and not self._calls
 
     def on_begun_ended(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` when the partitions that ``begin`` has started have ended, with any outcome."""
-        assert self._local is not None  # they did not end at once
-        self._local.add_done_callback(lambda _: callback())
+        for call in self._calls:
+            call.add_done_callback(lambda _: callback())
 
     @property
     def nbytes(self) -> int:
         """Bytes that a successful step fetched and sent from task to task; 0 if they are few."""
-        answers = [answer for answer in self.answers if answer is not None]
-        return sum(bytes_held(answer.values) + answer.pushed for answer in answers)
+        total = 0
+        for answer in self.answers:
+            if answer is not None:
+                total += bytes_held(answer.values) + answer.pushed
+        return total
 
-    async def run(self, children: Children) -> None:
+    async def run(self) -> None:
         """Run the step to its end; cancellation cancels the step on all tasks.
-
-        Args:
-            children: own the calls to the tasks.
 
         Raises:
             OpError: the step's first error, with the task that it comes from.
         """
         try:
             if not self.begin():
-                await self._wait(children)
+                await self._wait()
         except BaseException as exc:
             self._clean_up(exc)
             raise
 
-    async def finish(self, children: Children) -> None:
+    async def finish(self) -> None:
         """Run a step that has been started to its end, as ``run`` does."""
         try:
-            await self._wait(children)
+            await self._wait()
         except BaseException as exc:
             self._clean_up(exc)
             raise
@@ -150,44 +139,36 @@ class MasterStep:
     @property
     def unfinished(self) -> tuple[str, ...]:
         """The tasks whose partitions have not ended."""
-        ended = {i for i, answer in enumerate(self.answers) if answer is not None}
-        if self._graph.here is not None and self._local is not None and self._local.done():
-            ended.add(self._graph.here)
+        ended = {index for index, answer in enumerate(self.answers) if answer is not None}
+        ended |= {index for call, index in self._calls.items() if call.done()}
         return tuple(part.task for i, part in enumerate(self._graph.parts) if i not in ended)
 
     # -- calls ---------------------------------------------------------------------------------
 
-    async def _wait(self, children: Children) -> None:
-        self.since = time.monotonic()  # for hang reports
-        others = [i for i in range(len(self._graph.parts)) if i != self._graph.here]
-        if self._local is not None or len(others) > 1:
-            await self._wait_for_all(others, children)
-        elif others:
-            await self._wait_for_one(others[0])
+    def _submit(self, index: int) -> None:
+        """Start the partitions of one task.
 
-    async def _wait_for_one(self, index: int) -> None:
-        """Wait for the one task that is left; this needs no child."""
-        try:
-            await self._ask(index)
-        except DeadlineExceededError as error:
-            raise self._too_late([self._graph.parts[index].task]) from error
-
-    def _message(self, part: TaskPart) -> RunGraph:
-        return RunGraph(
+        Raises:
+            OpError: an error that is known at once, with the task.
+        """
+        part = self._graph.parts[index]
+        message = RunGraph(
             session_handle=self._handle,
             graph_handle=part.graph_handle,
             step_id=self.step_id,
             feeds=[self._feeds[i] for i in part.feeds],
             trace=self._trace,
         )
-
-    async def _ask(self, index: int) -> None:
-        part = self._graph.parts[index]
         try:
-            answer = await self._workers[part.task].ask(self._message(part), self._deadline)
+            answer = self._workers[part.task].submit(message, CallContext(self._deadline))
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
-        self._take(index, answer)
+        if isinstance(answer, asyncio.Future):
+            # Nothing may wait for it in the end: another call fails, or the step is cancelled.
+            answer.add_done_callback(_retrieve)
+            self._calls[answer] = index
+        else:
+            self._take(index, answer)
 
     def _take(self, index: int, answer: Any) -> None:
         part = self._graph.parts[index]
@@ -197,33 +178,41 @@ class MasterStep:
             )
         self.answers[index] = answer
 
-    async def _wait_for_all(self, others: Sequence[int], children: Children) -> None:
-        """Wait for several tasks at once; after the first failure, for none of them."""
-        parts, here, local = self._graph.parts, self._graph.here, self._local
-        calls: dict[asyncio.Future[Any], TaskPart] = {}
-        if local is not None and here is not None:
-            calls[local] = parts[here]
-        for index in others:
-            name = f"step {self.step_id} at {parts[index].task}"
-            calls[children.start(self._ask(index), name=name, awaited=True)] = parts[index]
+    async def _wait(self) -> None:
+        """Start the partitions of the other tasks, and wait for all; after the first failure, for none."""
+        self.since = time.monotonic()  # for hang reports
+        errors: list[OpError] = []
+        late: list[str] = []
         try:
-            await asyncio.wait(
-                calls, timeout=self._deadline.time_left, return_when=asyncio.FIRST_EXCEPTION
-            )
+            for index in range(len(self._graph.parts)):
+                if index != self._graph.here:
+                    self._submit(index)
+            if self._calls:
+                await asyncio.wait(
+                    self._calls, timeout=self._deadline.time_left,
+                    return_when=asyncio.FIRST_EXCEPTION,
+                )  # fmt: skip
+        except OpError as error:
+            errors.append(error)
         finally:
-            ended = {call: part for call, part in calls.items() if call.done()}
-            await _give_up(calls)
-        late = [part.task for call, part in calls.items() if call not in ended]
-        self._raise_first([e for c, p in ended.items() if (e := self._error(c, p))], late)
-        if local is not None and here is not None:
-            self._take(here, local.result())
+            for call, index in self._calls.items():
+                if not call.done():
+                    late.append(self._graph.parts[index].task)
+                elif call.cancelled() or call.exception() is not None:
+                    errors.append(self._error(call, index))
+            if late:
+                await _cancel(self._calls)
+        if errors or late:
+            self._raise_first(errors, late)
+        for call, index in self._calls.items():
+            self._take(index, call.result())
 
-    def _error(self, call: asyncio.Future[Any], part: TaskPart) -> OpError | None:
-        """Return the error of the call to a task, if it failed."""
-        if call.cancelled():
+    def _error(self, call: asyncio.Future[Any], index: int) -> OpError:
+        """Return the error of a call that failed."""
+        error = None if call.cancelled() else call.exception()
+        if error is None:
             return CancelledError(f"step {self.step_id} was cancelled", derived=True)
-        error = call.exception()
-        return None if error is None else from_exception(error).locate(task=part.task)
+        return from_exception(error).locate(task=self._graph.parts[index].task)
 
     def _raise_first(self, errors: list[OpError], late: list[str]) -> None:
         """Raise the root cause of a failed step; ``late`` are the tasks without an outcome."""
@@ -231,10 +220,7 @@ class MasterStep:
         if isinstance(error, DeadlineExceededError):
             late = late + [e.task or "" for e in errors if isinstance(e, DeadlineExceededError)]
             raise self._too_late(late) from error
-        if error is not None:
-            raise error
-        if late:
-            raise self._too_late(late)
+        raise error or self._too_late(late)
 
     def _too_late(self, tasks: Iterable[str]) -> DeadlineExceededError:
         # Which task the others wait for is not known here, so all tasks that still run are named.
@@ -272,16 +258,14 @@ class MasterStep:
                 _log.debug("no clean-up of step %d at %s: %s", self.step_id, part.task, failed)
 
 
-async def _give_up(calls: Iterable[asyncio.Future[Any]]) -> None:
+async def _cancel(calls: Iterable[asyncio.Future[Any]]) -> None:
     """Cancel calls and wait until they have ended, which does not depend on any peer."""
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
-    for call in calls:
-        _look_at(call)
 
 
-def _look_at(call: asyncio.Future[Any]) -> None:
+def _retrieve(call: asyncio.Future[Any]) -> None:
     """Retrieve the exception of a call, so that asyncio does not log that it was never retrieved."""
     if not call.cancelled():
         _ = call.exception()

@@ -96,7 +96,7 @@ class MasterPartialStep:
 
     async def _run(self) -> None:
         try:
-            await self._step.run(self._children)
+            await self._step.run()
         except Exception as exc:
             self._ended(from_exception(exc))
         else:

@@ -24,32 +24,32 @@ __all__ = ["SessionGraph"]
 
 
 class SessionGraph:
-    """A graph that grows, and how it lies on the session's devices.
+    """The graph of a session and the placement of its nodes on the session's devices.
 
     Args:
         config: the client's settings.
-        members: the session's tasks, whose devices come and go.
+        members: the session's tasks, whose devices may change.
         check: called between two passes; what it raises ends the planning.
 
     Attributes:
-        version: how many times nodes were taken in.
+        version: how many times the graph was extended.
     """
 
     def __init__(
         self, config: ConfigProto, members: SessionMembers, check: Callable[[], None]
     ) -> None:
         self._members = members
-        # Of one moment: what is planned in a thread must not see them change.
+        # A snapshot of the devices: planning in a worker thread must not see them change.
         self._state = GraphExecutionState(config, members.devices, check)
         self._absent = frozenset(members.missing)
         self.version = 0
 
     def extend(self, graph: GraphDef) -> int:
-        """Take in nodes, all or none, and return the new version of the graph.
+        """Extend the graph with nodes, all or none, and return its new version.
 
         Raises:
-            InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
-                device that is not there.
+            InvalidArgumentError: for a node that exists, that has an unknown input, or that requests a device
+                that does not exist.
         """
         try:
             self._state.extend(graph.nodes)
@@ -58,8 +58,8 @@ class SessionGraph:
         self.version += 1
         return self.version
 
-    def following(self) -> Callable[[], None]:
-        """Return what goes on with the devices that the members have now, when it is called."""
+    def device_update(self) -> Callable[[], None]:
+        """Return a function that makes later planning use the devices that the members have now."""
         devices, absent = self._members.devices, frozenset(self._members.missing)
 
         def follow() -> None:
@@ -87,7 +87,7 @@ class SessionGraph:
         return {device.rpartition("/device:")[0] for device in devices}
 
     def keeps_state(self, task: str) -> bool:
-        """Return whether the graph has a node on a task of which something is kept there between steps."""
+        """Return whether the graph has a node on a task that keeps state there between steps."""
         return any(
             where.device.startswith(f"{task}/")
             and name in self._state.view
@@ -96,8 +96,7 @@ class SessionGraph:
         )
 
     def unknown(self, graph: GraphDef) -> set[str]:
-        """Return the tasks that have not answered, and of which new nodes ask for a device that is not
-        known."""
+        """Return the absent tasks from which new nodes request a device that is not known yet."""
         missing, devices = self._members.missing, self._members.devices
         if not missing:
             return set()
@@ -106,7 +105,7 @@ class SessionGraph:
             try:
                 request = DeviceSpec.parse(text)
             except ValueError:
-                continue  # which placing tells
+                continue  # placement reports it
             task = str(request.task_spec)
             if task in missing and not devices.matching(request):
                 found.add(task)
@@ -114,7 +113,7 @@ class SessionGraph:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self._state)
 
     def build(self, signature: RunSignature) -> ClientGraph:
@@ -132,8 +131,8 @@ class SessionGraph:
         """Return the client graph of a signature of partial runs.
 
         Raises:
-            InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this graph
-                and these devices.
+            InvalidArgumentError: if the signature is not valid for a partial run, or cannot be run on this
+                graph and these devices.
         """
         made = self._state.partial_partitions(signature)
         graph = split_by_task(signature, made.parts, self._members.task)

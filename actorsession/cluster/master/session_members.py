@@ -71,56 +71,59 @@ class SessionMembers:
     Args:
         handle: the handle of the session.
         config: the session's settings: device filters, isolation, a cluster of its own.
-        home: the environment of the master.
+        env: the environment of the master.
         target: the address that the client connected to, as the client wrote it.
+        on_lapse: called with a task when the worker's side of the session is lost with the link to it.
+        on_devices: called when ``devices`` has been replaced.
 
     Attributes:
         workers: the worker of each task.
-        devices: the devices that the session may use.
-        on_lapse: called with a task when the worker's side of the session is lost with the link to it.
-        on_devices: called when ``devices`` has been replaced.
+        devices: the devices that the session may use; before ``join`` those that the cluster describes.
 
     Raises:
         InvalidArgumentError: for a malformed device filter, or if the session has a cluster of its own and
             the target is not exactly one task of it.
     """
 
-    def __init__(self, handle: str, config: ConfigProto, home: MasterEnv, target: str) -> None:
+    def __init__(
+        self, handle: str, config: ConfigProto, env: MasterEnv, target: str,
+        on_lapse: Callable[[str], None], on_devices: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._handle = handle
-        self._home = home
+        self._env = env
         self._filters = DeviceFilters(config.device_filters)
         self._waits_for_all = config.wait_for_all_tasks
         self._isolated = config.isolate_session_state
-        self._own = brought_along(config, home, target)
+        self._own = brought_along(config, env, target)
         self._members: dict[str, Member] = {}
         self._absent = AbsentTasks(handle, self._any_worker, self._wanted, self._admit)
         self._children = Children(f"members of session {handle}")
         self._changing = asyncio.Lock()
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._doubtful: dict[
+        self._unconfirmed: dict[
             str, Member
         ] = {}  # members that may have opened the session, but gave no answer
         self._version = -1
         self._tasks: Mapping[str, str] = {}  # the session's tasks, as of the last ``follow``
         self.workers: dict[str, Ref] = {}
-        self.devices: DeviceSet
-        self.on_lapse: Callable[[str], None] | None = None
-        self.on_devices: Callable[[], None] | None = None
+        self.devices = self._devices_of(self._wanted(), {})
+        self._on_lapse = on_lapse
+        self._on_devices = on_devices
 
     @property
     def task(self) -> str:
         """The master's own task, by its name in this session."""
-        return self._home.task if self._own is None else self._own.task
+        return self._env.task if self._own is None else self._own.task
 
     @property
     def changed(self) -> bool:
         """Whether the cluster has changed since the last ``follow``."""
-        return self._own is None and self._home.version() != self._version
+        return self._own is None and self._env.cluster.version != self._version
 
     @property
     def missing(self) -> Mapping[str, str]:
         """For each task that has not answered yet, a text that describes the attempts."""
-        return self._absent.words
+        return self._absent.reasons
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -131,17 +134,17 @@ class SessionMembers:
             DeadlineExceededError: if the session waits for all tasks; names every task that did not answer.
             OpError: if a worker refused or could not be reached.
         """
-        await self._home.look(deadline)
-        version, wanted = self._home.version(), self._wanted()
+        await self._env.workers.refresh_addresses(deadline)
+        version, wanted = self._env.cluster.version, self._wanted()
         needed = wanted if self._waits_for_all else {self.task}
-        found, words = await look_for_tasks(wanted, self._any_worker, deadline, needed)
-        wanted = self._located(wanted)
+        found, reasons = await look_for_tasks(wanted, self._any_worker, deadline, needed)
+        wanted = self._with_current_addresses(wanted)
         fresh = {f.task: self._member(f, wanted) for f in found}
         self._devices_of(wanted, fresh)  # invalid devices raise before any session is opened
         away = await self._begin(fresh, wanted, needed, deadline)
-        self._commit(wanted, fresh, {**words, **away}, version)
-        for said in self.missing.values():
-            _log.warning("session %s begins without %s", self._handle, said)
+        self._commit(wanted, fresh, {**reasons, **away}, version)
+        for reason in self.missing.values():
+            _log.warning("session %s begins without %s", self._handle, reason)
 
     async def follow(self, deadline: Deadline) -> Changes:
         """Apply the changes of the cluster since the session last looked.
@@ -150,14 +153,14 @@ class SessionMembers:
             OpError: if a worker refused.
         """
         async with self._changing:
-            version, wanted = self._home.version(), self._wanted()
+            version, wanted = self._env.cluster.version, self._wanted()
             if version == self._version:
                 return Changes()
             new = {t: a for t, a in wanted.items() if t not in self._members}
-            found, words = await look_for_tasks(new, self._any_worker, deadline, ())
-            for said in words.values():
-                _log.warning("session %s goes on without %s", self._handle, said)
-            return await self._change(found, words, wanted, (), version, deadline)
+            found, reasons = await look_for_tasks(new, self._any_worker, deadline, ())
+            for reason in reasons.values():
+                _log.warning("session %s goes on without %s", self._handle, reason)
+            return await self._change(found, reasons, wanted, (), version, deadline)
 
     async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
         """Ask all tasks for their status again, which finds those that have restarted.
@@ -171,14 +174,14 @@ class SessionMembers:
             OpError: if a worker refused or could not be reached.
         """
         async with self._changing:
-            await self._home.look(deadline)
-            version, wanted = self._home.version(), self._wanted()
+            await self._env.workers.refresh_addresses(deadline)
+            version, wanted = self._env.cluster.version, self._wanted()
             needed = {t for t in wanted if self._waits_for_all or t in used or t == self.task}
             limit = sooner(deadline)
-            found, words = await look_for_tasks(wanted, self._any_worker, limit, needed)
-            return await self._change(found, words, wanted, needed, version, deadline)
+            found, reasons = await look_for_tasks(wanted, self._any_worker, limit, needed)
+            return await self._change(found, reasons, wanted, needed, version, deadline)
 
-    async def look_again(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
+    async def retry_absent(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
         """Ask the absent tasks again and admit those that answer.
 
         Args:
@@ -188,8 +191,8 @@ class SessionMembers:
         asked = {t: a for t, a in self._wanted().items() if t in self.missing and t not in needed}
 
         async def ask_once() -> None:
-            found, words = await look_for_tasks(asked, self._any_worker, deadline, ())
-            self._absent.words.update({t: w for t, w in words.items() if t in self.missing})
+            found, reasons = await look_for_tasks(asked, self._any_worker, deadline, ())
+            self._absent.reasons.update({t: w for t, w in reasons.items() if t in self.missing})
             for task in found:
                 try:
                     await self._admit(task, GRACE)
@@ -226,17 +229,17 @@ class SessionMembers:
             if task not in self.missing:
                 return
             # The worker may have opened the session when it was asked before.
-            member = self._doubtful[task] = self._member(found, self._wanted(), lapsed=True)
+            member = self._unconfirmed[task] = self._member(found, self._wanted(), lapsed=True)
             await self._open(task, member, self._wanted(), Deadline.after(limit))
             known = self._tasks.get(task)
-            if not self._put(member):
+            if not self._add(member):
                 await self._drop([member])
                 return
         _log.info("session %s: %s has answered", self._handle, task)
         if known != member.address:
-            await self._tell({task: member.address}, Changes(added=(task,)))
+            await self._send_updates({task: member.address}, Changes(added=(task,)))
 
-    async def take_back(self, task: str, deadline: Deadline) -> None:
+    async def rejoin(self, task: str, deadline: Deadline) -> None:
         """Continue with the current incarnation of a task on which the session had no state.
 
         Raises:
@@ -250,45 +253,47 @@ class SessionMembers:
             if found.incarnation == old.found.incarnation and not old.lapsed:
                 return
             member = self._member(found, {task: old.address}, lapsed=True)
-            self._doubtful[task] = member
+            self._unconfirmed[task] = member
             await self._open(task, member, self._wanted(), deadline)
-            if self._put(member):
+            if self._add(member):
                 _log.info("session %s goes on with another life of %s", self._handle, task)
 
-    def _put(self, member: Member) -> bool:
+    def _add(self, member: Member) -> bool:
         """Add one member, if it is one of the session's tasks, and return whether it is."""
         task = member.found.task
         if task not in self._tasks:
             return False
         self._tasks = {**self._tasks, task: member.address}
         members = {**self._members, task: member}
-        self._absent.words.pop(task, None)
-        self._doubtful.pop(task, None)
-        self._take(self._tasks, {t: members[t] for t in self._tasks if t in members}, self._version)
+        self._absent.reasons.pop(task, None)
+        self._unconfirmed.pop(task, None)
+        self._replace(
+            self._tasks, {t: members[t] for t in self._tasks if t in members}, self._version
+        )
         return True
 
     async def _change(
-        self, found: Sequence[FoundTask], words: Mapping[str, str], wanted: Mapping[str, str],
+        self, found: Sequence[FoundTask], reasons: Mapping[str, str], wanted: Mapping[str, str],
         needed: Collection[str], version: int, deadline: Deadline,
     ) -> Changes:  # fmt: skip
-        wanted = self._located(wanted)
+        wanted = self._with_current_addresses(wanted)
         fresh: dict[str, Member] = {}
         for task in found:
             old = self._members.get(task.task)
             if old is None or old.lapsed or old.found.incarnation != task.incarnation:
-                begun = old is not None or task.task in self._doubtful
+                begun = old is not None or task.task in self._unconfirmed
                 fresh[task.task] = self._member(task, wanted, lapsed=begun)
         self._devices_of(wanted, {**self._members, **fresh})
         away = await self._begin(fresh, wanted, needed, deadline)
-        changes, news = self._commit(wanted, fresh, {**words, **away}, version)
+        changes, moved = self._commit(wanted, fresh, {**reasons, **away}, version)
         if changes:
             _log.info("session %s: %s", self._handle, changes)
-        await self._tell(news, changes)
+        await self._send_updates(moved, changes)
         await self._drop(changes.left)
         return changes
 
     def _commit(
-        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], words: Mapping[str, str],
+        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], reasons: Mapping[str, str],
         version: int,
     ) -> tuple[Changes, dict[str, str]]:  # fmt: skip
         """Apply a change: new members, and tasks that have moved or left.
@@ -308,18 +313,18 @@ class SessionMembers:
         changes = Changes(
             added=tuple(t for t in fresh if t not in before),
             removed=tuple(t for t in before if t not in members),
-            restarted=tuple(t for t, m in fresh.items() if t in before and self._is_bare(m)),
+            restarted=tuple(t for t, m in fresh.items() if t in before and self._lost_state(m)),
             left=tuple(m for t, m in before.items() if t not in members),
         )
-        news = {task: a for task, a in wanted.items() if self._tasks.get(task) != a}
+        moved = {task: a for task, a in wanted.items() if self._tasks.get(task) != a}
         for task in fresh:
-            self._doubtful.pop(task, None)
-        known = {**self.missing, **words}
-        self._absent.words = {t: known.get(t, t) for t in wanted if t not in members}
-        self._take(wanted, members, version)
-        return changes, news
+            self._unconfirmed.pop(task, None)
+        known = {**self.missing, **reasons}
+        self._absent.reasons = {t: known.get(t, t) for t in wanted if t not in members}
+        self._replace(wanted, members, version)
+        return changes, moved
 
-    def _take(self, tasks: Mapping[str, str], members: dict[str, Member], version: int) -> None:
+    def _replace(self, tasks: Mapping[str, str], members: dict[str, Member], version: int) -> None:
         # Updated in place: the session's graphs and steps hold this dict. The worker of a task that left
         # stays in it, because it may still be asked to drop its state.
         self.workers.update({task: member.worker for task, member in members.items()})
@@ -331,8 +336,7 @@ class SessionMembers:
                 self._watch(member)
         self._tasks, self._members, self._version = tasks, members, version
         self.devices = self._devices_of(tasks, members)
-        if self.on_devices is not None:
-            self.on_devices()
+        self._on_devices()
 
     # -- questions -----------------------------------------------------------------------------
 
@@ -390,7 +394,7 @@ class SessionMembers:
         await self._absent.aclose()
         for member in self._members.values():
             unwatch(member)
-        await self._drop({**self._members, **self._doubtful}.values())
+        await self._drop({**self._members, **self._unconfirmed}.values())
         await self._children.stop()
 
     @property
@@ -398,7 +402,7 @@ class SessionMembers:
         """Whether the session's variables are private to it."""
         return self._isolated or self._own is not None
 
-    def _is_bare(self, member: Member) -> bool:
+    def _lost_state(self, member: Member) -> bool:
         """Return whether a former member begins without the session's variables."""
         before = self._members[member.found.task].found
         return self._private or before.incarnation != member.found.incarnation
@@ -407,11 +411,11 @@ class SessionMembers:
 
     def _wanted(self) -> dict[str, str]:
         """Return the address of each task that the session may use."""
-        tasks = self._home.addresses() if self._own is None else self._own.tasks
+        tasks = self._env.cluster.tasks() if self._own is None else self._own.tasks
         # The device filters never exclude the master's own task.
         return {t: a for t, a in tasks.items() if t == self.task or self._filters.allows(t)}
 
-    def _located(self, tasks: Mapping[str, str]) -> dict[str, str]:
+    def _with_current_addresses(self, tasks: Mapping[str, str]) -> dict[str, str]:
         """Return the tasks with their current addresses; a task that was dialled may have been found
         elsewhere.
         """
@@ -422,12 +426,12 @@ class SessionMembers:
         return self._worker(task, None)
 
     def _worker(self, task: str, incarnation: int | None, address: str = "") -> Ref:
-        return self._home.worker(self._key(task, address), incarnation)
+        return self._env.workers.worker(self._key(task, address), incarnation)
 
     def _key(self, task: str, address: str) -> str:
         """Return the key under which this server keeps the links to a task."""
         if task == self.task:
-            return self._home.task
+            return self._env.task
         return task if self._own is None else peer_key(task, address or self._own.tasks[task])
 
     def _member(
@@ -469,7 +473,7 @@ class SessionMembers:
         except BaseException:
             await self._drop(begun)
             raise
-        self._doubtful.update({task: members.pop(task) for task in away})
+        self._unconfirmed.update({task: members.pop(task) for task in away})
         members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
         return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
 
@@ -504,7 +508,7 @@ class SessionMembers:
         message = CreateWorkerSession(
             session_handle=self._handle,
             master_task=self.task,
-            master_incarnation=self._home.incarnation,
+            master_incarnation=self._env.incarnation,
             isolate_session_state=self._isolated,
             peers=dict(peers),
             task="" if self._own is None else task,
@@ -521,27 +525,28 @@ class SessionMembers:
 
             def lapse() -> None:
                 member.lapsed = True
-                if self._members.get(task) is member and self.on_lapse is not None:
-                    self.on_lapse(task)
+                if self._members.get(task) is member:
+                    self._on_lapse(task)
 
-            member.unwatch = self._home.watch(self._key(task, member.address), lapse)
+            member.unwatch = self._env.workers.watch(self._key(task, member.address), lapse)
 
-    async def _tell(self, news: Mapping[str, str], changes: Changes) -> None:
+    async def _send_updates(self, moved: Mapping[str, str], changes: Changes) -> None:
         """Send the workers that stay the new addresses of tasks, and which tasks have left."""
         stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
-        if not stay or not (news or changes.removed):
+        if not stay or not (moved or changes.removed):
             return
         message = UpdateWorkerSession(
-            session_handle=self._handle, peers=dict(news), removed=list(changes.removed)
+            session_handle=self._handle, peers=dict(moved), removed=list(changes.removed)
         )
         # The link to a worker delivers this before any step that is planned with it. A silent worker is not
         # waited for beyond ``GRACE``.
-        telling = [
-            self._children.start(self._tell_one(m, message), name="tell of changes") for m in stay
+        updates = [
+            self._children.start(self._send_update(m, message), name="send changes of the tasks")
+            for m in stay
         ]
-        await asyncio.wait(telling, timeout=GRACE)
+        await asyncio.wait(updates, timeout=GRACE)
 
-    async def _tell_one(self, member: Member, message: UpdateWorkerSession) -> None:
+    async def _send_update(self, member: Member, message: UpdateWorkerSession) -> None:
         try:
             await member.worker.ask(message, Deadline.after(CONNECT_TIMEOUT))
         except OpError as error:

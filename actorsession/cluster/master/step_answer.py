@@ -11,7 +11,8 @@ from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import MasterStep
 from actorsession.config import RunOptions, StepStats
 from actorsession.messages.session import StepDone
-from actorsession.plan.report import partition_graphs
+from actorsession.plan.cost_model import CostModel
+from actorsession.plan.report import cost_graph, partition_graphs
 from actorsession.plan.signature import RunSignature
 
 __all__ = ["step_done"]
@@ -23,6 +24,7 @@ def step_done(
     signature: RunSignature,
     options: RunOptions,
     infer_shapes: bool,
+    cost_model: CostModel | None,
 ) -> StepDone:
     """Return the answer to the client, with the values in the order that the client requested.
 
@@ -32,9 +34,10 @@ def step_done(
         signature: the signature that the client requested.
         options: the options of the run.
         infer_shapes: whether partition graphs include the shapes of tensors.
+        cost_model: the cost model of the session, which a measured step is recorded in.
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
-    stats = StepStats(step.step_id) if options.traced else None
+    stats = StepStats(step.step_id) if options.traced or step.measured else None
     for part, answer in zip(graph.parts, step.answers, strict=True):
         assert answer is not None  # the step has succeeded
         for position, value in zip(part.fetches, answer.values, strict=True):
@@ -44,20 +47,29 @@ def step_done(
     if graph.signature.fetches != signature.fetches:
         by_name = dict(zip(graph.signature.fetches, values, strict=True))
         values = [by_name[name] for name in signature.fetches]
+    metadata = None
+    if stats is not None or options.output_partition_graphs:
+        metadata = _metadata(graph, stats, options, infer_shapes)
+    if step.measured and stats is not None and cost_model is not None:
+        cost_model.record(stats)
+        metadata = {
+            **(metadata or {}),
+            "cost_graph": cost_graph(graph.partitions, cost_model).to_wire(),
+        }
     return StepDone(
         values=values,
-        metadata=_metadata(graph, stats, options, infer_shapes),
+        metadata=metadata,
         unconfirmed=graph.takes,
     )
 
 
 def _metadata(
     graph: ClientGraph, stats: StepStats | None, options: RunOptions, infer_shapes: bool
-) -> dict[str, Any] | None:
+) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if stats is not None:
         out["step_stats"] = stats.to_wire()
     if options.output_partition_graphs:
         graphs = partition_graphs(graph.partitions, infer_shapes=infer_shapes)
         out["partition_graphs"] = [g.to_wire() for g in graphs]
-    return out or None
+    return out

@@ -76,6 +76,11 @@ class ClusterView:
         self._bound = ""
 
     @property
+    def address(self) -> str:
+        """The address that this task has bound; "" before."""
+        return self._bound
+
+    @property
     def changes(self) -> bool:
         """Whether there is a resolver that can be asked again."""
         return self._resolver is not None
@@ -102,18 +107,18 @@ class ClusterView:
         spec = ClusterSpec(cluster)
         tasks = checked_addresses(spec, self._scheme)
         if self.task not in tasks:
-            raise ValueError(f"{self.task} is not in the cluster that it is told: {sorted(tasks)}")
+            raise ValueError(f"{self.task} is not a task of the new cluster: {sorted(tasks)}")
         gone = set(self._spec.tasks()) - set(tasks)
         self._spec = spec
         self._cache.forget(gone)
-        self._teach(tasks)
+        self._store_addresses(tasks)
         self.version += 1
 
     def learn_tasks(self, tasks: Mapping[str, str]) -> None:
         """Register the tasks of the cluster and their addresses, given by full task name; see ``learn``."""
         self.learn(ClusterSpec.of_tasks(tasks))
 
-    async def look_again(self, deadline: Deadline) -> None:
+    async def resolve(self, deadline: Deadline) -> None:
         """Apply the answer of the resolver if it differs from its previous one.
 
         Until then, what the server was told since that previous answer stays in effect.
@@ -131,11 +136,13 @@ class ClusterView:
                 self.learn(spec)
                 self._resolved = spec
             else:  # a master may have sent our worker older addresses
-                self._teach(self._spec.tasks(self._scheme))
+                self._store_addresses(self._spec.tasks(self._scheme))
         except (ValueError, InvalidArgumentError, NotFoundError) as exc:
-            raise UnavailableError(f"{self._resolver!r} says nothing of use: {exc}") from exc
+            raise UnavailableError(
+                f"{self._resolver!r} has returned an invalid cluster: {exc}"
+            ) from exc
 
-    def _teach(self, tasks: Mapping[str, str]) -> None:
+    def _store_addresses(self, tasks: Mapping[str, str]) -> None:
         """Store the addresses of the cluster's tasks in the cache, except those that carry no information."""
         assert self._cache is not None
         known = self._cache.addresses

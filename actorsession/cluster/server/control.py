@@ -15,10 +15,9 @@ from __future__ import annotations
 import ipaddress
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from actorsession.actors.actor import Actor, handles
-from actorsession.actors.context import LOCAL, LOCAL_TELL, CallContext
+from actorsession.actors.actor import Actor, answers
+from actorsession.actors.context import LOCAL, CallContext
 from actorsession.errors import PermissionDeniedError
 from actorsession.messages.done import Done
 from actorsession.messages.server import ClusterView, GetCluster, StopServer
@@ -56,26 +55,20 @@ class Control(Actor):
         self._stop = stop
         self._trusted = trusted
 
-    def deliver(
-        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
-    ) -> None:
-        """Refuse every tell: a failing tell would fail the actor, and any peer may send one."""
-        raise self.unimplemented(message)
-
-    @handles(GetCluster)
+    @answers(GetCluster)
     def on_get_cluster(self, message: GetCluster, call: CallContext) -> ClusterView:
         """Return the tasks of the cluster and their addresses."""
         return ClusterView(cluster_id=self._cluster_id, task=self._task, tasks=dict(self._tasks()))
 
-    @handles(StopServer)
+    @answers(StopServer)
     def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
         """Start to stop the server."""
         if not (self._trusted or is_near(call.address)):
             who = {"peer": parse_address(call.address).host}
             _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
             raise PermissionDeniedError(
-                f"{self._task} is stopped by those who have its cluster's token or certificate, and from "
-                f"its own machine; not from {call.address} without either",
+                f"a caller at {call.address} must not stop {self._task}: it has neither the token nor a "
+                "certificate of the cluster, and runs on another machine",
                 task=self._task,
             )
         _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)

@@ -30,13 +30,14 @@ from actorsession.cluster.server.address_checks import checked_scheme, refuse_pl
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.control import Control
 from actorsession.cluster.server.sidecar import Vitals
-from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore
+from actorsession.cluster.server.snapshots import Snapshots, SnapshotStore, restore_latest
 from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.config.file_roots import FileRoots
+from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -48,13 +49,12 @@ from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
+from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
 from actorsession.runtime.step_inspector import held_pool
-from actorsession.session.remote.settings import refuse_local_settings
-from actorsession.session.security import shared_security, shared_token
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
@@ -136,12 +136,12 @@ class Server:
     ) -> None:
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
-        self._known = ClusterView(cluster, job_name, task_index, scheme)
-        self.task, self._bind_to = self._known.task, self._known.own_address
+        self._cluster_view = ClusterView(cluster, job_name, task_index, scheme)
+        self.task, self._bind_to = self._cluster_view.task, self._cluster_view.own_address
         if security is not None:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
-        refuse_local_settings(self._config)
+        refuse_local_settings(self._config, of_server=True)
         if session_gc_seconds < 0:
             raise InvalidArgumentError(
                 f"session_gc_seconds is 0 or more, got {session_gc_seconds:g}"
@@ -170,7 +170,7 @@ class Server:
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
             self.task, self._hello, self._serves, self._lost_push, self._token,
-            self._known.look_again if self._known.changes else None, self._security,
+            self._cluster_view.resolve if self._cluster_view.changes else None, self._security,
             beat=beat, lease=lease,
         )  # fmt: skip
         self._listener: Listener | None = None
@@ -214,7 +214,7 @@ class Server:
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
         self._open_files(near=self._listener.near)
-        self._known.begin(self._cache, self.target)
+        self._cluster_view.begin(self._cache, self.target)
         registry.publish(self.target, self._serves[MASTER])
         _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
@@ -226,41 +226,31 @@ class Server:
         self._blas = hold_blas_threads(threads) if threads else None
         devices = self._devices = make_devices(self.task, self._config.device_count)
         self._open_files(near=False)  # until the listener shows who can reach the server
-        self._worker = Worker(
-            self.task, self.incarnation, devices, self._cache.push, self._cache.hear,
-            lambda: self.statistics().to_wire(), self._pool, self._known.learn_tasks, self._cache,
-            self._cache,
-        )  # fmt: skip
-        if self._snapshot_dir is not None:
-            self._begin_snapshots(self._worker, devices, self._snapshot_dir)
+        folder = self._snapshot_dir
+        store = None if folder is None else SnapshotStore(folder, self.task)
+        restored = None if store is None else restore_latest(store, devices)
         self._master = Master(
-            MasterEnv(
-                self.task, self.incarnation, lambda: self.target, self._known_tasks,
-                lambda: self._known.version, self._worker_of, self._cache.ask_where,
-                self._cache.watch,
-            ),
-            self._session_gc, self._max_inflight_steps,
+            MasterEnv(self.task, self.incarnation, self._cluster_view, self._cache),
+            self._session_gc,
+            self._max_inflight_steps,
+        )
+        self._worker = Worker(
+            self.task, self.incarnation, devices, self._cache, self._pool,
+            statistics=lambda: self.statistics().to_wire(),
+            update_cluster=self._cluster_view.learn_tasks, master_waits=self._master.waits,
+            restored=None if restored is None else restored.to_wire(),
         )  # fmt: skip
-        self._worker.masters = self._master.waits
+        if store is not None:
+            self._snapshots = Snapshots(
+                store, devices, self._snapshot_every, self._worker, restored
+            )
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
         self._control = Control(
-            self.task, self._hello.cluster_id, self._known_tasks, self._told_to_stop,
+            self.task, self._hello.cluster_id, self._cluster_view.tasks, self._begin_stop,
             trusted=self._token is not None,
         )  # fmt: skip
         self._serves[SERVER] = self._control.ref
-
-    def _begin_snapshots(
-        self, worker: Worker, devices: Sequence[Device], directory: str | os.PathLike[str]
-    ) -> None:
-        store = SnapshotStore(directory, self.task)
-        every = self._snapshot_every
-        ended, running = lambda: worker.runs - worker.running, lambda: worker.running
-        snapshots = Snapshots(store, devices, every, ended, running)
-        snapshots.restore()
-        if snapshots.restored is not None:
-            worker.restored = snapshots.restored.to_wire()
-        self._snapshots = snapshots
 
     def _open_files(self, *, near: bool) -> None:
         """Set where kernels may open files; ``near`` if only this machine can reach the server."""
@@ -268,17 +258,9 @@ class Server:
         for device in self._devices:
             device.resources.files = files
 
-    def _told_to_stop(self) -> None:
+    def _begin_stop(self) -> None:
         """Stop in a child, because the caller receives the answer over a link that stopping closes."""
         _ = self._children.start(self.stop(), name=f"stop {self.task}")
-
-    def _known_tasks(self) -> Mapping[str, str]:
-        return self._known.tasks()
-
-    def _worker_of(self, task: str, incarnation: int | None) -> Ref:
-        if task == self.task:
-            return self._serves[WORKER]
-        return self._cache.worker(task, incarnation)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Fail a step whose tensors could not be delivered, which fails it on all tasks."""
@@ -299,7 +281,7 @@ class Server:
             InvalidArgumentError: for an invalid address.
             NotFoundError: for an address with a scheme that is not supported.
         """
-        self._known.learn(cluster)
+        self._cluster_view.learn(cluster)
 
     @property
     def target(self) -> str:

@@ -24,10 +24,10 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from actorsession.checkpoints.atomic import UNFINISHED, remove_abandoned, write_whole
 from actorsession.errors import InvalidArgumentError
@@ -38,7 +38,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 
-__all__ = ["Snapshot", "SnapshotStore", "Snapshots"]
+__all__ = ["Snapshot", "SnapshotStore", "Snapshots", "StepCounts", "restore_latest"]
 
 _log = logging.getLogger("actorsession.cluster")
 
@@ -237,6 +237,37 @@ def _saved(entry: Any) -> Saved:
     raise ValueError(f"it has a variable of another form: {entry!r:.100}")
 
 
+def restore_latest(store: SnapshotStore, devices: Sequence[Device]) -> Snapshot | None:
+    """Restore the variables of devices from the latest snapshot, and return it if there is one."""
+    found = store.latest()
+    if found is None:
+        return None
+    local = {d.name.rpartition("/device:")[2]: d for d in devices}
+    for saved in found.variables:
+        device = local.get(saved.device)
+        if device is None:
+            _log.warning("variable %r was on %s, which is not here", saved.name, saved.device)
+            continue
+        device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
+    _log.info(
+        "%d variables are back from the snapshot after %d steps",
+        len(found.variables), found.steps,
+    )  # fmt: skip
+    return found
+
+
+class StepCounts(Protocol):
+    """The steps of a worker."""
+
+    @property
+    def runs(self) -> int:
+        """The number of steps started so far in this incarnation."""
+
+    @property
+    def running(self) -> int:
+        """The number of steps that run now."""
+
+
 class Snapshots:
     """Takes the snapshots of one server.
 
@@ -244,11 +275,10 @@ class Snapshots:
         store: the store to write to.
         devices: the devices whose variables are saved.
         every: seconds between two snapshots.
-        steps: returns the number of steps that have ended in this incarnation.
-        running: returns the number of steps that run now.
+        steps: the steps of the worker.
+        restored: the snapshot that the variables were restored from.
 
     Attributes:
-        restored: the snapshot that the variables were restored from.
         taken: the number of snapshots written.
     """
 
@@ -257,39 +287,18 @@ class Snapshots:
         store: SnapshotStore,
         devices: Sequence[Device],
         every: float,
-        steps: Callable[[], int],
-        running: Callable[[], int],
+        steps: StepCounts,
+        restored: Snapshot | None = None,
     ) -> None:
         self._store = store
         self._devices = devices
         self._every = every
         self._steps = steps
-        self._running = running
-        self._before = 0  # steps of former incarnations
+        self._before = 0 if restored is None else restored.steps  # steps of former incarnations
         self._writing = threading.Lock()  # one file at a time, from any thread
-        self._written = -1  # the number of changes in the last file
-        self.restored: Snapshot | None = None
+        # The number of changes in the last file.
+        self._written = -1 if restored is None else self._changes()
         self.taken = 0
-
-    def restore(self) -> None:
-        """Restore the variables of the devices from the latest snapshot."""
-        found = self._store.latest()
-        if found is None:
-            return
-        local = {d.name.rpartition("/device:")[2]: d for d in self._devices}
-        for saved in found.variables:
-            device = local.get(saved.device)
-            if device is None:
-                _log.warning("variable %r was on %s, which is not here", saved.name, saved.device)
-                continue
-            device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
-        self._before = found.steps
-        self._written = self._changes()
-        self.restored = found
-        _log.info(
-            "%d variables are back from the snapshot after %d steps",
-            len(found.variables), found.steps,
-        )  # fmt: skip
 
     async def run(self) -> None:
         """Take snapshots until this is cancelled."""
@@ -301,7 +310,7 @@ class Snapshots:
     async def _until_quiet(self) -> None:
         end = time.monotonic() + _QUIET
         # There is no event for this: steps end in many places, and none should pay for being watched.
-        while self._running() and time.monotonic() < end:  # noqa: ASYNC110
+        while self._steps.running and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
@@ -356,5 +365,5 @@ class Snapshots:
             for container, name, variable in device.resources.variables()
             if (value := variable.value) is not None
         ]
-        steps = self._before + self._steps()
-        return Snapshot(steps, time.time_ns() // 1000, not self._running(), saved)
+        steps = self._before + self._steps.runs - self._steps.running
+        return Snapshot(steps, time.time_ns() // 1000, not self._steps.running, saved)

@@ -13,35 +13,45 @@ once.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker.worker_rendezvous import LinkName
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, OpError, from_exception
 from actorsession.messages.worker import GraphDone, RunGraph
+from actorsession.records import dataclass
 
-__all__ = ["LinkCapacity", "StepGate"]
+__all__ = ["HeldStep", "StepGate"]
 
 Answer: TypeAlias = "asyncio.Future[GraphDone]"
 
 
-class LinkCapacity(Protocol):
-    """The backpressure of the links to other tasks, by task name or peer key."""
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldStep:
+    """A step that is held.
 
-    def is_backlogged(self, task: str) -> bool:
-        """Return whether so much is queued for a task that no step that sends to it should start."""
+    Attributes:
+        message: the request that starts it.
+        answer: the future of its answer.
+        link: the key of the link that it waits for.
+        since: when it was first held, by the monotonic clock.
+    """
 
-    async def wait_for_room(self, task: str) -> None:
-        """Wait until the link is no longer backlogged, or is lost."""
+    message: RunGraph
+    answer: Answer
+    link: str
+    since: float
 
 
 class StepGate:
     """The held steps of one session at one worker.
 
     Args:
-        room: the backpressure of the links.
+        workers: the other tasks; a step that sends over a backlogged link to one of them is held.
         link_name: maps a task of the session to the key of the links to it; ``None`` if that is the task
             name.
         begin: starts a step and returns its answer or a future of it; may hold the step again for another
@@ -51,26 +61,28 @@ class StepGate:
 
     def __init__(
         self,
-        room: LinkCapacity,
+        workers: WorkerCacheInterface,
         link_name: LinkName | None,
         begin: Callable[[RunGraph], GraphDone | Answer],
         children: Children,
     ) -> None:
-        self._room = room
+        self._workers = workers
         self._link_name = link_name
         self._begin = begin
         self._children = children
-        self._held: dict[str, OrderedDict[int, tuple[RunGraph, Answer]]] = {}
-        self._releasing: str | None = None  # the link whose steps are being started
+        self._held: dict[str, OrderedDict[int, HeldStep]] = {}
+        # The link of the step that is being started, and when that step was first held.
+        self._releasing: str | None = None
+        self._since: float | None = None
 
     def __len__(self) -> int:
         """Return the number of held steps."""
         return sum(map(len, self._held.values()))
 
     @property
-    def links(self) -> dict[int, str]:
-        """The held steps, with the key of the link that each waits for."""
-        return {step_id: name for name, steps in self._held.items() for step_id in steps}
+    def steps(self) -> dict[int, HeldStep]:
+        """The held steps by step id, those of each link in the order in which they came."""
+        return {step_id: held for steps in self._held.values() for step_id, held in steps.items()}
 
     def blocked(self, tasks: Iterable[str]) -> str | None:
         """Return the key of the first link that a step which sends to ``tasks`` has to wait for."""
@@ -78,7 +90,9 @@ class StepGate:
             name = task if self._link_name is None else self._link_name(task)
             if name is None:
                 continue
-            if (name in self._held and name != self._releasing) or self._room.is_backlogged(name):
+            if (name in self._held and name != self._releasing) or self._workers.is_backlogged(
+                name
+            ):
                 return name
         return None
 
@@ -99,7 +113,8 @@ class StepGate:
             _ = self._children.start(
                 self._begin_later(name), name=f"hold steps that send to {name}"
             )
-        steps[message.step_id] = message, answer
+        since = time.monotonic() if self._since is None else self._since
+        steps[message.step_id] = HeldStep(message, answer, name, since)
         answer.add_done_callback(lambda _: steps.pop(message.step_id, None))
         return answer
 
@@ -107,8 +122,8 @@ class StepGate:
         """End a step if it is held."""
         for steps in self._held.values():
             held = steps.pop(step_id, None)
-            if held is not None and not held[1].done():
-                held[1].set_exception(error)
+            if held is not None and not held.answer.done():
+                held.answer.set_exception(error)
 
     def close(self, error: OpError) -> None:
         """End every held step."""
@@ -120,26 +135,27 @@ class StepGate:
         steps = self._held[name]
         try:
             while steps:
-                await self._room.wait_for_room(name)
-                while steps and not self._room.is_backlogged(name):
-                    _, (message, answer) = steps.popitem(last=False)
-                    self._begin_now(name, message, answer)
+                await self._workers.wait_for_capacity(name)
+                while steps and not self._workers.is_backlogged(name):
+                    _, held = steps.popitem(last=False)
+                    self._begin_now(held)
         finally:
             for step_id in list(steps):  # the session was stopped without an error
                 self.give_up(step_id, AbortedError("the worker session was stopped"))
             del self._held[name]
 
-    def _begin_now(self, name: str, message: RunGraph, answer: Answer) -> None:
+    def _begin_now(self, held: HeldStep) -> None:
+        answer = held.answer
         if answer.done():
             return
-        self._releasing = name
+        self._releasing, self._since = held.link, held.since
         try:
-            result = self._begin(message)
+            result = self._begin(held.message)
         except Exception as exc:
             answer.set_exception(from_exception(exc))
             return
         finally:
-            self._releasing = None
+            self._releasing = self._since = None
         if isinstance(result, asyncio.Future):
             _join(result, answer)
         else:

@@ -88,16 +88,16 @@ class SessionMgr:
     """The sessions of one worker.
 
     Args:
-        parts: the environment that sessions of the worker's own cluster share.
+        env: the environment that sessions of the worker's own cluster share.
         push: delivers a message to a peer, by task name or ``peer_key``.
         lost: called with the step id of tensors that cannot be delivered, and the error.
     """
 
-    def __init__(self, parts: WorkerEnv, push: Push, lost: LostPush) -> None:
-        self._parts = parts
+    def __init__(self, env: WorkerEnv, push: Push, lost: LostPush) -> None:
+        self._env = env
         self._push = push
         self._lost = lost
-        self._legacy = WorkerSession(LEGACY, parts)
+        self._legacy = WorkerSession(LEGACY, env)
         self._sessions: dict[str, WorkerSession] = {}
         self._peers: dict[str, _OwnPeers] = {}
         self._masters: dict[str, _Master] = {}
@@ -116,23 +116,21 @@ class SessionMgr:
             raise InvalidArgumentError("a worker session needs a session handle, got an empty one")
         if handle in self._sessions:
             raise InvalidArgumentError(f"worker session {handle!r} exists already")
-        parts, isolated = self._parts, message.isolate_session_state or bool(message.task)
+        env, isolated = self._env, message.isolate_session_state or bool(message.task)
         if message.task:
             own = self._peers[handle] = _OwnPeers(message.peers, self._push, self._lost)
-            parts = replace(
-                parts,
+            env = replace(
+                env,
                 task=message.task,
-                devices=tuple(
-                    _private(d, d.attributes.renamed(message.task)) for d in parts.devices
-                ),
+                devices=tuple(_private(d, d.attributes.renamed(message.task)) for d in env.devices),
                 push=own.push,
                 link_name=own.link_name,
             )
         elif isolated:
-            parts = replace(parts, devices=tuple(_private(d, d.attributes) for d in parts.devices))
+            env = replace(env, devices=tuple(_private(d, d.attributes) for d in env.devices))
         if isolated:
-            parts = replace(parts, executors={d.name: Executor(d) for d in parts.devices})
-        self._sessions[handle] = WorkerSession(handle, parts, owns_devices=isolated)
+            env = replace(env, executors={d.name: Executor(d) for d in env.devices})
+        self._sessions[handle] = WorkerSession(handle, env, owns_devices=isolated)
         return self._note(handle, message.master_task, message.master_incarnation)
 
     def _note(self, handle: str, task: str, incarnation: int) -> list[str]:
@@ -152,9 +150,9 @@ class SessionMgr:
         session = self._legacy if handle == LEGACY else self._sessions.get(handle)
         if session is None:
             raise AbortedError(
-                f"Session handle {handle!r} is not found on {self._parts.task}: the session was closed "
+                f"Session handle {handle!r} is not found on {self._env.task}: the session was closed "
                 "or the worker restarted",
-                task=self._parts.task,
+                task=self._env.task,
             )
         return session
 

@@ -17,33 +17,18 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 
-__all__ = ["MissingTensorProbe", "Peers"]
-
-
-class Peers(Protocol):
-    """The other tasks, by the keys of the links to them: a task name or a peer key."""
-
-    def worker(self, task: str) -> Ref:
-        """Return the worker of a task."""
-
-    def link_now(self, task: str) -> object | None:
-        """Return the link to a task if there is one."""
-
-    def tell_behind(self, task: str, message: ValuesLost) -> None:
-        """Deliver a message to a task behind all values that were pushed to it."""
-
+__all__ = ["MissingTensorProbe"]
 
 # Limit on the steps in one request; a worker with more of them asks again in the next period.
 _ASKED = 1000
@@ -55,7 +40,7 @@ class MissingTensorProbe:
     Args:
         table: the rendezvous of the worker's steps.
         incarnations: the incarnations of the worker's devices.
-        peers: the other tasks.
+        workers: the other tasks.
         give_up: ends a step with an error.
     """
 
@@ -63,12 +48,12 @@ class MissingTensorProbe:
         self,
         table: RendezvousTable,
         incarnations: Collection[int],
-        peers: Peers,
+        workers: WorkerCacheInterface,
         give_up: Callable[[int, OpError], None],
     ) -> None:
         self._table = table
         self._incarnations = frozenset(incarnations)
-        self._peers = peers
+        self._workers = workers
         self._give_up = give_up
         self._asking: set[str] = set()
 
@@ -85,7 +70,9 @@ class MissingTensorProbe:
             for name, steps in self._waiting().items():
                 if name not in self._asking:
                     self._asking.add(name)
-                    _ = children.start(self._ask(name, steps), name=f"ask {name} what it owes")
+                    _ = children.start(
+                        self._ask(name, steps), name=f"ask {name} for missing tensors"
+                    )
 
     def _waiting(self) -> Mapping[str, dict[int, str]]:
         """Return, by awaited task, the waiting steps with one awaited key of each."""
@@ -100,19 +87,21 @@ class MissingTensorProbe:
 
     async def _ask(self, name: str, steps: Mapping[int, str]) -> None:
         try:
-            error = await self._question(name, steps, CONNECT_TIMEOUT)
+            error = await self._ask_sender(name, steps, CONNECT_TIMEOUT)
             if error is not None:
                 # Usually the master of the step asks the task too, and has a better description of the
                 # failure. Besides, a reset of the link does not mean that the task is lost; the link is
                 # dialled again once.
                 await asyncio.sleep(BEAT_SECONDS)
-                error = await self._question(name, steps, LEASE_SECONDS / 2)
+                error = await self._ask_sender(name, steps, LEASE_SECONDS / 2)
             if error is not None:
                 self._fail(steps, error)
         finally:
             self._asking.discard(name)
 
-    async def _question(self, name: str, steps: Mapping[int, str], limit: float) -> OpError | None:
+    async def _ask_sender(
+        self, name: str, steps: Mapping[int, str], limit: float
+    ) -> OpError | None:
         """Ask a task; return the error if it cannot be reached."""
         waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
@@ -121,9 +110,9 @@ class MissingTensorProbe:
             steps=list(steps), keys=list(steps.values()), reply_to=waiting[0].link_name() or ""
         )
         try:
-            await self._peers.worker(name).ask(message, Deadline.after(limit))
+            await self._workers.worker(name).ask(message, Deadline.after(limit))
         except DeadlineExceededError as error:
-            return error if self._peers.link_now(name) is None else None  # otherwise it is busy
+            return None if self._workers.is_linked(name) else error  # otherwise it is busy
         except OpError as error:
             return error
         return None
@@ -136,7 +125,7 @@ class MissingTensorProbe:
                 words = f"step {step_id} waits for values of {task}: {error.message}"
                 self._give_up(step_id, UnavailableError(words, task=task))
 
-    def lost(self, message: ValuesLost) -> None:
+    def values_lost(self, message: ValuesLost) -> None:
         """Fail a step that still waits for values of a task that will send nothing more."""
         rendezvous = self._table.find(message.step_id)
         if rendezvous is not None and message.task in rendezvous.awaited():
@@ -148,7 +137,7 @@ class MissingTensorProbe:
 
     # -- the sending side ----------------------------------------------------------------------
 
-    def asked(self, message: AskOwed) -> None:
+    def answer(self, message: AskOwed) -> None:
         """Report the steps for which nothing more will be sent; steps that are not over are not mentioned.
 
         Raises:
@@ -158,4 +147,4 @@ class MissingTensorProbe:
             key = parse_key(text)
             if self._table.is_over(step_id) or key.src_incarnation not in self._incarnations:
                 lost = ValuesLost(step_id=step_id, task=key.src_task)
-                self._peers.tell_behind(message.reply_to, lost)
+                self._workers.tell_after_pushes(message.reply_to, lost)

@@ -12,15 +12,14 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from actorsession.actors.actor import Actor, handles
-from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.actors.actor import Actor, answers, handles, routes
+from actorsession.actors.context import CallContext
 from actorsession.cluster.wait_graphs import own_wait_graph
-from actorsession.cluster.worker.backpressure import LinkCapacity
-from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.session_mgr import SessionMgr
-from actorsession.cluster.worker.stalled_sends import MissingTensorProbe, Peers
-from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
+from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import OpenStepRendezvous, WorkerEnv, WorkerSession
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -61,7 +60,6 @@ from actorsession.runtime.wait_graph import MasterWaits
 __all__ = ["Worker"]
 
 _log = logging.getLogger("actorsession.cluster")
-_OF_SESSIONS = frozenset({RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables})
 
 
 class Worker(Actor):
@@ -71,19 +69,13 @@ class Worker(Actor):
         task: the task name of the worker.
         incarnation: the incarnation of the task.
         devices: the devices of the task.
-        push: delivers a message to the worker of another task, by its task name or peer key.
-        learn_peers: registers the addresses of other tasks.
-        statistics: returns the counters of the server in wire form.
+        workers: the other tasks.
         pool: threads for kernels.
+        statistics: returns the counters of the server in wire form.
         update_cluster: registers the tasks of the server's cluster; raises if they are invalid.
-        peers: the other tasks, which are asked for values that have not arrived; without it none is asked.
-        room: the backpressure of the links to other tasks: steps that send over a backlogged link wait.
-            Without it no step waits.
-
-    Attributes:
+        master_waits: returns what the sessions wait for whose master is at the same server; the argument
+            limits the steps of each.
         restored: the snapshot that the variables were restored from, in wire form.
-        masters: returns what the sessions wait for whose master is at the same server; the argument limits
-            the steps of each.
     """
 
     def __init__(
@@ -91,111 +83,90 @@ class Worker(Actor):
         task: str,
         incarnation: int,
         devices: tuple[Device, ...],
-        push: Push,
-        learn_peers: Callable[[dict[str, str]], None],
-        statistics: Callable[[], dict[str, Any]],
+        workers: WorkerCacheInterface,
         pool: KernelPool | None,
-        update_cluster: Callable[[Mapping[str, str]], None] | None = None,
-        peers: Peers | None = None,
-        room: LinkCapacity | None = None,
+        *,
+        statistics: Callable[[], dict[str, Any]],
+        update_cluster: Callable[[Mapping[str, str]], None],
+        master_waits: Callable[[int], list[MasterWaits]],
+        restored: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(f"worker {task}")
-        self._update_cluster = update_cluster
-        self.restored: dict[str, Any] | None = None
-        self.masters: Callable[[int], list[MasterWaits]] | None = None
         self._incarnation = incarnation
-        self._learn_peers = learn_peers
+        self._workers = workers
         self._statistics = statistics
+        self._update_cluster = update_cluster
+        self._master_waits = master_waits
+        self._restored = restored
         self._closing = False
-        self._push = push
-        self._log = RpcLog()
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(task, self._send_push)
-        self._parts = WorkerEnv(task, devices, executors, table, pool, room=room)
-        self._sessions = SessionMgr(self._parts, self._send_push, self._lost_push)
+        self._env = WorkerEnv(task, devices, executors, table, workers, pool)
+        self._log = self._env.log
+        self._sessions = SessionMgr(self._env, self._send_push, self._lost_push)
         incarnations = [d.attributes.incarnation for d in devices]
-        self._owed = (
-            MissingTensorProbe(table, incarnations, peers, self._give_up) if peers else None
-        )
-        self._watch: object = None
+        self._probe = MissingTensorProbe(table, incarnations, workers, self._give_up)
+        self._probing: asyncio.Task[None] | None = None
         self._unwatch: dict[str, Callable[[], None]] = {}  # the links of the sessions' masters
 
     # -- messages ------------------------------------------------------------------------------
 
-    def submit(self, message: Any, context: CallContext) -> Any:
-        """Submit a request; requests for one session go directly to the actor of that session."""
-        if type(message) in _OF_SESSIONS:
-            if self._log.enabled and type(message) is RunGraph:
-                self._log.note(message.step_id, "RunGraph", context.peer, message.feeds)
-            return self._sessions.find(message.session_handle).submit(message, context)
-        if type(message) is AskWhy:  # answered however full the mailbox is
-            return self._why(message)
-        return super().submit(message, context)
+    @routes(RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables, by="session_handle")
+    def _session(self, handle: str) -> WorkerSession:
+        return self._sessions.find(handle)
 
-    def deliver(
-        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
-    ) -> None:
-        """Accept the messages that are sent as tells and refuse others, whose failure would fail the actor.
-
-        Pushes bypass the mailbox: there is one for each hop of a step, and they never fail or wait.
-        """
-        if type(message) is PushTensors:
-            self._take_push(message, context)
-        elif type(message) is ValuesLost and self._owed is not None:
-            self._owed.lost(message)
-        elif type(message) is CleanupGraph:
-            super().deliver(message, context, posted=posted)
-        else:
-            raise self.unimplemented(message)
-
-    @handles(GetStatus)
+    @answers(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
         """Return the identity, the devices and the counters of this worker."""
         return WorkerStatus(
-            task=self._parts.task,
+            task=self._env.task,
             incarnation=self._incarnation,
-            devices=[d.attributes.to_wire() for d in self._parts.devices],
+            devices=[d.attributes.to_wire() for d in self._env.devices],
             statistics=self._statistics(),
-            restored=self.restored,
+            restored=self._restored,
         )
 
-    def _why(self, message: AskWhy) -> WorkerWhy:
-        """Return what the steps here wait for, without waiting for any of them."""
-        masters = self.masters(message.most) if self.masters is not None else []
-        sessions, table = self._sessions.sessions, self._parts.rendezvous
-        waits = own_wait_graph(
-            message, self._parts.task, sessions, table, masters, self._parts.pool
-        )
+    @answers(AskWhy, direct=True)
+    def on_why(self, message: AskWhy, call: CallContext) -> WorkerWhy:
+        """Return what the steps here wait for, without waiting for any of them.
+
+        Direct, so that it is answered however full the mailbox is.
+        """
+        masters = self._master_waits(message.most)
+        sessions, table = self._sessions.sessions, self._env.rendezvous
+        waits = own_wait_graph(message, self._env.task, sessions, table, masters, self._env.pool)
         return WorkerWhy(waits=waits.to_wire())
 
-    @handles(UpdateCluster)
+    @answers(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
         """Register the current tasks of the cluster."""
-        if self._update_cluster is None:
-            raise self.unimplemented(message)
         self._update_cluster(message.cluster)
         return Done()
 
-    @handles(AskOwed)
+    @answers(AskOwed)
     def on_ask_owed(self, message: AskOwed, call: CallContext) -> Done:
         """Report to the sender the values that will not arrive any more."""
-        if self._owed is None:
-            raise self.unimplemented(message)
-        self._owed.asked(message)
+        self._probe.answer(message)
         return Done()
+
+    @handles(ValuesLost, direct=True)
+    def on_values_lost(self, message: ValuesLost, call: CallContext) -> None:
+        """Fail a step that still waits for values of a task that will send nothing more."""
+        self._probe.values_lost(message)
 
     # -- sessions ------------------------------------------------------------------------------
 
-    @handles(CreateWorkerSession)
+    @answers(CreateWorkerSession)
     async def on_create_session(self, message: CreateWorkerSession, call: CallContext) -> Done:
         """Open this worker's side of a session."""
         handle = message.session_handle
         stale = self._sessions.create(message)
-        if self._owed is not None and self._watch is None:
-            self._watch = self.children.start(self._owed.watch(self.children), name="owed values")
+        if self._probing is None:
+            watching = self._probe.watch(self.children)
+            self._probing = self.children.start(watching, name="look for missing tensors")
         if not message.task:
-            self._learn_peers(message.peers)
-        _log.info("%s works for session %s of %s", self._parts.task, handle, message.master_task)
+            self._workers.learn_from_session(message.peers)
+        _log.info("%s works for session %s of %s", self._env.task, handle, message.master_task)
         session = self._sessions.find(handle)
         self._unwatch[handle] = call.on_gone(lambda: self._collect(handle, session))
         for old in stale:
@@ -206,14 +177,14 @@ class Worker(Actor):
             await asyncio.wait(dropping)
         return Done()
 
-    @handles(UpdateWorkerSession)
+    @answers(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
         """Apply a change of a session's tasks, some of which have joined, moved or left."""
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
-            self._learn_peers(message.peers)
+            self._workers.learn_from_session(message.peers)
         return Done()
 
-    @handles(DeleteWorkerSession)
+    @answers(DeleteWorkerSession)
     async def on_delete_session(self, message: DeleteWorkerSession, call: CallContext) -> Done:
         """Close this worker's side of a session; an unknown session is not an error."""
         error = CancelledError("Session has been closed.")
@@ -238,7 +209,7 @@ class Worker(Actor):
         if session is not None:
             await session.aclose(error)
 
-    @handles(DeregisterGraph)
+    @answers(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Any:
         """Pass the request to its session; a session that is gone has released everything."""
         handle = message.session_handle
@@ -252,20 +223,24 @@ class Worker(Actor):
         if self._log.enabled:
             values = message.values
             self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
-        self._push(task, message)
+        self._workers.push(task, message)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """End a step whose tensors cannot be delivered, once its sender has become quiescent."""
         self.ref.tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
-    def _take_push(self, message: PushTensors, call: CallContext) -> None:
-        """Store tensors from another worker; malformed ones fail their step."""
+    @handles(PushTensors, direct=True)
+    def on_push(self, message: PushTensors, call: CallContext) -> None:
+        """Store tensors from another worker; malformed ones fail their step.
+
+        Direct, because there is one push for each hop of a step, and a push never fails or waits.
+        """
         if self._closing:
             return
         if self._log.enabled:
             self._log.note(message.step_id, "PushTensors", call.peer, message.values)
         try:
-            self._parts.rendezvous.push(message)
+            self._env.rendezvous.push(message)
         except Exception as exc:
             _log.warning("step %d: a push of %s: %s", message.step_id, call.peer, exc)
             self._give_up(message.step_id, from_exception(exc))
@@ -289,16 +264,16 @@ class Worker(Actor):
     def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         for session in self._sessions.sessions:
             session.give_up(step_id, error, handed_out)
-        self._parts.rendezvous.end(step_id, error)
+        self._env.rendezvous.end(step_id, error)
 
-    @handles(CleanupAll)
+    @answers(CleanupAll)
     def on_cleanup_all(self, message: CleanupAll, call: CallContext) -> Done:
         """Clear resource containers."""
-        for device in self._parts.devices:
+        for device in self._env.devices:
             device.resources.clear(message.containers)
         return Done()
 
-    @handles(LoggingRequest)
+    @answers(LoggingRequest)
     def on_logging_request(self, message: LoggingRequest, call: CallContext) -> LoggingReply:
         """Switch the message log on or off, return its events, or clear it."""
         if message.enable is not None:
@@ -315,7 +290,7 @@ class Worker(Actor):
         for handle in self._sessions.handles:
             await self._drop(handle, CancelledError(why))
         await self._sessions.find("").aclose(CancelledError(why))
-        for executor in self._parts.executors.values():
+        for executor in self._env.executors.values():
             await executor.stop(why)
 
     # -- counters ------------------------------------------------------------------------------
@@ -349,17 +324,17 @@ class Worker(Actor):
     def device_statistics(self) -> tuple[ExecutorStatistics, ...]:
         """The counters of each device, those of sessions with executors of their own added."""
         own = [e for session in self._sessions.sessions for e in session.executors]
-        return statistics_by_device(dict.fromkeys([*self._parts.executors.values(), *own]))
+        return statistics_by_device(dict.fromkeys([*self._env.executors.values(), *own]))
 
     @property
     def runs(self) -> int:
         """The number of steps started here so far."""
-        return self._parts.counters.runs
+        return self._env.counters.runs
 
     @property
     def pending_rendezvous(self) -> int:
         """The number of steps that have a rendezvous here."""
-        return len(self._parts.rendezvous)
+        return len(self._env.rendezvous)
 
 
 def _nothing() -> None:

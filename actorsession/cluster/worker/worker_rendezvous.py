@@ -75,7 +75,7 @@ class WorkerRendezvous(Rendezvous):
         self._link_name: LinkName | None = None
         self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
 
-    def belong(self, task: str, push: Push, link_name: LinkName | None) -> None:
+    def bind(self, task: str, push: Push, link_name: LinkName | None) -> None:
         """Set the session's name for this task, its push function and its link names."""
         self._task = task
         self._push = push
@@ -164,7 +164,7 @@ class RendezvousTable:
         rendezvous = self._steps.get(step_id) or self._new(step_id)
         rendezvous.begun = True
         if push is not None:
-            rendezvous.belong(task, push, link_name)
+            rendezvous.bind(task, push, link_name)
         return rendezvous
 
     def hold(

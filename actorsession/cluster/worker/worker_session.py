@@ -17,15 +17,17 @@ from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import field
 from typing import Any
 
-from actorsession.actors.actor import Actor, handles
+from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
-from actorsession.cluster.worker.backpressure import LinkCapacity, StepGate
+from actorsession.cluster.worker.backpressure import HeldStep, StepGate
+from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
     LinkName,
     Push,
     RendezvousTable,
     WorkerRendezvous,
 )
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
@@ -73,22 +75,24 @@ class WorkerEnv:
         devices: the devices of the session.
         executors: one per device, by full name.
         rendezvous: the rendezvous of all steps.
+        workers: the other tasks; steps that send over a backlogged link to one of them are held.
         pool: threads for kernels.
         counters: the counters of all sessions together.
+        log: the log of the messages of steps.
         push: delivers to the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
         link_name: maps a task of the session to the key of the links to it; ``None`` likewise.
-        room: the backpressure of the links; ``None`` to ignore it.
     """
 
     task: str
     devices: tuple[Device, ...]
     executors: Mapping[str, Executor]
     rendezvous: RendezvousTable
+    workers: WorkerCacheInterface
     pool: KernelPool | None
     counters: WorkerCounters = field(default_factory=WorkerCounters)
+    log: RpcLog = field(default_factory=RpcLog)
     push: Push | None = None
     link_name: LinkName | None = None
-    room: LinkCapacity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +124,14 @@ class WorkerSession(Actor):
 
     Args:
         handle: the master's handle for the session.
-        parts: the environment of the session, shared with other sessions.
+        env: the environment of the session, shared with other sessions.
         owns_devices: whether the devices are private to the session and are released with it.
     """
 
-    def __init__(self, handle: str, parts: WorkerEnv, *, owns_devices: bool = False) -> None:
-        super().__init__(f"worker session {handle} on {parts.task}")
+    def __init__(self, handle: str, env: WorkerEnv, *, owns_devices: bool = False) -> None:
+        super().__init__(f"worker session {handle} on {env.task}")
         self.handle = handle
-        self._parts = parts
+        self._env = env
         self._owns_devices = owns_devices
         self._states: dict[str, dict[str, Any]] = {}
         self._graphs: dict[str, _Registered] = {}
@@ -136,24 +140,14 @@ class WorkerSession(Actor):
         # Steps that have run and taken something, until the master settles them.
         self._unsettled: dict[int, Step] = {}
         # A share of the session's own, so that sessions take turns in the pool.
-        self._pool = None if parts.pool is None else parts.pool.share()
-        self._held_steps: StepGate | None = None
-        if parts.room is not None:
-            self._held_steps = StepGate(parts.room, parts.link_name, self._run_graph, self.children)
+        self._pool = None if env.pool is None else env.pool.share()
+        self._held_steps = StepGate(env.workers, env.link_name, self._run_graph, self.children)
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
 
-    def submit(self, message: Any, context: CallContext) -> Any:
-        """Submit a request; a step bypasses the mailbox, see the module docstring."""
-        if type(message) is RunGraph:
-            return self._run_graph(message)
-        if type(message) is OpenStepRendezvous:
-            return self._hold(message)
-        return super().submit(message, context)
-
     # -- graphs --------------------------------------------------------------------------------
 
-    @handles(RegisterGraph)
+    @answers(RegisterGraph)
     def on_register_graph(
         self, message: RegisterGraph, call: CallContext
     ) -> GraphRegistered | Awaitable[GraphRegistered]:
@@ -176,7 +170,7 @@ class WorkerSession(Actor):
             partitions.append(Partition.from_wire(wire))
             self._planning.check()
         self._check_incarnations(partitions)
-        graph = LoadedGraph(partitions, self._parts.executors, self._states, own_fetches=False)
+        graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         return _Registered(graph, feeds, self._consumers(partitions))
 
@@ -194,7 +188,7 @@ class WorkerSession(Actor):
 
     def _check_incarnations(self, partitions: list[Partition]) -> None:
         """Refuse partitions that were planned for an earlier incarnation of this worker."""
-        alive = {d.name: d.attributes.incarnation for d in self._parts.devices}
+        alive = {d.name: d.attributes.incarnation for d in self._env.devices}
         for partition in partitions:
             for node in partition.nodes:
                 if node.op == SEND:
@@ -203,25 +197,25 @@ class WorkerSession(Actor):
                         raise AbortedError(
                             f"{key.src_device} was planned for with incarnation "
                             f"{key.src_incarnation:016x}; the worker has probably restarted",
-                            task=self._parts.task,
+                            task=self._env.task,
                         )
 
     def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
         """Return the other tasks that partitions send to."""
         sends = [node for p in partitions for node in p.nodes if node.op == SEND]
         tasks = dict.fromkeys(parse_key(node.attrs["key"]).dst_task for node in sends)
-        return tuple(task for task in tasks if task != self._parts.task)
+        return tuple(task for task in tasks if task != self._env.task)
 
-    @handles(DeregisterGraph)
+    @answers(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
         """Release partitions; steps that run them are not affected."""
         self._release(message.graph_handle)
         return Done()
 
-    @handles(AskVariables)
+    @answers(AskVariables)
     def on_ask_variables(self, message: AskVariables, call: CallContext) -> VariablesFound:
         """Return which variables have a value."""
-        local = {d.name.rpartition("/device:")[2]: d.resources for d in self._parts.devices}
+        local = {d.name.rpartition("/device:")[2]: d.resources for d in self._env.devices}
         valued = []
         for device, container, name in message.variables:
             resources = local.get(device.rpartition("/device:")[2])
@@ -230,26 +224,34 @@ class WorkerSession(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
+    @answers(RunGraph, direct=True)
+    def on_run_graph(
+        self, message: RunGraph, call: CallContext
+    ) -> GraphDone | asyncio.Future[GraphDone]:
+        """Run this worker's partitions for one step; see the module docstring."""
+        log = self._env.log
+        if log.enabled:
+            log.note(message.step_id, "RunGraph", call.peer, message.feeds)
+        return self._run_graph(message)
+
     def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
         """Run this worker's partitions for one step.
 
         Whatever can run without waiting has run when this returns.
         """
         registered = self._graph_of(message)
-        if registered.sends_to and self._held_steps is not None:
+        if registered.sends_to:
             link = self._held_steps.blocked(registered.sends_to)
             if link is not None:
                 return self._held_steps.hold(link, message)
         graph = registered.graph
         pool = self._pool
-        self._parts.counters.runs += 1
+        self._env.counters.runs += 1
         inline = None if message.trace else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
-        parts = self._parts
-        rendezvous = parts.rendezvous.begin(
-            message.step_id, parts.task, parts.push, parts.link_name
-        )
+        env = self._env
+        rendezvous = env.rendezvous.begin(message.step_id, env.task, env.push, env.link_name)
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop(),
@@ -259,11 +261,15 @@ class WorkerSession(Actor):
         graph.begin(step, message.feeds)
         return self._finish(step) if step.done else self._answer_later(step)
 
-    def _hold(self, message: OpenStepRendezvous) -> WorkerRendezvous:
+    @answers(OpenStepRendezvous, direct=True)
+    def on_open_rendezvous(
+        self, message: OpenStepRendezvous, call: CallContext
+    ) -> WorkerRendezvous:
+        """Return the rendezvous of a partial run, which is used in the same process."""
         if self._over is not None:
             raise self._over
-        parts = self._parts
-        return parts.rendezvous.hold(message.step_id, parts.task, parts.push, parts.link_name)
+        env = self._env
+        return env.rendezvous.hold(message.step_id, env.task, env.push, env.link_name)
 
     def _graph_of(self, message: RunGraph) -> _Registered:
         if self._over is not None:
@@ -273,7 +279,7 @@ class WorkerSession(Actor):
             raise AbortedError(
                 f"graph handle {message.graph_handle!r} is not registered: the worker has probably "
                 f"restarted",
-                task=self._parts.task,
+                task=self._env.task,
             )
         if len(message.feeds) != registered.feeds:
             raise InvalidArgumentError(
@@ -314,7 +320,7 @@ class WorkerSession(Actor):
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)
-        self._parts.rendezvous.end(step.step_id, step.error)
+        self._env.rendezvous.end(step.step_id, step.error)
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.
@@ -324,8 +330,7 @@ class WorkerSession(Actor):
             error: the error.
             handed_out: positions of the fetches of a partial run whose values the caller has.
         """
-        if self._held_steps is not None:
-            self._held_steps.give_up(step_id, error)
+        self._held_steps.give_up(step_id, error)
         step = self._steps.get(step_id)
         if step is not None:
             step.handed_out.update(handed_out)
@@ -352,8 +357,7 @@ class WorkerSession(Actor):
         """End every step with an error, and release all graphs and resources."""
         self._over = error
         self._planning.close(error)
-        if self._held_steps is not None:
-            self._held_steps.close(error)
+        self._held_steps.close(error)
         for step in list(self._steps.values()):
             step.fail(error)
         for step_id in list(self._unsettled):
@@ -361,9 +365,9 @@ class WorkerSession(Actor):
         self._graphs.clear()
         await self.stop(error.message)
         if self._owns_devices:
-            for executor in self._parts.executors.values():
+            for executor in self._env.executors.values():
                 await executor.stop(error.message)
-            for device in self._parts.devices:
+            for device in self._env.devices:
                 device.resources.clear_all()
         if self._pool is not None:
             self._pool.shutdown(wait=False)
@@ -373,12 +377,12 @@ class WorkerSession(Actor):
     @property
     def task(self) -> str:
         """The worker's task, by its name in the session."""
-        return self._parts.task
+        return self._env.task
 
     @property
     def executors(self) -> list[Executor]:
         """The executors of the session's devices; other sessions may share them."""
-        return list(self._parts.executors.values())
+        return list(self._env.executors.values())
 
     @property
     def steps(self) -> list[Step]:
@@ -390,20 +394,20 @@ class WorkerSession(Actor):
         return self._steps.get(step_id)
 
     @property
-    def held_steps(self) -> Mapping[int, str]:
-        """The steps that backpressure holds back, with the link that each waits for."""
-        return {} if self._held_steps is None else self._held_steps.links
+    def held_steps(self) -> Mapping[int, HeldStep]:
+        """The steps that backpressure holds back, by step id."""
+        return self._held_steps.steps
 
     def is_backlogged(self, task: str) -> bool:
         """Return whether the link to a task of the session is backlogged."""
-        parts = self._parts
-        name = task if parts.link_name is None else parts.link_name(task)
-        return parts.room is not None and name is not None and parts.room.is_backlogged(name)
+        env = self._env
+        name = task if env.link_name is None else env.link_name(task)
+        return name is not None and env.workers.is_backlogged(name)
 
     @property
     def held(self) -> int:
         """The number of steps that are held back by backpressure of a task that they send to."""
-        return 0 if self._held_steps is None else len(self._held_steps)
+        return len(self._held_steps)
 
     @property
     def running(self) -> int:

@@ -20,12 +20,11 @@ from dataclasses import field, replace
 from typing import Any
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats, TraceLevel
-from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import lookup
-from actorsession.plan.cost_model import CostModel
+from actorsession.plan.cost_model import CostModel, CostModelSampling, check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.report import cost_graph
 from actorsession.plan.schedule import Rescheduled, Work, finish_time, reschedule, work_graph
@@ -54,18 +53,8 @@ def needs_cost_model(config: ConfigProto) -> bool:
     Raises:
         InvalidArgumentError: for settings that need a cost model where none is built.
     """
+    check_cost_model_settings(config)
     options = config.graph_options
-    if not options.build_cost_model:
-        asked = {
-            "placement_period": config.placement_period,
-            "graph_options.build_cost_model_after": options.build_cost_model_after,
-        }
-        for name, number in asked.items():
-            if number:
-                raise InvalidArgumentError(
-                    f"{name}={number} has no effect without a cost model: set "
-                    "graph_options.build_cost_model to the number of runs between two that are measured"
-                )
     return bool(options.timeline_step or options.build_cost_model)
 
 
@@ -117,8 +106,7 @@ class CostModelSession(DirectSession):
         costs = self.cost_model if options.build_cost_model else None
         super().__init__(graph, config, on_evict=on_evict, on_close=on_close, costs=costs)
         self._timeline_every = options.timeline_step
-        self._model_every = options.build_cost_model
-        self._model_after = options.build_cost_model_after
+        self._sampling = CostModelSampling.of(config)
         self._period = config.placement_period if options.build_cost_model else 0
         self._numbers = itertools.count(1)
         self._timelines: deque[StepStats] = deque(maxlen=_TIMELINES)
@@ -203,10 +191,7 @@ class CostModelSession(DirectSession):
     def _observe(self, plan: DirectPlan, options: RunOptions | None) -> _ObservedRun:
         number = next(self._numbers)
         timeline = bool(self._timeline_every) and not number % self._timeline_every
-        model = False
-        if self._model_every:
-            measured = plan.runs - self._model_after
-            model = measured >= 0 and not (measured + 1) % self._model_every
+        model = self._sampling.measures(plan.runs)
         plan.runs += 1
         # A debugged run has additional nodes, and takes as long as the debugger holds it.
         debugged = options is not None and options.debug_options.active

@@ -42,6 +42,7 @@ from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate, TimedGate
 from actorsession.runtime.engine.step import Step
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
@@ -50,7 +51,6 @@ from actorsession.runtime.tensor_store import TensorStore, install_tensor_store
 from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
-from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
 from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
 from actorsession.session.reattach import Reattached

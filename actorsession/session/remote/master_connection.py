@@ -28,12 +28,12 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, ResetContainers
+from actorsession.rpc.exit_reports import add_exit_status
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.remote_ref import RemoteRef
-from actorsession.session.exit_reports import add_exit_status
-from actorsession.session.security import are_our_files_at_fault, security_of, shared_token
+from actorsession.rpc.security import are_our_files_at_fault, security_of, shared_token
 from transports import (
     AuthenticationError,
     Connection,

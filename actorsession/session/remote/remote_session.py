@@ -27,6 +27,7 @@ from actorsession.config import (
     RunMetadata,
     RunOptions,
 )  # fmt: skip
+from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -60,18 +61,19 @@ from actorsession.messages.session import (
     StepDone,
     StepReceived,
 )  # fmt: skip
+from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.wait_graph import TaskWaits
-from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
-from actorsession.session.remote.settings import refuse_local_settings
 from actorsession.session.remote.values import (
     RemotePlan,
     copies_much,
@@ -80,7 +82,6 @@ from actorsession.session.remote.values import (
     sent_feeds,
     wire_options,
 )
-from actorsession.session.security import security_of
 from actorsession.session.session_interface import SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
@@ -121,6 +122,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
         refuse_local_settings(config)
+        check_cost_model_settings(config)
         DeviceFilters(
             config.device_filters
         )  # the master reads them; this finds malformed ones here

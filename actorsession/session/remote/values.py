@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from actorsession.config import RunMetadata, RunOptions, StepStats
+from actorsession.config import CostGraphDef, RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
@@ -82,6 +82,8 @@ def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
         return
     if wire.get("step_stats") is not None:
         metadata.step_stats = StepStats.from_wire(wire["step_stats"])
+    if wire.get("cost_graph") is not None:
+        metadata.cost_graph = CostGraphDef.from_wire(wire["cost_graph"])
     metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]
 
 

@@ -172,7 +172,7 @@ async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
     for turn in itertools.count():
         take = asyncio.ensure_future(taking())
         await waiting(session)
-        (step,) = session._session._steps.now()
+        (step,) = direct_session(session)._steps.now()
         put = started(session, source.put)
         await turns(turn)
         in_time = not take.done()

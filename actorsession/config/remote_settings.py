@@ -15,13 +15,12 @@ _ONE_POOL = (
     "kernels run in the pool of each server, which all sessions share; size it by "
     "inter_op_parallelism_threads of the server's own config"
 )
-_NO_MEASURE = (
-    "a master measures only the runs that ask for it, by "
+_NO_TIMELINES = (
+    "a master traces only the runs that ask for it, by "
     "RunOptions(trace_level=TraceLevel.FULL_TRACE)"
 )
-_NO_MOVES = (
-    "a master has no cost model to place nodes anew by; name a device for each that should move"
-)
+_NO_MOVES = "a master does not move nodes between devices; name a device for each that should move"
+_NO_SESSION = "a server measures the steps of the sessions whose own settings ask for it"
 
 _SESSION = {
     "use_per_session_threads": _ONE_POOL,
@@ -29,14 +28,19 @@ _SESSION = {
     "placement_period": _NO_MOVES,
 }
 _GRAPH_OPTIONS = {
-    "build_cost_model": _NO_MEASURE,
-    "build_cost_model_after": _NO_MEASURE,
-    "timeline_step": _NO_MEASURE,
+    "timeline_step": _NO_TIMELINES,
 }
+_GRAPH_OPTIONS_OF_SERVER = {
+    **_GRAPH_OPTIONS, "build_cost_model": _NO_SESSION, "build_cost_model_after": _NO_SESSION,
+}  # fmt: skip
 
 
-def refuse_local_settings(config: ConfigProto) -> None:
-    """Refuse settings that masters and servers do not support; warn of those they ignore, as TensorFlow does.
+def refuse_local_settings(config: ConfigProto, *, of_server: bool = False) -> None:
+    """Refuse settings that masters and servers do not support.
+
+    Args:
+        config: the settings of a session or of a server.
+        of_server: whether they are those of a server, which has no cost model of its own either.
 
     Raises:
         InvalidArgumentError: for thread pools of the session's own (TensorFlow's error class), or a setting
@@ -46,11 +50,11 @@ def refuse_local_settings(config: ConfigProto) -> None:
     options = config.graph_options
     asked |= {
         f"graph_options.{name}": why
-        for name, why in _GRAPH_OPTIONS.items()
+        for name, why in (_GRAPH_OPTIONS_OF_SERVER if of_server else _GRAPH_OPTIONS).items()
         if getattr(options, name)
     }
     if asked:
         reasons = dict.fromkeys(asked.values())
         raise InvalidArgumentError(
-            f"{' and '.join(asked)} cannot be had in a remote session: {'; '.join(reasons)}"
+            f"a remote session does not support {' and '.join(asked)}: {'; '.join(reasons)}"
         )

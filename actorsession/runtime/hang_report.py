@@ -17,6 +17,7 @@ from typing import Any
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.records import dataclass
+from actorsession.runtime.hang_report_format import format_cause, format_report
 from actorsession.runtime.wait_graph import (
     FOLLOWS,
     HELD,
@@ -38,7 +39,6 @@ from actorsession.runtime.wait_graph import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.session.hang_report_format import format_cause, format_report
 
 __all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
 
@@ -234,7 +234,7 @@ class _Explainer:
             causes = self._causes(step_id, parts, unfinished)
             steps.append(
                 StuckStep(
-                    step_id=step_id, session=sessions[0], seconds=seconds,
+                    step_id=step_id, session=next(filter(None, sessions), ""), seconds=seconds,
                     causes=tuple(causes[:_CAUSES]), more_causes=max(0, len(causes) - _CAUSES),
                     tasks=parts, unfinished=unfinished, partial=partial,
                 )
@@ -259,7 +259,7 @@ class _Explainer:
                 known = found.setdefault(_identity(cause), cause)
                 if len(cause.chain) < len(known.chain) or not known.chain:
                     found[_identity(cause)] = cause
-        spoken_of = {part.task for part in parts}
+        spoken_of = {part.task for part in parts if part.state != UNBEGUN}
         for task in unfinished:
             if task in self.silent:
                 cause = Cause(kind=SILENT, task=task, reason=self.silent[task])

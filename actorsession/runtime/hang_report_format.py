@@ -12,8 +12,8 @@ from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.wait_graph import HELD, UNBEGUN
 
 if TYPE_CHECKING:
+    from actorsession.runtime.hang_report import Cause, HangReport, StuckStep
     from actorsession.runtime.wait_graph import KernelNow, StepWaits
-    from actorsession.session.hang_report import Cause, HangReport, StuckStep
 
 __all__ = ["format_cause", "format_report"]
 

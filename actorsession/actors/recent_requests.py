@@ -1,7 +1,8 @@
 """Recently seen requests, so that a request that is received twice does not run twice.
 
 A client that did not receive the answer sends its request again; that must not run its step a second time.
-Plain code except for the futures of requests in progress; each master and each of its sessions has its own.
+Plain code except for the futures of requests in progress. Each ``Actor`` has its own, for the handlers that
+are declared with ``once``.
 
 A repeat joins the first request while that is in progress. Once the first has ended, its answer is returned
 to the repeat if it was kept, which is done for small answers. A repeated step is refused.
@@ -11,13 +12,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from actorsession.actors.deadline import Deadline
 from actorsession.errors import AbortedError
 
-__all__ = ["Creations", "RecentRequests"]
+__all__ = ["RecentRequests"]
 
 # A repeat comes within seconds of the first attempt, and no client makes more requests of one session in that
 # time. An entry takes about a hundred bytes.
@@ -69,19 +69,15 @@ class RecentRequests:
             keep: whether to return the answer to repeats, too.
         """
         if not isinstance(answer, asyncio.Future):
-            self._store(request_id, answer if keep else None)
+            self._answers[request_id] = answer if keep else None
             return
-        self._store(request_id, answer)
+        self._answers[request_id] = answer
+        answer.add_done_callback(partial(self._ended, request_id, keep))
 
-        def ended(answer: asyncio.Future[Any]) -> None:
-            good = not answer.cancelled() and answer.exception() is None
-            self._store(request_id, answer.result() if good and keep else None)
-
-        answer.add_done_callback(ended)
-
-    def _store(self, request_id: str, answer: Any) -> None:
+    def _ended(self, request_id: str, keep: bool, answer: asyncio.Future[Any]) -> None:
+        good = not answer.cancelled() and answer.exception() is None
         if request_id in self._answers:  # not forgotten meanwhile
-            self._answers[request_id] = answer
+            self._answers[request_id] = answer.result() if good and keep else None
 
 
 def _joined(first: asyncio.Future[Any]) -> asyncio.Future[Any]:
@@ -100,58 +96,3 @@ def _joined(first: asyncio.Future[Any]) -> asyncio.Future[Any]:
 
     first.add_done_callback(ended)
     return joined
-
-
-class Creations:
-    """Creates what a request asks for exactly once, however often the request is repeated.
-
-    A repeat waits for the first request to end. If that has created nothing, or what it created is gone, the
-    repeat creates it anew: a result that was never returned cannot have been used.
-
-    Args:
-        exists: whether the object that an answer refers to still exists.
-        kept: the number of requests that are remembered.
-    """
-
-    def __init__(self, exists: Callable[[Any], bool], kept: int = _KEPT) -> None:
-        self._exists = exists
-        self._kept = kept
-        self._made: dict[str, asyncio.Future[Any]] = {}
-
-    async def once(
-        self, request_id: str, create: Callable[[], Awaitable[Any]], deadline: Deadline
-    ) -> Any:
-        """Return what ``create`` makes for a request, or has made for it before.
-
-        Args:
-            request_id: the id of the request; one without an id ("") is never a repeat.
-            create: creates the object and returns the answer.
-            deadline: limits how long a repeat waits for the first request.
-
-        Raises:
-            DeadlineExceededError: if the first request takes longer than the repeat may.
-            Exception: what ``create`` raises.
-        """
-        if not request_id:
-            return await create()
-        while (first := self._made.get(request_id)) is not None:
-            if not first.done():
-                await deadline.wait(asyncio.wait([first]), what=f"the first try of {request_id!r}")
-            if not first.cancelled() and self._exists(first.result()):
-                return first.result()
-            if self._made.get(request_id) is first:
-                del self._made[request_id]
-        return await self._create(request_id, create)
-
-    async def _create(self, request_id: str, create: Callable[[], Awaitable[Any]]) -> Any:
-        made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        if len(self._made) >= self._kept:
-            del self._made[next(iter(self._made))]
-        self._made[request_id] = made
-        try:
-            answer = await create()
-        except BaseException:
-            made.cancel()
-            raise
-        made.set_result(answer)
-        return answer
