@@ -76,8 +76,8 @@ def register_transport(scheme: str, transport: Transport, *, replace: bool = Fal
     check_scheme(scheme)
     if scheme in _transports and not replace:
         raise ValueError(
-            f"scheme {scheme!r} is carried by {_transports[scheme]!r} already; replace=True takes "
-            "its place"
+            f"the scheme {scheme!r} is already registered for {_transports[scheme]!r}; "
+            "pass replace=True to replace it"
         )
     _transports[scheme] = transport
 
@@ -205,5 +205,6 @@ def _transport(address: Address) -> Transport:
     except KeyError:
         known = ", ".join(transport_schemes())
         raise ValueError(
-            f"{address}: no transport carries {address.scheme!r}; registered are {known}"
+            f"{address}: no transport is registered for {address.scheme!r}; registered "
+            f"schemes are {known}"
         ) from None

@@ -265,7 +265,9 @@ async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
 async def test_an_end_that_shares_nothing_is_told_of_nothing_but_offers() -> None:
     async with raw_peer(LOOPBACK, shares=False) as (connection, _, writer):
         writer.write(word(b"r"))
-        with pytest.raises(ProtocolError, match=r"about shared memory came, and none is shared"):
+        with pytest.raises(
+            ProtocolError, match=r"about shared memory, although no memory is shared"
+        ):
             await connection.recv()
 
 
@@ -456,7 +458,7 @@ async def test_a_part_that_was_not_given_back_is_not_shared_again(theirs: int) -
         writer.write(offer(theirs, TOKEN) + data((0, 5, 0, 10)))
         held = await connection.recv()
         writer.write(data((0, 5, 100, 10)))
-        with pytest.raises(ProtocolError, match=r"part 5 .* was not given back"):
+        with pytest.raises(ProtocolError, match=r"part 5 .* was not released"):
             await connection.recv()
         assert len(held.segments[0]) == 10
         del held  # or it would hold a descriptor

@@ -60,7 +60,7 @@ async def test_one_stranger_too_many_pushes_out_the_one_that_has_waited_longest(
             streams.append(await open_raw(listener))
             with suppress(ConnectionResetError):
                 assert await streams[0][0].read() == b""
-            assert "it has waited longest" in (await records.get()).getMessage()
+            assert "has been in it longest" in (await records.get()).getMessage()
             readers = [await start(reader.read(), "read") for reader, _ in streams[1:]]
             await wait_for_strangers(listener, 3)
             assert not any(reader.done() for reader in readers)

@@ -135,7 +135,7 @@ async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address
             ProtocolError,
             "does not speak this protocol: found b'SSH-2.0",
         ),
-        (b"", ConnectError, "hung up in the middle of the hello"),
+        (b"", ConnectError, "closed the connection during the hello"),
     ],
     ids=["ssh", "nothing"],
 )

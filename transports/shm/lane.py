@@ -84,7 +84,9 @@ def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
         ProtocolError: The frame is not an offer.
     """
     if bytes(frame.header[:1]) != _OFFER or frame.segments:
-        raise ProtocolError("a frame about shared memory came, and none is shared")
+        raise ProtocolError(
+            "received a frame about shared memory, although no memory is shared on this connection"
+        )
     send(_REFUSED)
 
 
@@ -208,7 +210,10 @@ class SharedLane:
         """Record that the peer has received parts."""
         for number in numbers:
             if self._unread.pop(number, None) is None:
-                raise ProtocolError(f"part {number} was read of and is not out, or was before")
+                raise ProtocolError(
+                    f"the peer reports that it has read part {number}, which is not in use or was "
+                    "reported before"
+                )
         self._read.set()  # waiters check their condition themselves
 
     def _take_back(self, numbers: Sequence[int]) -> None:
@@ -216,7 +221,7 @@ class SharedLane:
         for number in numbers:
             part = self._out.pop(number, None)
             if part is None or number in self._unread or self._arena is None:
-                raise ProtocolError(f"part {number} was given back and is not out")
+                raise ProtocolError(f"the peer released part {number}, which is not in use")
             self._arena.put_back(*part)
         if self._trimming is None:
             self._trimming = self._loop.call_later(KEPT_FOR, self._trim)
@@ -261,7 +266,7 @@ class SharedLane:
             (self._note_read if kind == _TAKEN else self._take_back)(numbers)
         else:
             raise ProtocolError(
-                f"a frame of {len(frame.header)} bytes about shared memory makes no sense"
+                f"a frame of {len(frame.header)} bytes about shared memory is malformed"
             )
         return None
 
@@ -280,20 +285,20 @@ class SharedLane:
                 for n in range(min(count, MAX_SEGMENTS + 1))
             ]
         except StructError:
-            raise ProtocolError("the places of shared segments are cut off") from None
+            raise ProtocolError("the positions of shared segments are truncated") from None
         header = bytes(body[_COUNT.size + _PLACE.size * count :])
         total = len(header) + sum(place[3] for place in places) + sum(map(len, rest))
         if len(places) + len(rest) > MAX_SEGMENTS or total > MAX_FRAME:
             raise ProtocolError(
-                f"a frame of {len(places) + len(rest)} segments and {total} bytes was shared, at most "
-                f"{MAX_SEGMENTS} and {MAX_FRAME} fit"
+                f"a frame of {len(places) + len(rest)} segments and {total} bytes was shared; "
+                f"the limits are {MAX_SEGMENTS} segments and {MAX_FRAME} bytes"
             )
         whole = [*rest]
         for position, number, offset, length in places:
             if position > len(whole) or number in self._lent:
                 raise ProtocolError(
-                    f"part {number} is shared as segment {position} of {len(places) + len(rest)}: that "
-                    "position does not exist, or the part was not given back"
+                    f"part {number} is shared as segment {position} of {len(places) + len(rest)}: "
+                    "that position does not exist, or the part was not released"
                 )
             whole.insert(position, self._lend(number, offset, length))
             self._say(_TAKEN, number)
@@ -304,7 +309,7 @@ class SharedLane:
         whole = self._map()
         if not 0 < length <= len(whole) - offset:
             raise ProtocolError(
-                f"{length} bytes are said to be at {offset} of an arena of {len(whole)} bytes"
+                f"{length} bytes are announced at offset {offset} of an arena of {len(whole)} bytes"
             )
         part = whole[offset : offset + length]
         lane = weakref.ref(self)
@@ -325,9 +330,7 @@ class SharedLane:
             try:
                 memory = mmap.mmap(self._theirs, 0)
             except (OSError, ValueError) as error:
-                raise ProtocolError(
-                    f"the memory that is shared cannot be mapped: {error}"
-                ) from None
+                raise ProtocolError(f"the shared memory cannot be mapped: {error}") from None
             self._mapped = np.frombuffer(memory, np.uint8)
             self._forget_theirs()
         return self._mapped

@@ -150,8 +150,8 @@ class StreamListener(Listener):
             del self._strangers[child]
             child.cancel()
             logger.info(
-                "%s dropped a connection from %s: %d others are shaking hands, and it has waited "
-                "longest",
+                "%s closed a connection from %s: %d connections are in the handshake, and "
+"this one has been in it longest",
                 self.address, peer, MAX_STRANGERS - 1,
             )  # fmt: skip
 
@@ -186,9 +186,9 @@ class StreamListener(Listener):
                 "%s refused a connection from %s: %s", self.address, peer, error, extra=known_as
             )
         except (OSError, EOFError) as error:
-            # A port scanner, a health check, or a dialler that gave up: no reason for a warning.
+            # A port scanner, a health check, or a client that gave up: no reason for a warning.
             reason, _ = explain(error, self._handshake_timeout, "hello")
-            logger.info("%s dropped a connection from %s: %s", self.address, peer, reason)
+            logger.info("%s closed a connection from %s: %s", self.address, peer, reason)
         else:
             self._trust(reader)
             await self._serve(connection)
@@ -315,9 +315,14 @@ def explain(error: OSError | EOFError, timeout: float, phase: str) -> tuple[str,
         phase: As in ``ConnectError``.
     """
     if isinstance(error, EOFError) and phase == "tls":
-        return "it hung up in the middle of the TLS handshake: perhaps it speaks no TLS", None
+        return (
+            "it closed the connection during the TLS handshake; perhaps it does not speak TLS"
+        ), None
     if isinstance(error, EOFError):
-        return "it hung up in the middle of the hello: no peer of ours, or one that closes", None
+        return (
+            "it closed the connection during the hello; it is not a peer of this "
+            "protocol, or it is shutting down"
+        ), None
     if isinstance(error, socket.gaierror):  # its numbers are not errno's
         return f"the host name does not resolve: {error.strerror}", None
     if isinstance(error, TimeoutError) and error.errno is None:  # asyncio's, not the kernel's

@@ -63,18 +63,19 @@ def check_user(sock: socket.socket, address: str, who: str) -> None:
     own, uid = os.geteuid(), peer_user(sock)
     if uid is None:
         found = (
-            "it cannot be known which user's it is (it comes from another network namespace or a "
-            "forwarder, or this system does not tell)"
+            "the user who owns it is unknown (it comes from another network namespace or "
+            "a forwarder, or this system does not report owners)"
         )
     elif uid == _nobody():
-        found = f"it is of a user whom this user namespace does not know (shown as {uid})"
+        found = f"its user is unknown in this user namespace (shown as {uid})"
     elif uid == own or (uid == 0 and sock.family == socket.AF_UNIX):  # root opens any file
         return
     else:
-        found = f"it is user {uid}'s"
+        found = f"it belongs to user {uid}"
     raise AuthenticationError(
-        f"{who} at {address} is refused: {found}, and without a token user {own} alone, who runs "
-        "this process, is trusted; give both sides the same token (ACTORSESSION_TOKEN), or use tls://",
+        f"{who} at {address} is refused: {found}, and without a token only user "
+        f"{own}, who runs this process, is trusted; set the same token on both sides "
+        "(ACTORSESSION_TOKEN), or use tls://",
         address=address,
     )
 

@@ -93,7 +93,7 @@ class TlsStream:
             if not data:
                 raise EOFError
             if not self._tls.server_side and data.startswith(MAGIC):
-                raise ProtocolError("it does not speak TLS; dial it as tcp://")
+                raise ProtocolError("it does not speak TLS; connect to it with tcp://")
             self._incoming.write(data)
 
     # -- reading -----------------------------------------------------------------------------------
@@ -125,7 +125,10 @@ class TlsStream:
                 return b""
             data = await self._reader.read(limit)
             if not data:
-                words = "the stream ended before TLS did: the peer has died, or was cut off"
+                words = (
+                    "the stream ended before TLS was shut down: the peer has died, or the "
+                    "connection was cut"
+                )
                 raise ConnectionAbortedError(ECONNABORTED, words)
             self._incoming.write(data)
 

@@ -177,7 +177,7 @@ class TcpTransport(StreamTransport):
 
     async def _open(self, address: Address) -> Streams:
         """Try the addresses of the host one after the other; the last error is raised if all fail."""
-        refused = OSError("the host name resolves to nothing")
+        refused = OSError("the host name does not resolve to any address")
         for family, host in await _resolve(address):
             try:
                 streams = await asyncio.open_connection(
