@@ -45,7 +45,9 @@ class FileRoots:
         self, roots: Iterable[str | os.PathLike[str]] | None, owner: str = "the server"
     ) -> None:
         if isinstance(roots, (str, bytes, os.PathLike)):
-            raise TypeError(f"file roots are a list of folders, got {roots!r:.100} alone")
+            raise TypeError(
+                f"file roots must be a list of folders, got the single name {roots!r:.100}"
+            )
         self.roots = None if roots is None else tuple(os.path.realpath(root) for root in roots)
         self._owner = owner
 
@@ -92,18 +94,18 @@ class FileRoots:
         """Return the root that contains the target of a name, and the target."""
         assert self.roots is not None
         if "\0" in path:
-            raise InvalidArgumentError(f"{path!r:.200} is no name of a file")
+            raise InvalidArgumentError(f"{path!r:.200} is not the name of a file")
         real = os.path.realpath(path)
         for root in self.roots:
             if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
                 return root, real
-        where = repr(path) if real == path else f"{path!r}, which leads to {real!r},"
+        where = repr(path) if real == path else f"{path!r}, which resolves to {real!r},"
         if self.roots:
-            has = f"is outside of the file roots of {self._owner}: {', '.join(self.roots)}"
+            has = f"is outside the file roots of {self._owner}: {', '.join(self.roots)}"
         else:
             has = (
-                f"cannot be opened at {self._owner}, which has no file roots; there are none by default "
-                "where other machines reach a server"
+                f"cannot be opened at {self._owner}, which has no file roots; a server that "
+                "other machines can reach has none by default"
             )
         _log.warning("%s %s", where, has, extra={"peer": self._owner})
         raise PermissionDeniedError(f"{where} {has}. {_HINT}")

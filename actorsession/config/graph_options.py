@@ -80,7 +80,7 @@ def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
         object.__setattr__(settings, name, kind(value))
     except ValueError:
         members = ", ".join(f"{m.name}={m.value}" for m in kind)
-        raise InvalidArgumentError(f"{name} is one of {members}, got {value!r}") from None
+        raise InvalidArgumentError(f"{name} must be one of {members}, got {value!r}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,8 @@ class GraphOptions:
         )  # fmt: skip
         refused(
             "rewrite_options", self.rewrite_options, (None,),
-            "there is no Grappler here: what a graph is rewritten to is chosen by optimizer_options",
+            "there is no Grappler here; optimizer_options chooses how graphs are "
+"rewritten",
         )  # fmt: skip
 
     def to_wire(self) -> dict[str, Any]:

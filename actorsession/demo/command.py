@@ -26,30 +26,32 @@ def add_to(commands: Any) -> None:
         "demo",
         help="train a model in one process, then on a cluster of processes",
         description=(
-            "Trains a network on handwritten digits: first in one process, then the same graph on a "
-            "cluster that it starts on this machine. Prints a table and writes the learning curves "
-            "and a trace of one distributed step. Ctrl-C ends it at any time."
+            "Train a network on handwritten digits: first in one process, then with the "
+            "same graph on a cluster of processes on this machine. Print a table, and "
+            "write the learning curves and a trace of one distributed step. Ctrl-C ends "
+            "the demo at any time."
         ),
     )
     parser.add_argument(
-        "--data", metavar="PATH", help="digits in an .npz file; by default those that are bundled"
+        "--data", metavar="PATH", help="an .npz file with digits (default: the bundled digits)"
     )
     parser.add_argument(
         "--steps", type=_positive, default=2000, metavar="N",
-        help="training steps of each part (default %(default)s)",
+        help="number of training steps of each part (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--workers", type=_positive, default=2, metavar="N",
-        help="processes that train, beside one that keeps the variables (default %(default)s)",
+        help="number of workers, beside one parameter server (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--output", type=Path, default=Path("actorsession-demo"), metavar="FOLDER",
-        help="where to write; made if it does not exist (default ./%(default)s)",
+        help=("the output folder, which is created if it does not exist (default "
+"./%(default)s)"),
     )  # fmt: skip
     parser.add_argument(
-        "--local-only", action="store_true", help="leave the cluster out: one process alone"
+        "--local-only", action="store_true", help="train in one process only, without a cluster"
     )
-    parser.add_argument("--no-progress", action="store_true", help="show no progress")
+    parser.add_argument("--no-progress", action="store_true", help="do not show progress")
     parser.set_defaults(run=run)
 
 
@@ -59,7 +61,7 @@ def _positive(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 upwards is needed, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
     return value
 
 

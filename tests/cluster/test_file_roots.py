@@ -115,7 +115,7 @@ async def test_outside_of_the_roots_nothing_is_opened(
         path = way.format(root=root, outside=outside)
         told = await refusal(server, graph, OPENERS[op](path))
         assert str(outside) in told, told
-        assert f"outside of the file roots of {server.task}: {root}" in told
+        assert f"outside the file roots of {server.task}: {root}" in told
         assert "--file-root DIR" in told
         assert contents(outside) == before
 
@@ -181,7 +181,7 @@ async def test_sessions_with_state_of_their_own_have_the_same_roots(
 ) -> None:
     fetch = ops.read_file(f"{outside}/x.txt")
     told = await refusal(server, graph, fetch, isolate_session_state=True)
-    assert "outside of the file roots" in told
+    assert "outside the file roots" in told
 
 
 async def test_sessions_that_bring_their_cluster_have_the_same_roots(
@@ -189,7 +189,7 @@ async def test_sessions_that_bring_their_cluster_have_the_same_roots(
 ) -> None:
     cluster = actorsession.ClusterSpec({"own": [server.target]})
     told = await refusal(server, graph, ops.read_file(f"{outside}/x.txt"), cluster_def=cluster)
-    assert "outside of the file roots" in told
+    assert "outside the file roots" in told
 
 
 async def test_beyond_loopback_there_are_no_roots_unless_they_are_named(

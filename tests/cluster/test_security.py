@@ -165,7 +165,9 @@ async def test_a_plain_session_at_a_tls_master_is_told_what_to_write(
 ) -> None:
     async with Server(ONE, "worker", security=files) as server:
         session = AsyncSession(server.target.replace("tls:", "tcp:"), graph)
-        with pytest.raises(UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"):
+        with pytest.raises(
+            UnavailableError, match=r"this port speaks TLS.*connect to it with tls://"
+        ):
             await soon(session.__aenter__())
 
 

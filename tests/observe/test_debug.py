@@ -171,7 +171,7 @@ def test_a_process_that_died_leaves_what_it_had_written(written: Path) -> None:
 def test_no_file_outside_the_directory_is_opened(written: Path, name: str) -> None:
     line = json.loads((written / "tensors.jsonl").read_text().splitlines()[0])
     (written / "tensors.jsonl").write_text(json.dumps({**line, "file": name}) + "\n")
-    with pytest.raises(DataLossError, match="is no name of a file with a value"):
+    with pytest.raises(DataLossError, match="is not the name of a file with a value"):
         DebugDumpDir(written.parent)
 
 
@@ -194,7 +194,7 @@ def test_a_file_that_is_cut_off_or_of_another_type_is_told(written: Path) -> Non
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": 2}'])
 def test_a_manifest_that_is_none_is_told(written: Path, text: str) -> None:
     (written / "manifest.json").write_text(text)
-    with pytest.raises(DataLossError, match="is no run of the debugger"):
+    with pytest.raises(DataLossError, match="is not a run of the debugger"):
         DebugDumpDir(written.parent)
 
 
