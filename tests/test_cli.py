@@ -52,7 +52,7 @@ def test_a_worker_needs_a_cluster(capsys: pytest.CaptureFixture[str], monkeypatc
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
-        "actorsession worker: which cluster? give --cluster or --config, or set TF_CONFIG\n"
+        "actorsession worker: no cluster was described; pass --cluster or --config, or set TF_CONFIG\n"
     )
 
 

@@ -99,7 +99,7 @@ def test_the_operation_timeout_is_given_in_seconds() -> None:
         (
             "operation_timeout_in_ms",
             2**70,
-            "operation_timeout_in_ms is a number of 64 bits, got one of 71",
+            "operation_timeout_in_ms must be a number of 64 bits, got one of 71",
         ),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_nested_value_that_makes_no_sense_is_refused(
         (OptimizerOptions, "global_jit_level", JitLevel.ON_1, "no optimising compiler here"),
         (OptimizerOptions, "global_jit_level", 2, "no optimising compiler here"),
         (OptimizerOptions, "cpu_global_jit", True, "no optimising compiler here"),
-        (Experimental, "use_tfrt", True, "there is one runtime here"),
+        (Experimental, "use_tfrt", True, "this is the only runtime here"),
         (Experimental, "share_cluster_devices_in_session", True, "belong to that session"),
     ],
 )
@@ -439,7 +439,10 @@ def test_another_word_is_logged_as_an_error_and_the_default_kept(
     with caplog.at_level(logging.ERROR, "actorsession.config"):
         assert environment_switch("SWITCH", default=True) is True
         assert environment_switch("SWITCH", default=False) is False
-    assert f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; true counts" in caplog.text
+    assert (
+        f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; the value is true"
+        in caplog.text
+    )
 
 
 def test_a_number_that_is_none_is_logged_and_the_next_variable_counts(

@@ -85,8 +85,8 @@ def _check_recursion(functions: Mapping[str, protos.FunctionDef]) -> None:
             for other in _named_in(functions[name]):
                 if ended.get(other) is False and other in functions:
                     raise ValueError(
-                        f"function {name!r} calls {other!r}, which calls it: what a graph calls is "
-                        "written out in the place of the call, so no function can be inside itself"
+                        f"function {name!r} calls {other!r}, which calls it; calls are replaced by "
+                        "the bodies of their functions, so functions cannot be recursive"
                     )
                 if other in functions and other not in ended:
                     stack.append(other)
@@ -120,7 +120,8 @@ def build_call(
     function, first = library[name], CALLS[node.type]
     if len(function.arguments) != len(inputs) - first:
         raise ValueError(
-            f"function {name!r} takes {len(function.arguments)} values; {len(inputs) - first} are passed"
+            f"function {name!r} takes {len(function.arguments)} values, but "
+            f"{len(inputs) - first} are passed"
         )
     with (
         graph.name_scope(f"{full}/") as scope,

@@ -28,7 +28,7 @@ def _message(graph_def: Any) -> GraphDef:
         return graph_def_of(graph_def)
     if isinstance(graph_def, GraphDef):
         return graph_def
-    raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
+    raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
 
 
 def _producer(text: str) -> str:
@@ -63,7 +63,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
     """
     message = _message(graph_def)
     if isinstance(dest_nodes, str):
-        raise TypeError(f"dest_nodes is a list of names, got {dest_nodes!r}")
+        raise TypeError(f"dest_nodes must be a list of names, got {dest_nodes!r}")
     by_name = {node.name: node for node in message.node}
     waiting = list(dest_nodes)
     needed: set[str] = set()
@@ -211,8 +211,9 @@ class _Frozen:
                 continue
             if node.op not in ("ReadVariableOp", "ResourceGather"):
                 raise ValueError(
-                    f"variable {variable!r} cannot become a constant: node {node.name!r} ({node.op}) does "
-                    "more than read it. Name outputs that only read, or put it on the blacklist"
+                    f"variable {variable!r} cannot become a constant: node {node.name!r} "
+                    f"({node.op}) does more than read it; choose outputs that only read it, or "
+                    "add it to variable_names_blacklist"
                 )
             if node.op == "ReadVariableOp":
                 found.setdefault(variable, node.name)

@@ -70,7 +70,9 @@ def import_graph_def(
     ordered = in_order(planned, mapped_values)
     graph = get_default_graph()
     if name == "" and not all(isinstance(v, Tensor) for v in mapped_values.values()):
-        raise ValueError("import_graph_def needs a name where input_map holds values, not tensors")
+        raise ValueError(
+            "import_graph_def needs a name if input_map contains values other than tensors"
+        )
     _check_elements(places, _rehearsed(ordered, mapped_values, library))
     with graph.name_scope("import" if name is None else name) as scope:
         mapped = _converted(mapped_values, graph)
@@ -96,7 +98,7 @@ def _planned(
         return plan_plain(graph_def), {}
     if not isinstance(graph_def, protos.GraphDef):
         if type(graph_def).__name__ != "GraphDef" or not hasattr(graph_def, "SerializeToString"):
-            raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
+            raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
         graph_def = protos.GraphDef.FromString(graph_def.SerializeToString())
     graph_def = with_reads(spelled_out(graph_def))
     planned = plan_message(graph_def, producer, mapped)
@@ -113,7 +115,7 @@ def _text(value: Any, what: str) -> str:
     if isinstance(value, bytes):
         return value.decode()
     if not isinstance(value, str):
-        raise TypeError(f"{what} are strings, got {value!r:.100}")
+        raise TypeError(f"{what} must be strings, got {value!r:.100}")
     return value
 
 
@@ -121,7 +123,9 @@ def _checked_map(input_map: Mapping[Any, Any] | None) -> dict[tuple[str, int], A
     if input_map is None:
         return {}
     if not isinstance(input_map, Mapping):
-        raise TypeError(f"input_map is a mapping from names to tensors, got {input_map!r:.100}")
+        raise TypeError(
+            f"input_map must be a mapping from names to tensors, got {input_map!r:.100}"
+        )
     return {
         split_input(_text(key, "the keys of input_map"), "a key of input_map"): value
         for key, value in input_map.items()
@@ -133,7 +137,7 @@ def _checked_elements(elements: Iterable[Any] | None) -> list[tuple[str, int | N
     if elements is None:
         return None
     if isinstance(elements, (str, bytes)):
-        raise TypeError(f"return_elements is a list of names, got {elements!r}")
+        raise TypeError(f"return_elements must be a list of names, got {elements!r}")
     found: list[tuple[str, int | None]] = []
     for element in elements:
         text = _text(element, "return_elements")
@@ -157,10 +161,11 @@ def _check_elements(places: list[tuple[str, int | None]], rehearsed: NodeBuilder
     for name, index in places:
         op = rehearsed.built.get(name)
         if op is None:
-            raise ValueError(f"return_elements asks for node {name!r}, which is not in graph_def")
+            raise ValueError(f"return_elements requests node {name!r}, which is not in graph_def")
         if index is not None and (name, index) not in rehearsed.mapped and index >= len(op.outputs):
             raise ValueError(
-                f"return_elements asks for output {index} of node {name!r}, which has {len(op.outputs)}"
+                f"return_elements requests output {index} of node {name!r}, whose number of "
+                f"outputs is {len(op.outputs)}"
             )
 
 

@@ -93,7 +93,7 @@ def export_meta_graph(
                 made.collection_def[key].CopyFrom(collection_proto(key, values, export_scope))
         except (TypeError, ValueError) as exc:
             made.collection_def.pop(key, None)
-            _log.warning("collection %r is not written: %s", key, exc)
+            _log.warning("collection %r cannot be exported: %s", key, exc)
     if filename is not None:
         _write(made, Path(filename), as_text)
     return made

@@ -123,7 +123,10 @@ class NodeBuilder:
             return replaced
         outputs = self.built[name].outputs
         if index >= len(outputs):
-            raise ValueError(f"it reads output {index} of node {name!r}, which has {len(outputs)}")
+            raise ValueError(
+                f"it reads output {index} of node {name!r}, whose number of outputs is "
+                f"{len(outputs)}"
+            )
         return outputs[index]
 
     def _inputs(self, node: Planned) -> list[Tensor]:
@@ -140,7 +143,9 @@ class NodeBuilder:
             if name in self.built or (name, index) in self.mapped
         }
         if not found:
-            raise ValueError("all that it reads comes from iterations before, so there is no first")
+            raise ValueError(
+                "all its inputs come from previous iterations, so there is no initial value"
+            )
         first = next(iter(found.values()))
         count = len(node.inputs)
         self._open += [(node, at) for at in range(count) if at not in found]
@@ -228,7 +233,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
     dtypes = [tensor.dtype for tensor in inputs]
     found = bind(signature.inputs, dtypes, node.given, signature.attrs)
     if found is None:
-        raise ValueError(f"it has {len(inputs)} inputs, which {node.op} does not take")
+        raise ValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
     expected = [
         t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)
     ]

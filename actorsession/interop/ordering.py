@@ -64,4 +64,4 @@ def _cycle_words(left: Sequence[Planned]) -> str:
         node = by_name[next(name for name in producers if name in by_name)]
     names = list(seen)
     cycle = names[names.index(node.name) :]
-    return f"{len(cycle)} nodes stand in a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"
+    return f"{len(cycle)} nodes form a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"

@@ -163,16 +163,17 @@ def check_versions(versions: protos.VersionDef) -> None:
     """
     if versions.producer < 0:
         raise ValueError(
-            f"the graph was written by version {versions.producer}; 0 is the oldest that can be read"
+            f"the graph was written by version {versions.producer}; versions from 0 on can be read"
         )
     if versions.min_consumer > GRAPH_DEF_VERSION:
         raise ValueError(
-            f"the graph asks for a reader of version {versions.min_consumer} or later; this one reads "
-            f"as version {GRAPH_DEF_VERSION}"
+            f"the graph requires a reader of version {versions.min_consumer} or later; "
+            f"this one has version {GRAPH_DEF_VERSION}"
         )
     if GRAPH_DEF_VERSION in versions.bad_consumers:
         raise ValueError(
-            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, as this one is"
+            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, which is the "
+            "version of this one"
         )
 
 
@@ -197,7 +198,8 @@ def _check_size(graph_def: protos.GraphDef) -> None:
     total = sum(repeated_bytes(tensor) for tensor in tensors)
     if total > 2 * MAX_REPEATED_BYTES:
         raise InvalidArgumentError(
-            f"the graph's constants in short form take {total} bytes; {2 * MAX_REPEATED_BYTES} are the limit"
+            f"the graph's constants in short form take {total} bytes; the limit is "
+            f"{2 * MAX_REPEATED_BYTES}"
         )
 
 
@@ -220,7 +222,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
         raise ValueError(
-            f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have the name"
+            f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name"
         )
     for node in planned:
         if not _NAME.fullmatch(node.name):
@@ -234,7 +236,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
         for group in node.attrs.get("_class", ()):
             if group.startswith("loc:@") and group[5:] not in counted:
                 raise ValueError(
-                    f"node {node.name!r} is to be colocated with unknown node {group[5:]!r}"
+                    f"node {node.name!r} is colocated with the unknown node {group[5:]!r}"
                 )
 
 
@@ -248,7 +250,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     if name.startswith("^") and not colon:
         return name[1:], -1
     if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
-        raise ValueError(f"{where} is 'node', 'node:index' or '^node', got {text!r:.100}")
+        raise ValueError(f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}")
     return name, int(index or 0)
 
 
@@ -268,7 +270,7 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
         if index < 0:
             control.append(name)
         elif control:
-            raise ValueError(f"node {node.name!r}: control inputs come after all data inputs")
+            raise ValueError(f"node {node.name!r}: control inputs must come after all data inputs")
         else:
             inputs.append((name, index))
     type_here = _type_here(node.op)
@@ -291,8 +293,8 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
             and not is_of_kind(proto, known.attrs[name].type)
         ):
             raise ValueError(
-                f"node {node.name!r} ({node.op}): attribute {name!r} is a {known.attrs[name].type}, got "
-                f"{proto.WhichOneof('value')}"
+                f"node {node.name!r} ({node.op}): attribute {name!r} must be of type "
+                f"{known.attrs[name].type}, got {proto.WhichOneof('value')}"
             )
         try:
             given[name] = attr_of(proto)
@@ -345,8 +347,8 @@ def _check_default(
         return
     if value != attr.default and not (name in producer and producer[name] == value):
         raise ValueError(
-            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; here it can only be "
-            f"{attr.default!r}"
+            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; only "
+            f"{attr.default!r} is supported"
         )
 
 

@@ -81,4 +81,4 @@ class KeptCheckpoints:
             remove_checkpoint(prefix, meta_graph_suffix=meta_graph_suffix)
         except OpError as exc:
             # The new checkpoint exists: training should not end because an old one cannot be removed.
-            _log.warning("the old checkpoint %r is not removed: %s", prefix, exc)
+            _log.warning("cannot remove the old checkpoint %r: %s", prefix, exc)

@@ -300,10 +300,10 @@ def piecewise_constant(
         parts = [convert_to_tensor(v) for v in values]
         if len({part.dtype for part in parts}) > 1:
             found = ", ".join(part.dtype.name for part in parts)
-            raise ValueError(f"the values have one dtype, got {found}")
+            raise ValueError(f"all values must have the same dtype, got {found}")
         if len(parts) != len(ends) + 1:
             raise ValueError(
-                f"there is one value more than boundaries, got {len(parts)} values and "
+                f"there must be one more value than boundaries, got {len(parts)} values and "
                 f"{len(ends)} boundaries"
             )
         passed = cast(comparison.greater(step, stack(ends)), int32)
@@ -320,7 +320,8 @@ def _boundary(value: Any, step: Tensor) -> Tensor:
     if tensor.dtype is int32 and step.dtype is int64:
         return cast(tensor, int64)
     raise ValueError(
-        f"boundaries have the dtype of x, {step.dtype.name}; got {tensor.dtype.name}: {value!r}"
+        f"boundaries must have the dtype of x, {step.dtype.name}; got "
+        f"{tensor.dtype.name}: {value!r}"
     )
 
 
@@ -341,7 +342,7 @@ def _rate(
 
 def _check_step(global_step: Any) -> None:
     if global_step is None:
-        raise ValueError("a rate that decays needs a global_step, got None")
+        raise ValueError("a learning rate decay needs a global_step, got None")
 
 
 def _like(value: Any, rate: Tensor) -> Tensor:

@@ -114,8 +114,8 @@ class Optimizer(Subclassing):
         )
         if all(grad is None for grad, _ in pairs):
             raise ValueError(
-                f"{loss!r} has no gradient for any variable of {[v.name for _, v in pairs]}; look "
-                "for operations between them through which none flows, such as casts to integers"
+                f"{loss!r} has no gradient for any variable of {[v.name for _, v in pairs]}; "
+                "an operation between them may have no gradient, such as a cast to integers"
             )
         return self.apply_gradients(pairs, global_step, name)
 
@@ -143,8 +143,8 @@ class Optimizer(Subclassing):
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
-                "gate_gradients is Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, "
-                f"got {gate_gradients!r}"
+                "gate_gradients must be Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, got "
+                f"{gate_gradients!r}"
             )
         loss = convert_to_tensor(loss() if callable(loss) else loss)
         _check_dtype("loss", loss, loss.dtype)
@@ -338,7 +338,9 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
 
 def _check_dtype(what: str, value: Any, dtype: DType) -> None:
     if not dtype.is_floating:
-        raise ValueError(f"the {what} {value!r} has dtype {dtype.name}; a floating type is needed")
+        raise ValueError(
+            f"the {what} {value!r} has dtype {dtype.name}; it must have a floating-point type"
+        )
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
@@ -349,7 +351,8 @@ def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
         variables = list(_leaves(given))
     if not variables:
         raise ValueError(
-            "there are no variables to train: the graph has no trainable ones and var_list is empty"
+            "there are no variables to train: the graph has no trainable variables, or "
+            "var_list is empty"
         )
     for variable in variables:
         _check_dtype("variable", variable, variable.dtype)
@@ -367,7 +370,9 @@ def _leaves(given: Any) -> Iterator[Variable | Tensor]:
         for item in given:
             yield from _leaves(item)
     else:
-        raise TypeError(f"var_list holds variables, got {type(given).__name__}: {given!r:.100}")
+        raise TypeError(
+            f"var_list must contain variables, got {type(given).__name__}: {given!r:.100}"
+        )
 
 
 def _present(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
@@ -378,7 +383,7 @@ def _present(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variabl
         if grad is None:
             continue
         if isinstance(variable, Tensor):
-            raise NotImplementedError(f"a tensor has no value that can be changed: {variable!r}")
+            raise NotImplementedError(f"a tensor cannot be updated: {variable!r}")
         if not isinstance(variable, Variable):
             raise TypeError(
                 f"expected a variable, got {type(variable).__name__}: {variable!r:.100}"

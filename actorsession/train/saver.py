@@ -44,7 +44,7 @@ __all__ = ["Saver"]
 
 _log = logging.getLogger("actorsession.train")
 
-_UNBUILT = "call build() first: this Saver was made with defer_build=True"
+_UNBUILT = "call build() first, because this Saver was created with defer_build=True"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,15 @@ class Saver:
     ) -> None:
         if defer_build and var_list:
             raise ValueError(
-                "with defer_build the variables are found by build(): give no var_list"
+                "var_list must be None with defer_build=True, because build() collects the "
+                "variables"
             )
         if builder is not None:
-            raise ValueError("Saver builds its own nodes: builder must be None")
+            raise ValueError("builder must be None, because a Saver builds its own nodes")
         if write_version == SaverDef.V1:
-            _log.warning("checkpoints of version 1 are not written: this saver writes version 2")
+            _log.warning("checkpoints of version 1 cannot be written; this saver writes version 2")
         elif write_version != SaverDef.V2:
-            raise ValueError(f"write_version is {SaverDef.V2}, got {write_version!r}")
+            raise ValueError(f"write_version must be {SaverDef.V2}, got {write_version!r}")
         self._var_list = var_list
         self._reshape = reshape
         self._sharded = sharded
@@ -149,7 +150,9 @@ class Saver:
         saveables = saveables_of(self._var_list)
         if not saveables:
             if not self._allow_empty:
-                raise ValueError("No variables to save: make some first, or give allow_empty=True")
+                raise ValueError(
+                    "No variables to save: create some first, or pass allow_empty=True"
+                )
             self._is_empty = True
             return
         self._def = replace(
@@ -265,11 +268,13 @@ class Saver:
             raise RuntimeError(_UNBUILT)
         latest = latest or DEFAULT_FILENAME
         if os.path.basename(latest) != latest:
-            raise ValueError(f"latest_filename is a name without folders, got {latest!r}")
+            raise ValueError(f"latest_filename must be a name without folders, got {latest!r}")
         prefix = os.fspath(save_path)
         folder, name = os.path.split(prefix)
         if not name:
-            raise ValueError(f"save_path ends in a name, as in 'folder/model', got {save_path!r}")
+            raise ValueError(
+                f"save_path must end in a name, as in 'folder/model', got {save_path!r}"
+            )
         if step is None and name == latest:
             raise ValueError(
                 f"latest_filename {latest!r} collides with save_path {save_path!r}: choose another name"
@@ -378,11 +383,11 @@ class Saver:
         if self._def is None:
             raise RuntimeError(_UNBUILT)
         if save_path is None:
-            raise ValueError("save_path is None: there is no checkpoint to restore")
+            raise ValueError("save_path is None, so there is no checkpoint to restore")
         # Tasks elsewhere may see files that this process does not; in that case the step reports missing
         # files.
         if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
-            raise ValueError(f"the save_path is no checkpoint: nothing is at {save_path!r}")
+            raise ValueError(f"save_path is not a checkpoint: there is no file at {save_path!r}")
         return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
 
 
@@ -405,7 +410,7 @@ def _explained(save_path: Any) -> Iterator[None]:
         yield
     except NotFoundError as exc:
         if exc.message.startswith(checkpoints.MISSING):
-            raise ValueError(f"the save_path is no checkpoint: {exc.message}") from exc
+            raise ValueError(f"save_path is not a checkpoint: {exc.message}") from exc
         exc.message = _hint(save_path, exc.message, "lacks a variable of the graph")
         raise
     except InvalidArgumentError as exc:

@@ -264,7 +264,7 @@ def test_what_is_remembered_of_peers_is_bounded() -> None:
     (handler,) = said.logger.handlers
     (kept,) = handler.filters
     assert isinstance(kept, OncePerMinute)
-    assert len(kept._said) <= 4096
+    assert len(kept._logged) <= 4096
 
 
 def test_how_long_a_kernel_took_is_no_warning_unless_a_level_is_asked_for(

@@ -271,7 +271,7 @@ def test_the_whole_file_system_can_be_a_root(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None:
-    with pytest.raises(OpError, match="is no name of a file"):
+    with pytest.raises(OpError, match="is not the name of a file"):
         FileRoots([tmp_path]).real("a\0b")
 
 

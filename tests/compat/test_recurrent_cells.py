@@ -379,7 +379,7 @@ def test_a_first_state_can_come_from_inputs() -> None:
     cell = Decaying(4)
     state = cell.get_initial_state(inputs=tf.zeros([5, 3], tf.float64))
     assert (state.shape.as_list(), state.dtype) == ([5, 4], tf.float64)
-    with pytest.raises(ValueError, match="inputs have batch size 5, batch_size is 2"):
+    with pytest.raises(ValueError, match="inputs have batch size 5, but batch_size is 2"):
         cell.get_initial_state(inputs=tf.zeros([5, 3]), batch_size=2)
     with pytest.raises(ValueError, match="inputs are of float32"):
         cell.get_initial_state(inputs=tf.zeros([5, 3]), dtype=tf.float64)

@@ -75,7 +75,9 @@ def test_what_is_no_list_is_no_message(wire: Any) -> None:
 
 @pytest.mark.parametrize("tag", ["par", "Pair", "", None, 0, b"pair", [], {}, 1.5], ids=repr)
 def test_an_unknown_tag_is_a_protocol_error_that_lists_the_known_ones(tag: Any) -> None:
-    with pytest.raises(ProtocolError, match=r"unknown message tag .*; known: nothing, pair"):
+    with pytest.raises(
+        ProtocolError, match=r"unknown message tag .*; known tags are nothing, pair"
+    ):
         registry_of_pair().from_wire([tag, 1, []])
 
 

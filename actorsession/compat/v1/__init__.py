@@ -171,7 +171,7 @@ def enable_eager_execution(
         UnimplementedError: always.
     """
     raise UnimplementedError(
-        "there is no eager execution here: put operations into a Graph and run it with a Session"
+        "there is no eager execution here; build operations in a Graph and run them with a Session"
     )
 
 

@@ -28,7 +28,7 @@ def found_or_made(key: str, make: Callable[[], Any]) -> Any:
     graph = get_default_graph()
     there = graph.get_collection(key)
     if len(there) > 1:
-        _log.info("there are %d of %s: the first one is used", len(there), key)
+        _log.info("collection %s has %d elements; the first one is used", key, len(there))
     if there:
         return there[0]
     made = make()

@@ -303,7 +303,7 @@ class NanTensorHook(SessionRunHook):
         if np.isnan(run_values.results):
             if self._fails:
                 raise NanLossDuringTrainingError
-            _log.warning("the loss is not a number: training stops")
+            _log.warning("the loss is NaN; training stops")
             run_context.request_stop()
 
 

@@ -135,9 +135,11 @@ def auc(
         ValueError: for an unknown curve or method, or shapes that do not fit.
     """
     if curve not in ("ROC", "PR"):
-        raise ValueError(f"curve is 'ROC' or 'PR', got {curve!r}")
+        raise ValueError(f"curve must be 'ROC' or 'PR', got {curve!r}")
     if summation_method not in _HEIGHTS:
-        raise ValueError(f"summation_method is one of {sorted(_HEIGHTS)}, got {summation_method!r}")
+        raise ValueError(
+            f"summation_method must be one of {sorted(_HEIGHTS)}, got {summation_method!r}"
+        )
     inner = (
         [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
         if thresholds is None

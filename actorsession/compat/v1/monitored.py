@@ -113,7 +113,9 @@ class MonitoredSession:
                 self._let_go()
                 if not self._recovers:
                     raise
-                _log.info("the session was lost while it was made, and is made anew: %s", exc)
+                _log.info(
+                    "the session was lost while it was created, and is created again: %s", exc
+                )
                 self._coord = Coordinator()
             except BaseException:
                 self._let_go()
@@ -158,7 +160,7 @@ class MonitoredSession:
             StopIteration: if ``step_fn`` calls ``request_stop``.
         """
         if not callable(step_fn):
-            raise TypeError(f"step_fn is a function, got {step_fn!r:.100}")
+            raise TypeError(f"step_fn must be a function, got {step_fn!r:.100}")
         names = tuple(inspect.signature(step_fn).parameters)
         if names not in {("step_context",), ("self", "step_context")}:
             raise ValueError(
@@ -186,7 +188,7 @@ class MonitoredSession:
             except _LOST as exc:
                 if not self._recovers:
                     raise
-                _log.info("the session was lost, and is made anew: %s", exc)
+                _log.info("the session was lost, and is created again: %s", exc)
                 self._let_go()
                 self._create()
             except Exception:

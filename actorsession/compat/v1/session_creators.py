@@ -53,7 +53,9 @@ class Scaffold:
         local_init_feed_dict: Any = None,
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
-            raise TypeError(f"copy_from_scaffold is a Scaffold, got {copy_from_scaffold!r:.100}")
+            raise TypeError(
+                f"copy_from_scaffold must be a Scaffold, got {copy_from_scaffold!r:.100}"
+            )
 
         def part(name: str, given: Any) -> Any:
             return getattr(copy_from_scaffold, name, None) if given is None else given

@@ -157,7 +157,7 @@ class SessionManager:
                 lacking = _lacking(self._ready_op, session)
         if lacking is not None:
             _log.info(
-                "what was restored from %s did not make the model ready: %s",
+                "restoring %s did not make the model ready: %s",
                 checkpoint_dir or checkpoint_filename_with_path, lacking,
             )  # fmt: skip
         return session, lacking is None

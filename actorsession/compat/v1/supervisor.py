@@ -95,7 +95,8 @@ class Supervisor:
         for name, given in (("summary_op", summary_op), ("summary_writer", summary_writer)):
             if not (given is None or _left_out(given)):
                 raise UnimplementedError(
-                    f"there are no summaries here, so {name} is None or left out, got {given!r:.100}"
+                    f"there are no summaries here, so {name} must be None or omitted, got "
+                    f"{given!r:.100}"
                 )
         graph = get_default_graph() if graph is None else adopted(graph)
         with graph.as_default():
@@ -234,7 +235,7 @@ class Supervisor:
                 "write events."
             )
         if not self._logdir:
-            _log.warning("standard services need a logdir: nothing is saved")
+            _log.warning("standard services need a logdir; no checkpoint is saved")
             return None
         threads: list[threading.Thread] = []
         if self.save_summaries_secs and self.global_step is not None:
@@ -387,5 +388,5 @@ def _global_step() -> Any:
     try:
         return get_global_step()
     except TypeError as exc:
-        _log.warning("steps are not counted: %s", exc)
+        _log.warning("cannot count steps: %s", exc)
         return None

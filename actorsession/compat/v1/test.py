@@ -257,7 +257,7 @@ class TestCase(Assertions):
         found = (
             wanted(caught.exception) if callable(wanted) else re.search(wanted, _message(caught))
         )
-        self.assertTrue(found, f"the error is another one: {caught.exception!r}")
+        self.assertTrue(found, f"another error was raised: {caught.exception!r}")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """Assert like ``assertRaisesWithPredicateMatch`` for ``OpError``."""

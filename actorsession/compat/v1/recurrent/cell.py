@@ -62,7 +62,7 @@ class RNNCell:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
         if kwargs:
-            raise TypeError(f"{type(self).__name__} takes no argument {sorted(kwargs)[0]!r}")
+            raise TypeError(f"{type(self).__name__} has no argument {sorted(kwargs)[0]!r}")
         self.trainable = trainable
         self._name = self._base_name = name or None
         self._dtype = None if dtype is None else as_dtype(dtype)
@@ -259,7 +259,9 @@ class RNNCell:
             given = {"scope": opened} if "scope" in inspect.signature(self.call).parameters else {}
             outputs: tuple[Any, Any] | None = self.call(inputs, state, **given)
         if outputs is None:
-            raise ValueError(f"{type(self).__name__}.call returned nothing: an output and a state")
+            raise ValueError(
+                f"{type(self).__name__}.call returned None; it must return an output and a state"
+            )
         # Set only now, because ``call`` may create variables.
         self.built = True
         return outputs
@@ -307,9 +309,9 @@ class RNNCell:
             sized = TensorShape(value.shape).sizes
             static = sized[0] if sized else None
             if batch_size is not None and static != batch_size:
-                raise ValueError(f"inputs have batch size {static}, batch_size is {batch_size}")
+                raise ValueError(f"inputs have batch size {static}, but batch_size is {batch_size}")
             if dtype is not None and value.dtype != as_dtype(dtype):
-                raise ValueError(f"inputs are of {value.dtype.name}, dtype is {dtype!r}")
+                raise ValueError(f"inputs have dtype {value.dtype.name}, but dtype is {dtype!r}")
             batch_size, dtype = static or ops.shape(value)[0], value.dtype
         if batch_size is None or dtype is None:
             raise ValueError(

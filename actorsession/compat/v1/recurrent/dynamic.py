@@ -176,7 +176,7 @@ class _Loop:
         leaves = nests.flatten(outputs)
         if len(leaves) != len(written):
             raise ValueError(
-                f"the cell has output_size {self.cell.output_size} and put out {outputs!r:.200}"
+                f"the cell has output_size {self.cell.output_size} but returned {outputs!r:.200}"
             )
         pairs = zip(written, leaves, strict=True)
         return time + 1, tuple([array.write(time, leaf) for array, leaf in pairs]), after

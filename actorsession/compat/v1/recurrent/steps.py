@@ -41,7 +41,7 @@ def swapped(value: Any) -> Tensor:
     tensor = ops.convert_to_tensor(value)
     rank = tensor.shape.rank
     if rank is None:
-        raise ValueError(f"inputs need a known rank, got {tensor!r}")
+        raise ValueError(f"the rank of inputs must be known, got {tensor!r}")
     if rank < 2:
         return tensor
     return ops.transpose(tensor, [1, 0, *range(2, rank)])
