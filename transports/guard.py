@@ -27,7 +27,7 @@ MIN_TOKEN = 16
 """Minimum length of a token beyond loopback: 64 bits for random hexadecimal digits, more for other text."""
 
 
-async def check_place(
+async def check_exposure(
     address: Address,
     transport: object,
     token: str | None,
@@ -73,7 +73,7 @@ async def check_place(
             "that reaches it would be served; set a token (ACTORSESSION_TOKEN, the same "
             "for all), or use tls://, or listen on 127.0.0.1"
         )
-    elif not (getattr(transport, "checks_user", False) and users.tells_users()):
+    elif not (getattr(transport, "checks_user", False) and users.can_identify_users()):
         reason = (
             f"{address.scheme} cannot determine here which user of this machine connects, "
             "and there is no token, so that every user would be served; set a token "

@@ -69,7 +69,7 @@ class Entry:
         box = wanted or Extent.whole(self.shape)
         if len(self.pieces) == 1 and self.pieces[0].extent == box:
             return np.array(self.pieces[0].load())
-        near = [p for p in self.pieces if not box.starts or box.meet(p.extent)]
+        near = [p for p in self.pieces if not box.starts or box.intersection(p.extent)]
         loaded = ((p.extent, p.load()) for p in near)
         values, missing = assemble(self.shape, self.dtype.np_dtype, box, loaded)
         if missing:
@@ -115,7 +115,7 @@ def add_piece(entries: dict[str, Entry], name: str, entry: Entry, path: str) -> 
             p
             for p in entry.pieces
             for q in known.pieces
-            if not p.extent.starts or p.extent.meet(q.extent)
+            if not p.extent.starts or p.extent.intersection(q.extent)
         ),
         None,
     )

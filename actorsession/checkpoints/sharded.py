@@ -263,7 +263,7 @@ def _shards_named(prefix: str) -> list[str]:
     return [path for path, _ in _shards(prefix) if os.path.basename(path) in named]
 
 
-def _is_over(nonce: str | None, path: str) -> bool:
+def _is_abandoned(nonce: str | None, path: str) -> bool:
     """Return whether a shard is known to be of a save that has ended; ``False`` for one without a nonce."""
     if nonce is None or nonces.has_ended(nonce):
         return nonce is not None
@@ -272,12 +272,14 @@ def _is_over(nonce: str | None, path: str) -> bool:
     return False
 
 
-def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_over) -> None:
+def _remove_remains(
+    prefix: str, abandoned: Callable[[str | None, str], bool] = _is_abandoned
+) -> None:
     """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
     Args:
         prefix: of the checkpoint.
-        over: from the nonce and the path of a shard to whether its save has ended.
+        abandoned: from the nonce and the path of a shard to whether its save has ended.
     """
 
     def is_named() -> bool:
@@ -292,7 +294,7 @@ def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_o
     form = rf"\.{re.escape(name)}({_SHARD.pattern})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
     remove_abandoned(folder or ".", re.compile(form))
     for path, nonce in _shards(prefix):
-        if over(nonce, path):
+        if abandoned(nonce, path):
             remove_unused(path, is_named)
 
 

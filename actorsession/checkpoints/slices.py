@@ -51,7 +51,7 @@ class Extent:
             for start, size, dim in zip(self.starts, self.sizes, shape, strict=True)
         )
 
-    def meet(self, other: Extent) -> Extent | None:
+    def intersection(self, other: Extent) -> Extent | None:
         """Return the intersection; ``None`` if it is empty."""
         starts = tuple(map(max, self.starts, other.starts))
         ends = tuple(
@@ -134,7 +134,7 @@ def assemble(
     out = np.empty(wanted.sizes, dtype)
     missing = wanted.elements
     for extent, values in pieces:
-        common = wanted.meet(extent)
+        common = wanted.intersection(extent)
         if common is not None or not wanted.starts:
             part = common or wanted
             out[part.within(wanted)] = values[part.within(extent)]

@@ -20,7 +20,7 @@ from actorsession.cli.logs import log_to_stderr
 
 __all__ = ["main"]
 
-_OURS = (servers, cluster, status, why, stop, token, certs)
+_MODULES = (servers, cluster, status, why, stop, token, certs)
 _NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs")
 _EPILOG = """\
 exit status: 0 success, 1 failure, 2 invalid arguments.
@@ -61,7 +61,7 @@ def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in _OURS:
+    for module in _MODULES:
         module.add_to(commands)
     if with_demo:
         from actorsession.demo import command

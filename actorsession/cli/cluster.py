@@ -89,36 +89,36 @@ def _run(options: argparse.Namespace) -> int:
             options.jobs, devices=options.devices, start_timeout=options.timeout,
             protocol=options.protocol, file_roots=options.file_roots or (),
         )  # fmt: skip
-        return run(_keep(cluster, as_json=options.json))
+        return run(_run_until_signal(cluster, as_json=options.json))
     except KeyboardInterrupt:  # before our own handler was installed
         return SUCCESS
     except ValueError as exc:
         return fail("cluster", exc)
 
 
-async def _keep(cluster: LocalCluster, *, as_json: bool) -> int:
+async def _run_until_signal(cluster: LocalCluster, *, as_json: bool) -> int:
     """Start a cluster, and keep it until a signal is received or no process is left."""
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
-        life = group.create_task(_live(cluster, as_json=as_json), name="the cluster")
+        running = group.create_task(_run_cluster(cluster, as_json=as_json), name="the cluster")
 
         def end() -> None:
-            if not life.cancelling():  # a second signal must not interrupt the end
-                life.cancel()
+            if not running.cancelling():  # a second signal must not interrupt the end
+                running.cancel()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, end)
-    return SUCCESS if life.cancelled() else life.result()
+    return SUCCESS if running.cancelled() else running.result()
 
 
-async def _live(cluster: LocalCluster, *, as_json: bool) -> int:
+async def _run_cluster(cluster: LocalCluster, *, as_json: bool) -> int:
     from actorsession.errors import OpError
 
     try:
         async with cluster:
             _announce(cluster, as_json=as_json)
             async with asyncio.TaskGroup() as group:
-                ends = [group.create_task(_see_end(p)) for p in cluster.processes.values()]
+                ends = [group.create_task(_wait_for_end(p)) for p in cluster.processes.values()]
             return SUCCESS if all(end.result() for end in ends) else FAILURE
     except (OSError, OpError) as exc:
         return fail("cluster", exc)
@@ -135,9 +135,9 @@ def _announce(cluster: LocalCluster, *, as_json: bool) -> None:
     print_line("the cluster is up; Ctrl-C ends it")
 
 
-async def _see_end(process: WorkerProcess) -> bool:
+async def _wait_for_end(process: WorkerProcess) -> bool:
     """Wait for the unexpected end of a process; return whether its exit code was 0."""
-    in_order = await process.wait_ended() == 0
-    if not in_order:
+    is_clean = await process.wait_ended() == 0
+    if not is_clean:
         fail("cluster", f"{process.task} has ended: {process.fate}")
-    return in_order
+    return is_clean

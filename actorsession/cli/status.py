@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.errors import OpError
 
     try:
-        rows = run(_ask(options.address, everybody=options.all, patience=options.timeout))
+        rows = run(_ask(options.address, all_tasks=options.all, limit=options.timeout))
     except KeyboardInterrupt:
         return FAILURE
     except (ValueError, OpError) as exc:
@@ -90,14 +90,14 @@ def _run(options: argparse.Namespace) -> int:
     return FAILURE if faults else SUCCESS
 
 
-async def _ask(address: str, *, everybody: bool, patience: float) -> list[_Row]:
+async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster
     from actorsession.errors import OpError
 
-    deadline = Deadline.after(patience)
+    deadline = Deadline.after(limit)
     rows, cluster_id = [_Row("", address)], None
-    if everybody:
+    if all_tasks:
         try:
             view = await read_cluster(address, deadline=deadline)
         except OpError as error:

@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
     ended: dict[str, str] = {}
     failed: dict[str, str] = {}
     try:
-        run(_stop(options.address, ended, failed, everybody=options.all, patience=options.timeout))
+        run(_stop(options.address, ended, failed, all_tasks=options.all, limit=options.timeout))
     except KeyboardInterrupt:
         return FAILURE
     except (ValueError, OpError) as exc:
@@ -62,13 +62,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 async def _stop(
-    address: str, ended: dict[str, str], failed: dict[str, str], *, everybody: bool, patience: float
+    address: str, ended: dict[str, str], failed: dict[str, str], *, all_tasks: bool, limit: float
 ) -> None:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster, stop_server
     from actorsession.errors import OpError
 
-    deadline = Deadline.after(patience)
+    deadline = Deadline.after(limit)
 
     async def stop_one(where: str, task: str | None, cluster_id: str | None) -> None:
         try:
@@ -82,7 +82,7 @@ async def _stop(
             failed[where] = str(error)
 
     tasks: list[tuple[str, str | None, str | None]] = [(address, None, None)]
-    if everybody:
+    if all_tasks:
         view = await read_cluster(address, deadline=deadline)
         tasks = [(where, task, view.cluster_id) for task, where in view.tasks.items()]
     async with asyncio.TaskGroup() as group:

@@ -58,7 +58,7 @@ class FileRoots:
             PermissionDeniedError: the target is outside of the roots; the message names both.
             InvalidArgumentError: no file can have the name.
         """
-        return path if self.roots is None else self._found(path)[1]
+        return path if self.roots is None else self._resolve(path)[1]
 
     def prefix(self, path: str) -> str:
         """Return a prefix of names in one folder, with the folder as returned by ``real``.
@@ -78,7 +78,7 @@ class FileRoots:
         """
         if self.roots is None:
             return os.open(path, flags, 0o666)
-        root, real = self._found(path)
+        root, real = self._resolve(path)
         *folders, name = os.path.relpath(real, root).split(os.sep)
         at = os.open(root, _FOLDER)
         try:
@@ -90,7 +90,7 @@ class FileRoots:
         finally:
             os.close(at)
 
-    def _found(self, path: str) -> tuple[str, str]:
+    def _resolve(self, path: str) -> tuple[str, str]:
         """Return the root that contains the target of a name, and the target."""
         assert self.roots is not None
         if "\0" in path:

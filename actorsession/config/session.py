@@ -20,7 +20,7 @@ from actorsession.config.wire import (
     from_wire,
     list_of,
     one_of,
-    refused,
+    reject,
     to_wire,
     whole_number,
 )
@@ -94,12 +94,12 @@ class Experimental:
 
     def __post_init__(self) -> None:
         check_types(self)
-        refused(
+        reject(
             "share_cluster_devices_in_session", self.share_cluster_devices_in_session, (False,),
             "the devices of a cluster that a session defines by cluster_def belong to "
 "that session",
         )  # fmt: skip
-        refused("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
+        reject("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -262,7 +262,7 @@ class ConfigProto:
                 f"device_filters must be a list of device names, got {filters!r:.100}"
             )
         object.__setattr__(self, "device_filters", tuple(filters))
-        refused(
+        reject(
             "gpu_options", self.gpu_options, (None,),
             "there are no GPU devices here; other device types come from device factories",
         )  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=DataclassInstance)
 
 __all__ = [
-    "at_least", "at_most", "check_types", "from_wire", "list_of", "one_of", "refused", "to_wire",
+    "at_least", "at_most", "check_types", "from_wire", "list_of", "one_of", "reject", "to_wire",
     "whole_number",
 ]  # fmt: skip
 
@@ -58,7 +58,7 @@ def at_most(most: int, name: str, value: int) -> None:
         raise InvalidArgumentError(f"{name} must be at most {most}, got {value}")
 
 
-def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
+def reject(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
     """Refuse a setting that this runtime does not support.
 
     Args:

@@ -17,7 +17,7 @@ from actorsession.demo.interrupt import Interrupts
 
 __all__ = ["add_to", "run"]
 
-_OK, _FAILED, _CALLED_WRONGLY = 0, 1, 2
+_OK, _FAILED, _USAGE_ERROR = 0, 1, 2
 
 
 def add_to(commands: Any) -> None:
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         return _run(options, interrupts)
     except BaseException:
         # Whatever error ended the cancelled work, Ctrl-C was the reason.
-        if not interrupts.came:
+        if not interrupts.interrupted:
             raise
         interrupts.say_goodbye()
         return _OK
@@ -101,11 +101,11 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         digits = load_digits(options.data)
         options.output.mkdir(parents=True, exist_ok=True)
     except (NotFoundError, InvalidArgumentError) as error:
-        return _complain(f"--data: {error.message}", _CALLED_WRONGLY)
+        return _print_error(f"--data: {error.message}", _USAGE_ERROR)
     except OSError as error:
-        return _complain(f"--output: cannot make the folder: {error}", _CALLED_WRONGLY)
+        return _print_error(f"--output: cannot make the folder: {error}", _USAGE_ERROR)
     if not os.access(options.output, os.W_OK):
-        return _complain(f"--output: cannot write into {options.output}", _CALLED_WRONGLY)
+        return _print_error(f"--output: cannot write into {options.output}", _USAGE_ERROR)
     settings = Settings(
         steps=options.steps, workers=options.workers, output=options.output,
         local_only=options.local_only, progress=not options.no_progress,
@@ -115,11 +115,11 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         failed = show(digits, settings, interrupts)
     except* (OpError, OSError) as group:
         failed = [_first_of(group)]
-    if interrupts.came:  # whatever failed during cancellation
+    if interrupts.interrupted:  # whatever failed during cancellation
         interrupts.say_goodbye()
         return _OK
     for line in failed:
-        _complain(line, _FAILED)
+        _print_error(line, _FAILED)
     return _FAILED if failed else _OK
 
 
@@ -130,6 +130,6 @@ def _first_of(group: BaseExceptionGroup[Any]) -> str:
     return str(error)
 
 
-def _complain(line: str, code: int) -> int:
+def _print_error(line: str, code: int) -> int:
     print(f"actorsession demo: {line}", file=sys.stderr)
     return code

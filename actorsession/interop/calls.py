@@ -1,7 +1,7 @@
 """Function calls in TensorFlow's form.
 
 TensorFlow 1 calls a function with a node whose type is the function's name. TensorFlow 2 uses a
-``PartitionedCall`` whose attribute names the function. ``spelled_out`` rewrites the first form into the
+``PartitionedCall`` whose attribute names the function. ``expand_calls`` rewrites the first form into the
 second before any other module reads the graph. It also rejects recursive functions, because calls are inlined
 here.
 """
@@ -15,14 +15,14 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.interop.functions import PlannedFunction
-from actorsession.interop.planned import Planned
+from actorsession.interop.import_plan import Planned
 from actorsession.ops import identity
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
 
-__all__ = ["build_call", "spelled_out"]
+__all__ = ["build_call", "expand_calls"]
 
 
-def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
+def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
     """Return the graph with a ``StatefulPartitionedCall`` in place of each node whose type is a function.
 
     Raises:
@@ -38,11 +38,11 @@ def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
         called = {n.name: functions[n.op] for n in function.node_def if n.op in functions}
         for node in function.node_def:
             node.input[:] = [_numbered(text, called) for text in node.input]
-            _spell_out(node, functions)
+            _expand_call(node, functions)
         for key, text in dict(function.ret).items():
             function.ret[key] = _numbered(text, called)
     for node in made.node:
-        _spell_out(node, functions)
+        _expand_call(node, functions)
     return made
 
 
@@ -56,7 +56,7 @@ def _numbered(text: str, called: Mapping[str, protos.FunctionDef]) -> str:
     return f"{node}:output:{names.index(output)}" if output in names else text
 
 
-def _spell_out(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> None:
+def _expand_call(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> None:
     function = functions.get(node.op)
     if function is None:
         return

@@ -13,7 +13,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
-from actorsession.interop.planned import Planned
+from actorsession.interop.import_plan import Planned
 from actorsession.ops import identity
 from actorsession.ops.flow.constructs import ConstructBuilder, as_predicate
 

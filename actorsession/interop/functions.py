@@ -17,7 +17,7 @@ from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.interop import protos
 from actorsession.interop.enums import dtype_number
-from actorsession.interop.planned import Planned, plan_node
+from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.interop.signatures import Arg, signature_of
 from actorsession.records import dataclass
 

@@ -23,8 +23,8 @@ from actorsession.interop.collections import (
     restore_collection,
     without_scope,
 )
-from actorsession.interop.exporting import graph_def_of
-from actorsession.interop.importing import import_graph_def
+from actorsession.interop.exporter import graph_def_of
+from actorsession.interop.importer import import_graph_def
 from actorsession.interop.meta_scope import UNBOUND, bound_map, scoped_graph_def
 from actorsession.ops import GraphKeys, Variable
 from actorsession.records import dataclass

@@ -2,7 +2,7 @@
 
 The builder takes nodes in order, producers first. Back edges of loops are the exception: they are connected
 once all nodes are built. The types and shapes in the file are checked against those of the operations.
-``importing`` builds a file with it twice; each function call is built inline by a builder of its own.
+``importer`` builds a file with it twice; each function call is built inline by a builder of its own.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from actorsession.graph.registry import REQUIRED, lookup
 from actorsession.interop.calls import build_call
 from actorsession.interop.construct_import import after, build_construct
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
+from actorsession.interop.import_plan import Planned
 from actorsession.interop.ordering import in_order
-from actorsession.interop.planned import Planned
 from actorsession.interop.signatures import FROM_HANDLE, Arg, bind
 
 __all__ = ["NodeBuilder", "handle_of"]
@@ -167,7 +167,7 @@ class NodeBuilder:
                 stack.enter_context(self._graph.device(node.device))
             if node.op in CONSTRUCTS and node.given:
                 return self._construct(node, inputs, full)
-            inputs = self._turned(node, inputs, full)
+            inputs = self._adapted(node, inputs, full)
             op = self._graph.create_op(node.type, inputs, attrs, name=f"{full}/")
         for tensor, shape in zip(op.outputs, node.shapes, strict=False):
             self._graph.refine_shape(tensor, shape)
@@ -190,7 +190,7 @@ class NodeBuilder:
         results = [inner._tensor(producer, index) for producer, index in function.results]
         return after([inner.built[name] for name in function.control], results, self._graph)
 
-    def _turned(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
+    def _adapted(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
         """Return the inputs as the registered type takes them, where it differs from the type in the file."""
         if node.type == node.op:
             return inputs

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 
 from actorsession.graph.control_flow_ops import is_back_edge
-from actorsession.interop.planned import Planned
+from actorsession.interop.import_plan import Planned
 
 __all__ = ["in_order"]
 

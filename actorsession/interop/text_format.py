@@ -45,7 +45,7 @@ def _lines(message: Message, indent: str) -> Iterator[str]:
         if field.key:
             for key in sorted(value):
                 yield f"{indent}{field.name} {{"
-                yield f"{indent}  key: {_word(field.key, key)}"
+                yield f"{indent}  key: {_token_of(field.key, key)}"
                 yield from _field_lines(field, "value", value[key], indent + "  ")
                 yield f"{indent}}}"
             continue
@@ -55,14 +55,14 @@ def _lines(message: Message, indent: str) -> Iterator[str]:
 
 def _field_lines(field: Field, name: str, value: Any, indent: str) -> Iterator[str]:
     if field.scalar is not None:
-        yield f"{indent}{name}: {_word(field.kind, value)}"
+        yield f"{indent}{name}: {_token_of(field.kind, value)}"
         return
     yield f"{indent}{name} {{"
     yield from _lines(value, indent + "  ")
     yield f"{indent}}}"
 
 
-def _word(kind: str, value: Any) -> str:
+def _token_of(kind: str, value: Any) -> str:
     if kind in ENUMS:
         return label_of(kind, value) or str(value)
     if kind == "bool":

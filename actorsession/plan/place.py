@@ -89,7 +89,7 @@ class Placer:
         self._resources: set[tuple[str, int]] = set()  # outputs that are resource handles
         # Requests of nodes that go where state is, by name: of the node, its colocated nodes and its
         # resources.
-        self._asked: dict[str, set[str]] = {}
+        self._requested: dict[str, set[str]] = {}
 
     @property
     def placed(self) -> Mapping[str, Placed]:
@@ -101,7 +101,7 @@ class Placer:
         self._devices = devices
         self._candidates.clear()
 
-    def check_there(self, nodes: Iterable[NodeDef]) -> None:
+    def check_devices(self, nodes: Iterable[NodeDef]) -> None:
         """Check that the devices of placed nodes still exist.
 
         Raises:
@@ -144,7 +144,7 @@ class Placer:
                 open_sources.append(node)
                 result[node.name] = self._choose(_ANYWHERE, node, ops)
             else:
-                beside = node.op in _METADATA_OPS and self._beside_input(node, result)
+                beside = node.op in _METADATA_OPS and self._place_with_input(node, result)
                 result[node.name] = beside or self._choose(self._request(node), node, ops)
         self._move_to_consumers(open_sources, batch, result)
         for node in batch.values():
@@ -152,7 +152,7 @@ class Placer:
         self._placed.update(result)
         self._resources |= handles
         for name, requests in asked.items():
-            self._asked.setdefault(name, set()).update(requests)
+            self._requested.setdefault(name, set()).update(requests)
         return result
 
     # -- groups --------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class Placer:
     def _group(
         self, batch: Mapping[str, NodeDef], handles: set[tuple[str, int]]
     ) -> tuple[dict[str, _Group], dict[str, set[str]]]:
-        """Return the groups of more than one member, by node name, and the additions to ``_asked``."""
+        """Return the groups of more than one member, by node name, and the additions to ``_requested``."""
         parent: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -199,7 +199,7 @@ class Placer:
         return any(
             node.device in found.get(name, none)
             for name in beside
-            for found in (asked, self._asked)
+            for found in (asked, self._requested)
         )
 
     def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
@@ -285,7 +285,7 @@ class Placer:
         if self._soft:
             return
         spec = self._devices.specs[placed.device]
-        for node in _asking_inside(construct):
+        for node in _requesting_inside(construct):
             request = self._request(node)
             if not request.compatible(spec):
                 raise InvalidArgumentError(
@@ -299,7 +299,7 @@ class Placer:
     def _together(self, construct: NodeDef) -> str:
         """Return the merged request of the nodes inside a loop, cond or call; empty if they disagree."""
         merged = _ANYWHERE
-        for node in _asking_inside(construct):
+        for node in _requesting_inside(construct):
             request = self._request(node)
             if not merged.compatible(request):
                 return ""
@@ -317,7 +317,7 @@ class Placer:
                 raise InvalidArgumentError(str(exc), node=node.name, source=node.source) from None
         return self._requests[text]
 
-    def _beside_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
+    def _place_with_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
         """Return the device of a node's input, if it is settled and suits the node."""
         name = node.inputs[0][0] if node.inputs else ""
         there = result.get(name) or self._placed.get(name)
@@ -415,7 +415,7 @@ def _check_functions(nodes: Iterable[NodeDef]) -> None:
             )
 
 
-def _asking_inside(construct: NodeDef) -> Iterator[NodeDef]:
+def _requesting_inside(construct: NodeDef) -> Iterator[NodeDef]:
     """Yield the nodes inside a functional control flow operation that request a device of their own.
 
     There are none for other nodes. A node that requests the device of the operation follows the operation,

@@ -284,11 +284,11 @@ def get_checkpoint_state(
         _log.warning("the state file %r is ignored: %s", file, exc)
         return None
 
-    def placed(path: str) -> str:
+    def absolute(path: str) -> str:
         return path if os.path.isabs(path) else os.path.join(checkpoint_dir, path)
 
-    state.model_checkpoint_path = placed(state.model_checkpoint_path)
-    state.all_model_checkpoint_paths = [placed(p) for p in state.all_model_checkpoint_paths]
+    state.model_checkpoint_path = absolute(state.model_checkpoint_path)
+    state.all_model_checkpoint_paths = [absolute(p) for p in state.all_model_checkpoint_paths]
     return state
 
 

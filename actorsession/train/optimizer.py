@@ -61,7 +61,7 @@ class Optimizer(Subclassing):
         self._use_locking = use_locking
         self._name = name
         self._slots: dict[str, dict[Variable, Variable]] = {}
-        self._loose: dict[tuple[str, Graph], Variable] = {}
+        self._non_slots: dict[tuple[str, Graph], Variable] = {}
         self._own_scope: VariableScope | None = None
         if use_own_namescope_for_non_slot_vars:
             with variable_scope(None, default_name=name) as self._own_scope:
@@ -185,7 +185,7 @@ class Optimizer(Subclassing):
             TypeError: for a gradient that is no tensor, or something that is no variable.
             NotImplementedError: for a tensor in the place of a variable.
         """
-        pairs = _present(list(grads_and_vars))
+        pairs = _with_gradients(list(grads_and_vars))
         graph = pairs[0][1].graph
         with graph.as_default():
             with graph.control_dependencies(None):
@@ -193,7 +193,7 @@ class Optimizer(Subclassing):
             with graph.name_scope(name or self._name) as scope:
                 self._prepare()
                 updates = [self._update(graph, grad, variable) for grad, variable in pairs]
-                train_op = self._finished(graph, updates, scope, global_step)
+                train_op = self._train_op(graph, updates, scope, global_step)
         if train_op not in graph.get_collection(GraphKeys.TRAIN_OP):
             graph.add_to_collection(GraphKeys.TRAIN_OP, train_op)
         return train_op
@@ -210,7 +210,7 @@ class Optimizer(Subclassing):
         """Return the optimiser's own variables in the default graph, slots included, by name."""
         graph = get_default_graph()
         own = [slot for slots in self._slots.values() for slot in slots.values()]
-        own.extend(self._loose.values())
+        own.extend(self._non_slots.values())
         return sorted((v for v in own if v.graph is graph), key=lambda v: v.name)
 
     # -- one step ------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class Optimizer(Subclassing):
                 )
             return kept
 
-    def _finished(
+    def _train_op(
         self, graph: Graph, updates: list[Operation], scope: str, global_step: Variable | None
     ) -> Operation:
         if global_step is None:
@@ -308,15 +308,15 @@ class Optimizer(Subclassing):
     def _slot(self, var: Variable, slot_name: str) -> Variable:
         return self._slots[slot_name][var]
 
-    def _loose_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
+    def _non_slot_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
         """Return a variable that is no slot, one per graph, on the device of ``beside``."""
         key = (name, beside.graph)
-        if key not in self._loose:
+        if key not in self._non_slots:
             with beside.graph.colocate_with(beside.op):
-                self._loose[key] = self._new_loose(initial_value, name)
-        return self._loose[key]
+                self._non_slots[key] = self._new_non_slot_variable(initial_value, name)
+        return self._non_slots[key]
 
-    def _new_loose(self, initial_value: Any, name: str) -> Variable:
+    def _new_non_slot_variable(self, initial_value: Any, name: str) -> Variable:
         if self._own_scope is None:
             return Variable(initial_value, trainable=False, name=name)
         value = initial_value() if callable(initial_value) else initial_value
@@ -375,10 +375,10 @@ def _leaves(given: Any) -> Iterator[Variable | Tensor]:
         )
 
 
-def _present(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
+def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
     if not pairs:
         raise ValueError("apply_gradients needs at least one pair of gradient and variable")
-    present: list[tuple[SparseGradient, Variable]] = []
+    with_gradients: list[tuple[SparseGradient, Variable]] = []
     for grad, variable in pairs:
         if grad is None:
             continue
@@ -390,7 +390,7 @@ def _present(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variabl
             )
         if not isinstance(grad, IndexedSlices):
             grad = convert_to_tensor(grad, variable.dtype, graph=variable.graph)
-        present.append((grad, variable))
-    if not present:
+        with_gradients.append((grad, variable))
+    if not with_gradients:
         raise ValueError(f"no gradient for any variable of {[v.name for _, v in pairs]}")
-    return present
+    return with_gradients

@@ -140,7 +140,7 @@ def saveables_of(var_list: Any) -> list[SaveableObject]:
             *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),
             *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS),
         ]
-    named = dict(var_list) if isinstance(var_list, Mapping) else _named(var_list)
+    named = dict(var_list) if isinstance(var_list, Mapping) else _variables_by_name(var_list)
     found: list[SaveableObject] = []
     for name in sorted(named):
         found += _saveables(name, named[name])
@@ -148,7 +148,7 @@ def saveables_of(var_list: Any) -> list[SaveableObject]:
     return found
 
 
-def _named(var_list: Any) -> dict[str, Any]:
+def _variables_by_name(var_list: Any) -> dict[str, Any]:
     """Return variables by the name of their operation, and lists of parts by the name of the whole."""
     if isinstance(var_list, (str, bytes)) or not isinstance(var_list, Iterable):
         raise TypeError(f"var_list must be a list or a dict of variables, got {var_list!r:.100}")

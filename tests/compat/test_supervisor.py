@@ -130,7 +130,7 @@ def test_services_are_the_chiefs_and_need_a_folder(
         quiet = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0)
         assert quiet.start_standard_services(sess) == []
     assert [r.getMessage() for r in caplog.records] == [
-        "standard services need a logdir: nothing is saved"
+        "standard services need a logdir; no checkpoint is saved"
     ]
 
 

@@ -80,7 +80,7 @@ def pages(connection: Connection) -> int:
 async def given_back(writer: Connection, reader: Connection) -> None:
     """Wait until the writer knows that nobody looks at what it has shared."""
     async with asyncio.timeout(60):
-        while writer._shared._out:  # type: ignore[attr-defined]
+        while writer._shared._outstanding:  # type: ignore[attr-defined]
             reader.write(Frame(b"something to read"))
             await writer.recv()
 
@@ -317,7 +317,7 @@ async def test_parts_that_were_given_back_make_room_for_a_larger_one(
 async def test_memory_that_is_not_used_goes_back_to_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shared, "KEPT_FOR", 0.0)
+    monkeypatch.setattr(shared, "RELEASE_AFTER", 0.0)
     async with neighbours() as (dialled, accepted):
         kept = await carry(dialled, accepted, large(3))
         await carry(dialled, accepted, large(1, 5 * SHARE_FROM))

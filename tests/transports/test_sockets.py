@@ -17,7 +17,7 @@ from transports.stream.sockets import (
     bind_unix,
     check_family,
     file_identity,
-    is_near,
+    is_local,
     socket_address,
 )
 
@@ -38,7 +38,7 @@ def tcp_socket(host: str, family: int = socket.AF_INET) -> socket.socket:
 )
 def test_only_this_machine_reaches_loopback_addresses(host: str, family: int) -> None:
     with tcp_socket(host, family) as sock:
-        assert is_near(sock.getsockname())
+        assert is_local(sock.getsockname())
         assert socket_address("tcp", sock).host == host
         assert socket_address("tcp", sock).port == sock.getsockname()[1] != 0
 
@@ -46,7 +46,7 @@ def test_only_this_machine_reaches_loopback_addresses(host: str, family: int) ->
 @pytest.mark.parametrize(("host", "family"), [("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)])
 def test_others_reach_other_addresses(host: str, family: int) -> None:
     with tcp_socket(host, family) as sock:
-        assert not is_near(sock.getsockname())
+        assert not is_local(sock.getsockname())
 
 
 def test_a_port_that_is_served_cannot_be_bound() -> None:

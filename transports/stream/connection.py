@@ -163,7 +163,7 @@ class StreamConnection(Connection):
     async def drain(self, above: int = HIGH_WATER) -> None:
         """Wait while the bulk lane, the shared-memory lane or the transport applies backpressure."""
         if self._ended is None:
-            await self._bulk.wait_for_room(above)
+            await self._bulk.wait_until_below(above)
         if self._ended is None and self._shared is not None:
             await self._shared.wait_for_reader(above)
         if self._ended is None and (above <= HIGH_WATER or self.unsent > above):

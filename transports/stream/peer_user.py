@@ -107,7 +107,7 @@ def peer_user(sock: socket.socket) -> int | None:
     return None
 
 
-def tells_users() -> bool:
+def can_identify_users() -> bool:
     """Return whether this system reports the owners of its tcp sockets."""
     return (_PROC / "net" / "tcp").exists() or hasattr(socket, "AF_NETLINK")
 
@@ -130,12 +130,13 @@ def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
     """Return ``inet_diag``'s record of the socket with these two ends, or None if there is none."""
     number, packed = _packed(local, remote)
     ports = _PORTS.pack(local[1], remote[1])
-    asked = _ASK.pack(number, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ports
-    asked += b"".join(address.ljust(16, b"\0") for address in packed) + _ANY
+    request = _ASK.pack(number, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ports
+    request += b"".join(address.ljust(16, b"\0") for address in packed) + _ANY
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as diag:
             diag.send(
-                _HEAD.pack(_HEAD.size + len(asked), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0) + asked
+                _HEAD.pack(_HEAD.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0)
+                + request
             )
             answer, sender = diag.recvfrom(4096, socket.MSG_DONTWAIT)
     except (OSError, AttributeError):  # no such sockets here, or a sandbox forbids them

@@ -72,7 +72,7 @@ def bind_unix(address: Address) -> socket.socket:
     return sock
 
 
-def is_near(name: object) -> bool:
+def is_local(name: object) -> bool:
     """Return whether only this machine can reach one end of a socket.
 
     Args:

@@ -131,7 +131,7 @@ class StreamTransport(ABC):
 
         There is none for a listener on another host, whose user cannot be determined.
         """
-        if self.authenticates or not sockets.is_near(writer.get_extra_info("peername")):
+        if self.authenticates or not sockets.is_local(writer.get_extra_info("peername")):
             return None
         return user_check(writer, str(address), "whoever listens")
 

@@ -1,7 +1,7 @@
 """The hook that saves checkpoints, and its listeners.
 
-``monitored`` adds the hook to training sessions. The hook writes the graph once, in TensorFlow's text form;
-the saver writes the graph next to each checkpoint.
+``monitored_session`` adds the hook to training sessions. The hook writes the graph once, in the text form of
+TensorFlow; the saver writes the graph next to each checkpoint.
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from typing import Any
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
 
-__all__ = ["found_or_made", "initialises_locally"]
+__all__ = ["default_local_init_op", "get_or_create"]
 
 _log = logging.getLogger("actorsession.compat")
 
 
-def found_or_made(key: str, make: Callable[[], Any]) -> Any:
+def get_or_create(key: str, make: Callable[[], Any]) -> Any:
     """Return the first element of a collection of the default graph, or create and add one.
 
     Args:
@@ -37,6 +37,6 @@ def found_or_made(key: str, make: Callable[[], Any]) -> Any:
     return made
 
 
-def initialises_locally() -> Any:
+def default_local_init_op() -> Any:
     """Return an operation that initialises local variables and tables."""
     return ops.group(ops.local_variables_initializer(), ops.tables_initializer())

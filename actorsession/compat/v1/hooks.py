@@ -1,6 +1,6 @@
 """Hooks: callbacks before and after each step of a monitored session.
 
-``monitored`` calls them. A hook adds its nodes in ``begin``, because the graph is finalized after that.
+``monitored_session`` calls them. A hook adds its nodes in ``begin``; the graph is finalized after that.
 ``checkpoint_hooks`` and ``step_hooks`` hold further hooks.
 """
 

@@ -1,6 +1,6 @@
 """``SessionManager``: sessions with a ready model, created by the task that prepares it and by others.
 
-``Supervisor`` and the session creators of ``monitored`` use it. The chief restores a checkpoint or
+``Supervisor`` and the session creators of ``monitored_session`` use it. The chief restores a checkpoint or
 initialises the model; the other tasks poll until it has. A session whose model is not ready is closed. Waits
 end with their time limit; a task sleeps between two polls.
 """

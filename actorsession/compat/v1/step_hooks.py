@@ -1,6 +1,6 @@
 """Hooks for steps: their speed, their number, and their profiles.
 
-``monitored`` adds the first one to training sessions.
+``monitored_session`` adds the first one to training sessions.
 """
 
 from __future__ import annotations

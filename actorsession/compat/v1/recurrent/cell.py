@@ -177,7 +177,7 @@ class RNNCell:
             ValueError: as for ``get_variable``.
         """
         reuse = True if self.built else self._reuse
-        with ops.variable_scope(self._settled(None), reuse=reuse, auxiliary_name_scope=False):
+        with ops.variable_scope(self._enter_scope(None), reuse=reuse, auxiliary_name_scope=False):
             variable = ops.get_variable(
                 name, shape, as_dtype(dtype or self._dtype or float32), initializer, regularizer,
                 trainable is not False and self.trainable, partitioner=partitioner,
@@ -198,7 +198,7 @@ class RNNCell:
             if all(part is not known for known, _ in self._kept()):
                 self._kept().append((part, any(part is each for each in trained)))
 
-    def _noting(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _recording_getter(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Get a variable and record it: the custom getter for ``get_variable`` in ``call``."""
         variable = getter(*args, **kwargs)
         self._keep(variable)
@@ -218,18 +218,18 @@ class RNNCell:
             The output and the next state.
         """
         if scope is not None:
-            with ops.variable_scope(scope, custom_getter=self._noting) as opened:
+            with ops.variable_scope(scope, custom_getter=self._recording_getter) as opened:
                 return self._call(inputs, state, opened)
         if self._around is None:
             self._around = ops.get_variable_scope()
-        with ops.variable_scope(self._around, custom_getter=self._noting):
+        with ops.variable_scope(self._around, custom_getter=self._recording_getter):
             return self._call(inputs, state, None)
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Call the cell."""
         return self(inputs, *args, **kwargs)
 
-    def _settled(self, scope: Any) -> VariableScope:
+    def _enter_scope(self, scope: Any) -> VariableScope:
         """Return the scope of the variables, which is opened on first use."""
         if self._scope is None:
             _ = self.name
@@ -245,7 +245,7 @@ class RNNCell:
         return self._scope
 
     def _call(self, inputs: Any, state: Any, scope: Any) -> tuple[Any, Any]:
-        known, reuse = self._settled(scope), True if self.built else self._reuse
+        known, reuse = self._enter_scope(scope), True if self.built else self._reuse
         with (
             ops.variable_scope(known, reuse=reuse, auxiliary_name_scope=False) as opened,
             name_scope(opened.original_name_scope or None),

@@ -19,7 +19,7 @@ from actorsession.compat.v1.recurrent.steps import (
     first_state,
     opened,
     sizes_of,
-    swapped,
+    transposed,
 )
 from actorsession.graph.default_scopes import control_dependencies
 from actorsession.graph.operation import Tensor
@@ -69,7 +69,7 @@ def dynamic_rnn(
     """
     check_cell("cell", cell)
     with opened(scope, "rnn"):
-        swap = ops.convert_to_tensor if time_major else swapped
+        swap = ops.convert_to_tensor if time_major else transposed
         flat = [swap(leaf) for leaf in nests.flatten(inputs)]
         lengths = None
         if sequence_length is not None:
@@ -83,7 +83,7 @@ def dynamic_rnn(
         loop = _Loop(cell, nests.pack(inputs, flat), flat, lengths, state, dtype)
         outputs, last = loop.build(state, parallel_iterations or _PARALLEL, swap_memory)
         if not time_major:
-            outputs = nests.mapped(swapped, outputs)
+            outputs = nests.mapped(transposed, outputs)
     return outputs, last
 
 

@@ -110,7 +110,7 @@ class MonitoredSession:
                     hook.after_create_session(self._session, self._coord)
                 return
             except _LOST as exc:
-                self._let_go()
+                self._release_session()
                 if not self._recovers:
                     raise
                 _log.info(
@@ -118,7 +118,7 @@ class MonitoredSession:
                 )
                 self._coord = Coordinator()
             except BaseException:
-                self._let_go()
+                self._release_session()
                 raise
 
     @property
@@ -189,7 +189,7 @@ class MonitoredSession:
                 if not self._recovers:
                     raise
                 _log.info("the session was lost, and is created again: %s", exc)
-                self._let_go()
+                self._release_session()
                 self._create()
             except Exception:
                 # In most cases, the error of a thread is the cause of the failed step.
@@ -245,7 +245,7 @@ class MonitoredSession:
             finally:
                 self._session.close()
 
-    def _let_go(self) -> None:
+    def _release_session(self) -> None:
         """Close a lost session and stop its threads."""
         self._coord.request_stop()
         if self._session is not None:

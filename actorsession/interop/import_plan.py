@@ -2,7 +2,7 @@
 
 The module is pure: it reads messages and the op registry, and touches no graph. It finds every error of the
 graph itself: unknown types, names, inputs, attributes, versions and sizes. ``ordering`` finds cycles. Errors
-that only building reveals, such as shapes that do not fit, are left to ``importing``.
+that only building reveals, such as shapes that do not fit, are left to ``importer``.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _check_size(graph_def: protos.GraphDef) -> None:
 
 
 def _check_types(ops: Iterable[str]) -> None:
-    unknown = Counter(op for op in ops if not is_registered(_type_here(op)))
+    unknown = Counter(op for op in ops if not is_registered(_local_type(op)))
     if not unknown:
         return
     listed = ", ".join(
@@ -213,7 +213,7 @@ def _check_types(ops: Iterable[str]) -> None:
     raise NotFoundError(f"operation types that are not registered here: {listed}")
 
 
-def _type_here(op: str) -> str:
+def _local_type(op: str) -> str:
     return op if is_registered(op) else resource_type(op) or ALIASES.get(op, op)
 
 
@@ -273,18 +273,18 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
             raise ValueError(f"node {node.name!r}: control inputs must come after all data inputs")
         else:
             inputs.append((name, index))
-    type_here = _type_here(node.op)
+    local_type = _local_type(node.op)
     given = _given(node)
-    attrs = _ours(node, type_here, given, producer or {})
+    attrs = _local_attrs(node, local_type, given, producer or {})
     return Planned(
-        node.name, node.op, type_here, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
+        node.name, node.op, local_type, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
         attrs, given, tuple(given.get("_output_shapes", ())),
     )  # fmt: skip
 
 
 def _given(node: protos.NodeDef) -> dict[str, Any]:
     known = signature_of(node.op)
-    wanted = lookup(_type_here(node.op)).attrs
+    wanted = lookup(_local_type(node.op)).attrs
     given = {}
     for name, proto in node.attr.items():
         if (
@@ -314,11 +314,11 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     return given
 
 
-def _ours(
-    node: protos.NodeDef, type_here: str, given: Mapping[str, Any], producer: Mapping[str, Any]
+def _local_attrs(
+    node: protos.NodeDef, local_type: str, given: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
-    wanted = lookup(type_here).attrs
+    wanted = lookup(local_type).attrs
     known = signature_of(node.op)
     attrs: dict[str, Any] = {}
     for name, value in given.items():
