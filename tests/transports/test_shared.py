@@ -339,7 +339,7 @@ def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.Data
     try:
         for _ in range(source.draw(st.integers(0, 30))):
             if len(taken) > 0 and source.draw(st.booleans()):
-                whole.put_back(*taken.pop(source.draw(st.integers(0, len(taken) - 1))))
+                whole.free(*taken.pop(source.draw(st.integers(0, len(taken) - 1))))
                 continue
             length = source.draw(st.integers(1, 6 * page))
             part = whole.take(length)
@@ -351,7 +351,7 @@ def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.Data
             if part is not None:
                 taken.append((part[0], length))
         for part_taken in taken:
-            whole.put_back(*part_taken)
+            whole.free(*part_taken)
         everything = whole.take(16 * page)
         assert everything is not None
         assert everything[0] == 0
