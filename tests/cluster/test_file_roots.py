@@ -239,12 +239,12 @@ def test_a_link_that_comes_after_the_look_leads_nowhere(
         shutil.rmtree(root / "deep", ignore_errors=True)
         (root / "deep").unlink(missing_ok=True)
         _filled(root / "deep")
-        found = files._found(str(root / name))
+        found = files._resolve(str(root / name))
         where = root / swap
         shutil.rmtree(where) if where.is_dir() else where.unlink()
         where.symlink_to(outside if swap == "deep" else outside / "x.txt")
         with monkeypatch.context() as context:
-            context.setattr(FileRoots, "_found", lambda self, path, found=found: found)
+            context.setattr(FileRoots, "_resolve", lambda self, path, found=found: found)
             with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
                 files.opener(str(root / name), os.O_RDONLY)
 

@@ -75,7 +75,7 @@ def test_what_is_no_address_is_refused_with_the_reason(text: str, complaint: str
     ],
 )
 def test_parts_that_are_not_one_tcp_address_are_refused(parts: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"given|no port|empty"):
+    with pytest.raises(ValueError, match=r"are given|takes a host:port|no port|empty"):
         Address(scheme="tcp", **parts)  # type: ignore[arg-type]
 
 

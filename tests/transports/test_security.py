@@ -79,8 +79,8 @@ def test_a_file_that_is_missing_is_named(files: SecurityConfig, which: str) -> N
     ("which", "complaint"),
     [
         ("ca_file", r"the ca_file '.*nonsense.pem' contains no certificate"),
-        ("certificate_file", r"'.*nonsense.pem' and the key_file '.*' do not hold"),
-        ("key_file", r"the key_file '.*nonsense.pem' do not hold"),
+        ("certificate_file", r"'.*nonsense.pem' and the key_file '.*' do not contain"),
+        ("key_file", r"the key_file '.*nonsense.pem' do not contain"),
     ],
 )
 def test_a_file_that_is_no_pem_is_named(

@@ -116,9 +116,9 @@ def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path)
     with tcp_socket("127.0.0.1") as tcp, bind_unix(unix) as bound:
         check_family(ANY, tcp)
         check_family(unix, bound)
-        with pytest.raises(ValueError, match=r"a stream socket of AF_UNIX is wanted"):
+        with pytest.raises(ValueError, match=r"needs a stream socket of AF_UNIX"):
             check_family(unix, tcp)
-        with pytest.raises(ValueError, match=r"a stream socket of AF_INET or AF_INET6 is wanted"):
+        with pytest.raises(ValueError, match=r"needs a stream socket of AF_INET or AF_INET6"):
             check_family(ANY, bound)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         with pytest.raises(ValueError, match=r"SOCK_DGRAM"):

@@ -27,7 +27,7 @@ async def test_bytes_that_are_no_frame_end_the_connection(socket_address: str) -
         writer.writelines(encode_frame(numbered(1)))
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         assert await connection.recv() == numbered(1)
-        with pytest.raises(ProtocolError, match=r"found b'GET / HTTP/1'") as caught:
+        with pytest.raises(ProtocolError, match=r"received b'GET / HTTP/1'") as caught:
             await connection.recv()
         assert caught.value.address == connection.peer_address
         assert WORKER.task in str(caught.value)

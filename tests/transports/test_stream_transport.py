@@ -93,7 +93,7 @@ async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(
             _, writer = await open_raw(listener)
             writer.close()
             await writer.wait_closed()
-            assert "hung up" in (await records.get()).getMessage()
+            assert "closed the connection" in (await records.get()).getMessage()
             await assert_serves(listener)
     ours = [record for record in caplog.records if record.name == "transports"]
     assert [record for record in ours if record.levelname == "WARNING"] == []

@@ -363,7 +363,7 @@ async def test_a_stream_cut_off_below_tls_is_no_orderly_end(files: SecurityConfi
 
     async with await listen(LOOPBACK, PS, hand_over, security=files) as listener:
         async with await connect(listener.address, WORKER, security=files) as dialled:
-            (await accepted)._transport._below.abort()  # type: ignore[attr-defined]
+            (await accepted)._transport._plain_transport.abort()  # type: ignore[attr-defined]
             with pytest.raises(ConnectionClosed, match=r"ended before TLS did|reset") as caught:
                 await dialled.recv()
             assert not caught.value.by_us
@@ -384,7 +384,7 @@ async def test_bytes_changed_on_the_way_end_the_connection(files: SecurityConfig
         async with await connect(listener.address, WORKER, security=files) as dialled:
             await accepted
             # A record of application data that nobody with the keys has made.
-            dialled._transport._below.write(b"\x17\x03\x03\x00\x20" + bytes(32))  # type: ignore[attr-defined]
+            dialled._transport._plain_transport.write(b"\x17\x03\x03\x00\x20" + bytes(32))  # type: ignore[attr-defined]
             assert "MAC" in str(await outcome).upper() or "decrypt" in str(await outcome).lower()
 
 

@@ -170,7 +170,7 @@ async def test_a_listener_of_another_user_is_not_trusted_either() -> None:
     with nobody(LISTEN) as process:
         address = await said(process)
         with pytest.raises(
-            AuthenticationError, match=f"whoever listens at .* user {NOBODY}'s"
+            AuthenticationError, match=f"the listener at .* belongs to user {NOBODY}"
         ) as caught:
             await connect(address, WORKER, timeout=10)
         assert caught.value.address == address

@@ -133,7 +133,7 @@ class StreamTransport(ABC):
         """
         if self.authenticates or not sockets.is_local(writer.get_extra_info("peername")):
             return None
-        return user_check(writer, str(address), "whoever listens")
+        return user_check(writer, str(address), "the listener")
 
     def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
         """Return the function that encrypts a dialled stream; these transports have none.
