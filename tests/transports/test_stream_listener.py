@@ -147,7 +147,7 @@ async def test_a_hello_of_the_largest_size_is_read_and_one_byte_more_is_not() ->
         async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
             for header, complaint in (
                 (padded, "is not msgpack"),  # read whole; what follows a map is no msgpack
-                (padded + b"x", f"at most {MAX_MESSAGE} fit"),
+                (padded + b"x", f"the limit is {MAX_MESSAGE}"),
             ):
                 reader, writer = await open_raw(listener)
                 prefix = encode_frame(Frame(b""), HANDSHAKE_VERSION)[0]

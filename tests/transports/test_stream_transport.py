@@ -133,7 +133,7 @@ async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address
         (
             b"SSH-2.0-OpenSSH_9.7\r\n",
             ProtocolError,
-            "does not speak this protocol: found b'SSH-2.0",
+            "does not speak this protocol: received b'SSH-2.0",
         ),
         (b"", ConnectError, "closed the connection during the hello"),
     ],
