@@ -52,7 +52,7 @@ def test_a_worker_needs_a_cluster(capsys: pytest.CaptureFixture[str], monkeypatc
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
-        "actorsession worker: which cluster? give --cluster or --config, or set TF_CONFIG\n"
+        "actorsession worker: no cluster was described; pass --cluster or --config, or set TF_CONFIG\n"
     )
 
 
@@ -111,7 +111,7 @@ def test_help_says_what_a_command_does_and_how_it_ends(
     assert f"usage: actorsession {name}" in out
     assert "exit status: 0 " in out
     assert "; 1 " in out
-    assert "2\ncalled wrongly" in out or "2 called wrongly" in out
+    assert "2\ninvalid arguments" in out or "2 invalid arguments" in out
 
 
 @pytest.mark.process
@@ -119,7 +119,11 @@ def test_the_package_is_a_command() -> None:
     done = subprocess.run(
         command("--help"), env=environment(), capture_output=True, text=True, check=True
     )
-    for line in ("serve one task of a cluster", "end a server", "exit status: 0 done, 1 failed"):
+    for line in (
+        "serve one task of a cluster",
+        "stop a server",
+        "exit status: 0 success, 1 failure",
+    ):
         assert line in done.stdout
     assert done.stderr == ""
 

@@ -73,21 +73,33 @@ def test_the_operation_timeout_is_given_in_seconds() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("device_count", {"CPU": -1}, r"device_count\['CPU'\] is at least 0, got -1"),
-        ("operation_timeout_in_ms", -1, "operation_timeout_in_ms is at least 0, got -1"),
-        ("plan_cache_size", 0, "plan_cache_size is at least 1, got 0"),
-        ("partial_run_idle_limit_in_ms", 0, "partial_run_idle_limit_in_ms is at least 1, got 0"),
-        ("intra_op_parallelism_threads", -1, "intra_op_parallelism_threads is at least 0, got -1"),
-        ("device_filters", "/job:ps", "device_filters is a list of device names, got '/job:ps'"),
-        ("device_filters", [1], "device_filters is a list of device names"),
-        ("device_filters", 3, "device_filters is a list of device names, got 3"),
-        ("device_filters", None, "device_filters is a list of device names, got None"),
-        ("placement_period", -1, "placement_period is at least 0, got -1"),
-        ("intra_op_parallelism_threads", 2**31, "is at most 2147483647, got 2147483648"),
+        ("device_count", {"CPU": -1}, r"device_count\['CPU'\] must be at least 0, got -1"),
+        ("operation_timeout_in_ms", -1, "operation_timeout_in_ms must be at least 0, got -1"),
+        ("plan_cache_size", 0, "plan_cache_size must be at least 1, got 0"),
+        (
+            "partial_run_idle_limit_in_ms",
+            0,
+            "partial_run_idle_limit_in_ms must be at least 1, got 0",
+        ),
+        (
+            "intra_op_parallelism_threads",
+            -1,
+            "intra_op_parallelism_threads must be at least 0, got -1",
+        ),
+        (
+            "device_filters",
+            "/job:ps",
+            "device_filters must be a list of device names, got '/job:ps'",
+        ),
+        ("device_filters", [1], "device_filters must be a list of device names"),
+        ("device_filters", 3, "device_filters must be a list of device names, got 3"),
+        ("device_filters", None, "device_filters must be a list of device names, got None"),
+        ("placement_period", -1, "placement_period must be at least 0, got -1"),
+        ("intra_op_parallelism_threads", 2**31, "must be at most 2147483647, got 2147483648"),
         (
             "operation_timeout_in_ms",
             2**70,
-            "operation_timeout_in_ms is a number of 64 bits, got one of 71",
+            "operation_timeout_in_ms must be a number of 64 bits, got one of 71",
         ),
     ],
 )
@@ -99,18 +111,18 @@ def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: st
 @pytest.mark.parametrize(
     ("settings", "field", "value", "said"),
     [
-        (ThreadPoolOptionProto, "num_threads", -1, "num_threads is at least 0, got -1"),
-        (GraphOptions, "build_cost_model", -1, "build_cost_model is at least 0, got -1"),
-        (GraphOptions, "build_cost_model_after", -2, "build_cost_model_after is at least 0"),
-        (GraphOptions, "timeline_step", -1, "timeline_step is at least 0"),
+        (ThreadPoolOptionProto, "num_threads", -1, "num_threads must be at least 0, got -1"),
+        (GraphOptions, "build_cost_model", -1, "build_cost_model must be at least 0, got -1"),
+        (GraphOptions, "build_cost_model_after", -2, "build_cost_model_after must be at least 0"),
+        (GraphOptions, "timeline_step", -1, "timeline_step must be at least 0"),
         (
             OptimizerOptions, "max_folded_constant_in_bytes", -1,
-            "max_folded_constant_in_bytes is at least 0",
+            "max_folded_constant_in_bytes must be at least 0",
         ),
-        (OptimizerOptions, "opt_level", 3, "opt_level is one of L1=0, L0=-1, got 3"),
+        (OptimizerOptions, "opt_level", 3, "opt_level must be one of L1=0, L0=-1, got 3"),
         (
             OptimizerOptions, "global_jit_level", "x",
-            "global_jit_level is one of DEFAULT=0, OFF=-1, ON_1=1, ON_2=2, got 'x'",
+            "global_jit_level must be one of DEFAULT=0, OFF=-1, ON_1=1, ON_2=2, got 'x'",
         ),
     ],
 )  # fmt: skip
@@ -130,7 +142,7 @@ def test_a_nested_value_that_makes_no_sense_is_refused(
         (OptimizerOptions, "global_jit_level", JitLevel.ON_1, "no optimising compiler here"),
         (OptimizerOptions, "global_jit_level", 2, "no optimising compiler here"),
         (OptimizerOptions, "cpu_global_jit", True, "no optimising compiler here"),
-        (Experimental, "use_tfrt", True, "there is one runtime here"),
+        (Experimental, "use_tfrt", True, "this is the only runtime here"),
         (Experimental, "share_cluster_devices_in_session", True, "belong to that session"),
     ],
 )
@@ -160,57 +172,62 @@ def test_what_asks_for_nothing_is_accepted(settings: Any, field: str, value: Any
 @pytest.mark.parametrize(
     ("settings", "field", "value", "said"),
     [
-        (ConfigProto, "graph_options", {}, "graph_options holds GraphOptions, got {}"),
-        (ConfigProto, "experimental", None, "experimental holds Experimental, got None"),
-        (ConfigProto, "session_inter_op_thread_pool", [2], "holds ThreadPoolOptionProto, got 2"),
+        (ConfigProto, "graph_options", {}, "graph_options must contain GraphOptions, got {}"),
+        (ConfigProto, "experimental", None, "experimental must contain Experimental, got None"),
+        (
+            ConfigProto,
+            "session_inter_op_thread_pool",
+            [2],
+            "must contain ThreadPoolOptionProto, got 2",
+        ),
         (
             ConfigProto,
             "session_inter_op_thread_pool",
             ThreadPoolOptionProto(),
-            "session_inter_op_thread_pool is a list of ThreadPoolOptionProto, got ThreadPool",
+            "session_inter_op_thread_pool must be a list of ThreadPoolOptionProto, got ThreadPool",
         ),
         (
             ConfigProto,
             "device_count",
             3,
-            "device_count is a mapping from device type to number, got 3",
+            "device_count must be a mapping from device type to number, got 3",
         ),
         (
             ConfigProto,
             "device_count",
             {1: 2},
-            "device_count has device types as keys, such as 'CPU', got 1",
+            "the keys of device_count must be device types, such as 'CPU', got 1",
         ),
         (
             ConfigProto,
             "device_count",
             {"CPU": "3"},
-            r"device_count\['CPU'\] is of type int, got '3'",
+            r"device_count\['CPU'\] must be of type int, got '3'",
         ),
         (
             ConfigProto,
             "device_count",
             {"CPU": 2.5},
-            r"device_count\['CPU'\] is of type int, got 2.5",
+            r"device_count\['CPU'\] must be of type int, got 2.5",
         ),
         (
             ConfigProto,
             "device_count",
             {"CPU": True},
-            r"device_count\['CPU'\] is of type int, got True",
+            r"device_count\['CPU'\] must be of type int, got True",
         ),
-        (ConfigProto, "allow_soft_placement", "yes", "is of type bool, got 'yes'"),
-        (ConfigProto, "use_per_session_threads", 2, "is of type bool, got 2"),
-        (ConfigProto, "inter_op_parallelism_threads", "2", "is of type int, got '2'"),
-        (ConfigProto, "inter_op_parallelism_threads", True, "is of type int, got True"),
-        (ConfigProto, "operation_timeout_in_ms", 1.5, "is of type int, got 1.5"),
-        (GraphOptions, "optimizer_options", OptLevel.L1, "holds OptimizerOptions"),
-        (ThreadPoolOptionProto, "global_name", 3, "global_name is of type str, got 3"),
-        (Experimental, "session_metadata", "model", "holds SessionMetadata, got 'model'"),
-        (SessionMetadata, "version", "1", "version is of type int"),
-        (RPCOptions, "use_rpc_for_inprocess_master", "no", "is of type bool"),
-        (RunOptions, "inter_op_thread_pool", None, "is of type int, got None"),
-        (RunOptions, "debug_options", {}, "holds DebugOptions"),
+        (ConfigProto, "allow_soft_placement", "yes", "must be of type bool, got 'yes'"),
+        (ConfigProto, "use_per_session_threads", 2, "must be of type bool, got 2"),
+        (ConfigProto, "inter_op_parallelism_threads", "2", "must be of type int, got '2'"),
+        (ConfigProto, "inter_op_parallelism_threads", True, "must be of type int, got True"),
+        (ConfigProto, "operation_timeout_in_ms", 1.5, "must be of type int, got 1.5"),
+        (GraphOptions, "optimizer_options", OptLevel.L1, "must contain OptimizerOptions"),
+        (ThreadPoolOptionProto, "global_name", 3, "global_name must be of type str, got 3"),
+        (Experimental, "session_metadata", "model", "must contain SessionMetadata, got 'model'"),
+        (SessionMetadata, "version", "1", "version must be of type int"),
+        (RPCOptions, "use_rpc_for_inprocess_master", "no", "must be of type bool"),
+        (RunOptions, "inter_op_thread_pool", None, "must be of type int, got None"),
+        (RunOptions, "debug_options", {}, "must contain DebugOptions"),
     ],
 )
 def test_a_value_of_a_wrong_type_is_a_type_error(
@@ -300,9 +317,9 @@ def test_fields_left_out_on_the_wire_take_their_defaults() -> None:
         ({"future_field": 1}, r"no field \['future_field'\]; it has \['allow_soft"),
         ({3: 1}, r"no field \['3'\]"),
         ({"plan_cache_size": 0}, "at least 1"),
-        ({"plan_cache_size": "many"}, "bad ConfigProto"),
-        ({"device_count": [1]}, "bad ConfigProto"),
-        ({"device_count": {"CPU": "two"}}, "bad ConfigProto"),
+        ({"plan_cache_size": "many"}, "invalid ConfigProto"),
+        ({"device_count": [1]}, "invalid ConfigProto"),
+        ({"device_count": {"CPU": "two"}}, "invalid ConfigProto"),
         ({"graph_options": {"future_field": 1}}, r"GraphOptions has no field \['future_field'\]"),
         (
             {"graph_options": {"optimizer_options": {"inline": 1}}},
@@ -311,16 +328,16 @@ def test_fields_left_out_on_the_wire_take_their_defaults() -> None:
         ({"rpc_options": {"compression": "gzip"}}, "RPCOptions has no field"),
         ({"experimental": {"session_metadata": {"owner": "me"}}}, "SessionMetadata has no field"),
         ({"session_inter_op_thread_pool": [{"threads": 1}]}, "ThreadPoolOptionProto has no field"),
-        ({"session_inter_op_thread_pool": [3]}, "wire form of ThreadPoolOptionProto is a map"),
-        ({"session_inter_op_thread_pool": 3}, "bad ConfigProto"),
-        ({"graph_options": None}, "graph_options holds GraphOptions, got None"),
-        ({"graph_options": {"timeline_step": -1}}, "timeline_step is at least 0"),
-        ({"device_filters": 3}, "device_filters is a list of device names, got 3"),
+        ({"session_inter_op_thread_pool": [3]}, "wire form of ThreadPoolOptionProto must be a map"),
+        ({"session_inter_op_thread_pool": 3}, "invalid ConfigProto"),
+        ({"graph_options": None}, "graph_options must contain GraphOptions, got None"),
+        ({"graph_options": {"timeline_step": -1}}, "timeline_step must be at least 0"),
+        ({"device_filters": 3}, "device_filters must be a list of device names, got 3"),
         ({"gpu_options": {"allow_growth": True}}, "gpu_options=.* is refused"),
         ({"experimental": {"use_tfrt": True}}, "use_tfrt=True is refused"),
-        (None, "is a map"),
-        ([], "is a map"),
-        ("text", "is a map"),
+        (None, "must be a map"),
+        ([], "must be a map"),
+        ("text", "must be a map"),
     ],
 )
 def test_a_bad_configuration_from_a_peer_is_an_invalid_argument(wire: Any, said: str) -> None:
@@ -349,7 +366,7 @@ def test_trace_levels_have_tensorflows_numbers() -> None:
 
 
 def test_a_timeout_is_not_negative() -> None:
-    with pytest.raises(InvalidArgumentError, match="timeout_in_ms is at least 0, got -5"):
+    with pytest.raises(InvalidArgumentError, match="timeout_in_ms must be at least 0, got -5"):
         RunOptions(timeout_in_ms=-5)
 
 
@@ -422,7 +439,10 @@ def test_another_word_is_logged_as_an_error_and_the_default_kept(
     with caplog.at_level(logging.ERROR, "actorsession.config"):
         assert environment_switch("SWITCH", default=True) is True
         assert environment_switch("SWITCH", default=False) is False
-    assert f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; true counts" in caplog.text
+    assert (
+        f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; the value is true"
+        in caplog.text
+    )
 
 
 def test_a_number_that_is_none_is_logged_and_the_next_variable_counts(
@@ -432,7 +452,7 @@ def test_a_number_that_is_none_is_logged_and_the_next_variable_counts(
     monkeypatch.setenv("THEIRS", "2")
     with caplog.at_level(logging.ERROR, "actorsession.config"):
         assert environment_number("OURS", "THEIRS") == 2
-    assert "OURS is ignored: '2.5' is no whole number" in caplog.text
+    assert "OURS is ignored: '2.5' is not a whole number" in caplog.text
 
 
 # -- what a run reports ----------------------------------------------------------------------------
@@ -455,7 +475,7 @@ def test_statistics_of_two_processes_are_put_together() -> None:
 
 @pytest.mark.parametrize("wire", [None, 3, [], [1, [[1]], []], [1, [], [["send"]]], [1, 2, 3]])
 def test_bad_statistics_from_a_peer_are_an_invalid_argument(wire: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match="bad step statistics"):
+    with pytest.raises(InvalidArgumentError, match="invalid step statistics"):
         StepStats.from_wire(wire)
 
 

@@ -18,7 +18,9 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 # _parse_port gives a better error message than "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
 _FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "inproc": "name"}
-_EXAMPLES = "valid are tcp://host:port, tls://host:port, unix:///absolute/path and inproc://name"
+_EXAMPLES = (
+    "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path and inproc://name"
+)
 _MAX_PORT = 65535
 
 
@@ -53,9 +55,11 @@ class Address:
         _check_characters(self._rest)
         wanted = _shape(self.scheme, self._rest)
         if self.shape != wanted:
-            raise ValueError(f"{self.shape} {self._rest!r} given, {wanted} wanted; {_EXAMPLES}")
+            raise ValueError(
+                f"{self.scheme}:// takes a {wanted}, got the {self.shape} {self._rest!r}; {_EXAMPLES}"
+            )
         if self.path and not self.path.startswith("/"):
-            raise ValueError(f"path {self.path!r} is not absolute; {_EXAMPLES}")
+            raise ValueError(f"the path {self.path!r} is not absolute; {_EXAMPLES}")
 
     @property
     def shape(self) -> str:
@@ -118,7 +122,7 @@ def check_scheme(scheme: str) -> None:
 def _parse_rest(scheme: str, rest: str) -> Address:
     """Parse the text after ``scheme://`` in the shape of that scheme."""
     if not rest:
-        raise ValueError(f"nothing follows the scheme; {_EXAMPLES}")
+        raise ValueError(f"the address ends after its scheme; {_EXAMPLES}")
     match _shape(scheme, rest):
         case "path":
             return Address(scheme=scheme, path=rest)
@@ -127,7 +131,8 @@ def _parse_rest(scheme: str, rest: str) -> Address:
     found = _HOST_PORT.fullmatch(rest)
     if found is None:
         raise ValueError(
-            f"{scheme} wants host:port and nothing after it, an IPv6 host in brackets: {scheme}://[::1]:7000"
+            f"{scheme} takes host:port and nothing after it, with an IPv6 host in "
+            f"brackets: {scheme}://[::1]:7000"
         )
     host = found["host"] if found["v6"] is None else found["v6"]
     return Address(scheme=scheme, host=host, port=_parse_port(found["port"]))
@@ -145,7 +150,7 @@ def _shape(scheme: str, rest: str) -> str:
 def _parse_port(text: str) -> int:
     """Parse a decimal port; int() alone would accept ' 7', '+7' and '7_0'."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"port {text!r} is not a number from 0 to {_MAX_PORT}")
+        raise ValueError(f"the port {text!r} is not a number from 0 to {_MAX_PORT}")
     return int(text)
 
 
@@ -154,10 +159,11 @@ def _check_one_shape(address: Address) -> None:
     given = [bool(address.host) or address.port is not None, bool(address.path), bool(address.name)]
     if sum(given) != 1:
         raise ValueError(
-            f"{given.count(True)} of host and port, path, name are given; one is wanted"
+            f"{given.count(True)} of host with port, path and name are given; an address "
+            "has exactly one of them"
         )
     if address.host and address.port is None:
-        raise ValueError(f"host {address.host!r} has no port; port 0 listens on any free one")
+        raise ValueError(f"the host {address.host!r} has no port; port 0 listens on any free one")
 
 
 def _check_host_port(host: str, port: int) -> None:
@@ -165,12 +171,12 @@ def _check_host_port(host: str, port: int) -> None:
     if not host:
         raise ValueError("the host is empty; 127.0.0.1 is this machine, 0.0.0.0 all interfaces")
     if not 0 <= port <= _MAX_PORT:
-        raise ValueError(f"port {port} is not a number from 0 to {_MAX_PORT}")
+        raise ValueError(f"the port {port} is not a number from 0 to {_MAX_PORT}")
     if re.search(r"[\s/@?#\[\]]", host):
-        raise ValueError(f"host {host!r} holds characters that no host has")
+        raise ValueError(f"the host {host!r} contains characters that are not valid in a host name")
 
 
 def _check_characters(text: str) -> None:
     """Refuse control characters, which neither log lines nor the kernel handle correctly."""
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
-        raise ValueError(f"{text!r} holds control characters")
+        raise ValueError(f"{text!r} contains control characters")

@@ -221,8 +221,8 @@ class FrameDecoder:
         """Check the numbers of a chunk, and expect its bytes next."""
         if not 0 < length <= MAX_CHUNK or count:
             raise ProtocolError(
-                f"chunk of {length} bytes and {count} segments announced; it has 1 to {MAX_CHUNK} bytes "
-                "and no segments"
+                f"chunk of {length} bytes and {count} segments announced; a chunk has 1 to "
+                f"{MAX_CHUNK} bytes and no segments"
             )
         self._chunk_left = length
 
@@ -250,11 +250,13 @@ class FrameDecoder:
         longest = max(lengths)
         if longest > self.max_segment:
             raise ProtocolError(
-                f"segment of {longest} bytes announced, at most {self.max_segment} fit"
+                f"a segment of {longest} bytes is announced; the limit is {self.max_segment}"
             )
         total = len(header) + sum(lengths)
         if total > self.max_frame:
-            raise ProtocolError(f"frame of {total} bytes announced, at most {self.max_frame} fit")
+            raise ProtocolError(
+                f"a frame of {total} bytes is announced; the limit is {self.max_frame}"
+            )
         self._header, self._lengths = header, lengths
         self._open_segment(frames)
 
@@ -295,7 +297,7 @@ def _grow(segment: bytearray, length: int) -> memoryview:
         segment.extend(bytes(more))
     except MemoryError:
         raise ProtocolError(
-            f"segment of {length} bytes announced, memory does not hold it"
+            f"a segment of {length} bytes is announced, for which there is not enough memory"
         ) from None
     return memoryview(segment)
 
@@ -313,5 +315,5 @@ def _allocate(length: int) -> bytearray:
         return bytearray(min(length, FIRST_ROOM))
     except MemoryError:
         raise ProtocolError(
-            f"segment of {length} bytes announced, memory does not hold it"
+            f"a segment of {length} bytes is announced, for which there is not enough memory"
         ) from None

@@ -197,16 +197,18 @@ def parse_prefix(
     magic, found, flags, header_length, segment_count = PREFIX.unpack_from(data, at)
     if magic != MAGIC:
         start = bytes(data[at : at + PREFIX.size])
-        raise ProtocolError(f"found {start!r} where a frame must start with {MAGIC!r}")
+        raise ProtocolError(f"received {start!r} where a frame must begin with {MAGIC!r}")
     if found != version or (flags and not (shared and flags == SHARED_FLAG)):
         raise ProtocolError(
-            f"found a frame of wire version {found} with flags {flags}, agreed are version "
-            f"{version} and flags 0"
+            f"received a frame of wire version {found} with flags {flags}; the peers "
+            f"agreed on version {version} and flags 0"
         )
     if header_length > max_header:
-        raise ProtocolError(f"header of {header_length} bytes announced, at most {max_header} fit")
+        raise ProtocolError(
+            f"a header of {header_length} bytes is announced; the limit is {max_header}"
+        )
     if segment_count > max_segments:
-        raise ProtocolError(f"{segment_count} segments announced, at most {max_segments} fit")
+        raise ProtocolError(f"{segment_count} segments are announced; the limit is {max_segments}")
     return Prefix(header_length, segment_count)
 
 
@@ -226,7 +228,7 @@ def _check_limits(header: int, segments: Sequence[int]) -> None:
         ("bytes altogether", total, MAX_FRAME),
     ):
         if found > limit:
-            raise ValueError(f"a frame of {found} {what} cannot be sent, at most {limit} fit")
+            raise ValueError(f"a frame of {found} {what} cannot be sent; the limit is {limit}")
 
 
 def _join_small(pieces: Sequence[Buffer]) -> list[Buffer]:

@@ -27,7 +27,7 @@ MIN_TOKEN = 16
 """Minimum length of a token beyond loopback: 64 bits for random hexadecimal digits, more for other text."""
 
 
-async def check_place(
+async def check_exposure(
     address: Address,
     transport: object,
     token: str | None,
@@ -61,22 +61,23 @@ async def check_place(
     known = getattr(transport, "authenticates", False)
     if not near and token is not None and len(token) < MIN_TOKEN:
         reason = (
-            f"{host} is not a loopback address and the token has {len(token)} characters: whoever "
-            f"reaches it could guess it; take {MIN_TOKEN} or more, such as `actorsession token` makes"
+            f"{host} is not a loopback address and the token has {len(token)} characters, "
+            f"which a peer could guess; use a token of {MIN_TOKEN} characters or more, "
+            "such as `actorsession token` makes"
         )
     elif known or token is not None or address.port is None:
         return near
     elif not near:
         reason = (
-            f"{host} is not a loopback address and there is no token: whoever reaches it would be "
-            "served; set a token (ACTORSESSION_TOKEN, the same for all), or use tls://, or listen on "
-            "127.0.0.1"
+            f"{host} is not a loopback address and there is no token, so that every peer "
+            "that reaches it would be served; set a token (ACTORSESSION_TOKEN, the same "
+            "for all), or use tls://, or listen on 127.0.0.1"
         )
-    elif not (getattr(transport, "checks_user", False) and users.tells_users()):
+    elif not (getattr(transport, "checks_user", False) and users.can_identify_users()):
         reason = (
-            f"{address.scheme} cannot tell here which user of this machine dials, and there is no "
-            "token: all of them would be served; set a token (ACTORSESSION_TOKEN, the same for all), "
-            "or use tls:// or unix://"
+            f"{address.scheme} cannot determine here which user of this machine connects, "
+            "and there is no token, so that every user would be served; set a token "
+            "(ACTORSESSION_TOKEN, the same for all), or use tls:// or unix://"
         )
     else:
         return near

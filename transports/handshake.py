@@ -129,7 +129,7 @@ class Handshake:
             ValueError: The nonce has another size, or the token is empty.
         """
         if len(nonce) != NONCE_SIZE:
-            raise ValueError(f"a nonce of {len(nonce)} bytes given, {NONCE_SIZE} wanted")
+            raise ValueError(f"a nonce has {NONCE_SIZE} bytes, got {len(nonce)}")
         check_token(token)
         self.role = role
         self.state = State.NEW if role is Role.DIALLER else State.AWAITING_HELLO
@@ -155,7 +155,9 @@ class Handshake:
         if self.role is Role.LISTENER:
             return []
         if self.state is not State.NEW:
-            raise RuntimeError(f"a handshake is started once; this one is {self.state.value}")
+            raise RuntimeError(
+                f"a handshake can be started only once; the state of this one is {self.state.value}"
+            )
         self.state = State.AWAITING_HELLO
         return [self._own_hello()]
 
@@ -172,7 +174,9 @@ class Handshake:
             RuntimeError: The handshake has ended, or has not started.
         """
         if self.state in (State.NEW, State.ESTABLISHED, State.FAILED):
-            raise RuntimeError(f"no message is awaited in a handshake that is {self.state.value}")
+            raise RuntimeError(
+                f"no message is expected in a handshake whose state is {self.state.value}"
+            )
         try:
             message = _decode(header)
             if message.get("type") == "refusal":
@@ -181,8 +185,8 @@ class Handshake:
             step = _STEPS.get((self.role, self.state, kind)) if isinstance(kind, str) else None
             if step is None:
                 raise ProtocolError(
-                    f"the {self.role.other.value} sent {kind!r:.80} to a "
-                    f"{self.role.value} that is {self.state.value}"
+                    f"the {self.role.other.value} sent {kind!r:.80} to a {self.role.value} whose "
+                    f"state is {self.state.value}"
                 )
             return step(self, message, header)
         except TransportError as error:
@@ -230,8 +234,8 @@ class Handshake:
         self._check_proof(message)
         if message.get("wire_version") != self._wire_version:
             raise ProtocolError(
-                f"the listener took wire version {message.get('wire_version')!r:.80}, the highest "
-                f"that both speak is {self._wire_version}"
+                f"the listener chose wire version {message.get('wire_version')!r:.80}; the "
+                f"highest that both support is {self._wire_version}"
             )
         return [self._establish()]
 
@@ -256,8 +260,8 @@ class Handshake:
                 (self.role, self.role.other) if self._token else (self.role.other, self.role)
             )
             raise AuthenticationError(
-                f"{self._side(having)} asks for a token and {self._side(lacking)} has none; give "
-                "both the same token"
+                f"{self._side(having)} requires a token and {self._side(lacking)} has none; "
+                "set the same token on both sides"
             )
 
     def _check_cluster(self, peer: Hello) -> None:
@@ -289,8 +293,8 @@ class Handshake:
         version = negotiate_version(self._hello.wire_versions, peer.wire_versions)
         if version is None:
             raise WrongPeer(
-                f"no common wire version: {self._side(self.role)} speaks "
-                f"{sorted(self._hello.wire_versions)}, {self._side(self.role.other)} speaks "
+                f"no common wire version: {self._side(self.role)} supports "
+                f"{sorted(self._hello.wire_versions)}, {self._side(self.role.other)} supports "
                 f"{sorted(peer.wire_versions)}"
             )
         return version
@@ -310,12 +314,13 @@ class Handshake:
             return
         if not isinstance(expected, bytes) or not isinstance(found, bytes):
             raise ProtocolError(
-                f"the {self.role.other.value}'s proof is not what its hello announced"
+                f"the {self.role.other.value} sent a proof although its hello announced no "
+                "token, or none although it announced one"
             )
         if not hmac.compare_digest(expected, found):
             raise AuthenticationError(
-                f"wrong token: {self._side(self.role.other)} could not prove the token of "
-                f"{self._side(self.role)}"
+                f"wrong token: {self._side(self.role.other)} did not prove that it has the "
+                f"token of {self._side(self.role)}"
             )
 
     def _refused_by_peer(self, message: Message) -> TransportError:
@@ -353,7 +358,7 @@ def check_token(token: str | None) -> None:
         ValueError: The token is empty.
     """
     if token is not None and not token:
-        raise ValueError("the token is empty; give a secret, or None to do without authentication")
+        raise ValueError("the token is empty; pass a secret, or None for no authentication")
 
 
 def refusal(error: TransportError) -> Send:
@@ -374,5 +379,5 @@ def _decode(header: bytes) -> Message:
     except (ValueError, msgpack.UnpackException) as error:
         raise ProtocolError(f"a handshake message is not msgpack: {error}") from None
     if not isinstance(message, dict):
-        raise ProtocolError(f"a handshake message is a {type(message).__name__}, a map is wanted")
+        raise ProtocolError(f"a handshake message must be a map, got {type(message).__name__}")
     return message

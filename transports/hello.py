@@ -54,16 +54,16 @@ class Hello:
         _check_name("task", self.task)
         _check_name("pulse", self.pulse)
         if not self.task:
-            raise ValueError("task is empty; valid is a task name, or 'client'")
+            raise ValueError("the task is empty; it must be a task name or 'client'")
         _check_range("incarnation", self.incarnation, 0, 2**64 - 1)
         _check_range("pid", self.pid, 0, 2**32 - 1)
         if not isinstance(self.wire_versions, tuple) or not self.wire_versions:
             raise ValueError(
-                f"wire_versions is {self.wire_versions!r}, a tuple of numbers is wanted"
+                f"wire_versions is {self.wire_versions!r}; it must be a tuple of numbers"
             )
         if len(self.wire_versions) > MAX_VERSION:
             raise ValueError(
-                f"{len(self.wire_versions)} wire_versions, at most {MAX_VERSION} exist"
+                f"{len(self.wire_versions)} wire_versions; there can be at most {MAX_VERSION}"
             )
         for version in self.wire_versions:
             _check_range("wire version", version, 1, MAX_VERSION)
@@ -106,11 +106,12 @@ def _check_name(field: str, value: object) -> None:
     """Check a name that will be displayed."""
     if not isinstance(value, str) or len(value) > MAX_NAME or not (value.isprintable()):
         raise ValueError(
-            f"{field} is {value!r:.80}, a printable string of up to {MAX_NAME} characters is wanted"
+            f"{field} is {value!r:.80}; it must be a printable string of up to {MAX_NAME} "
+            "characters"
         )
 
 
 def _check_range(field: str, value: object, low: int, high: int) -> None:
     """Check a number; a bool is rejected although Python counts it as an int."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{field} is {value!r:.80}, a number from {low} to {high} is wanted")
+        raise ValueError(f"{field} is {value!r:.80}; it must be a number from {low} to {high}")

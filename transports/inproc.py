@@ -119,7 +119,7 @@ class InprocConnection(Connection):
     async def recv(self) -> Frame:
         """Return the next frame of the deque, or wait for one."""
         if self._receiver is not None:
-            raise RuntimeError(f"another child is in recv() of {self!r}; one at a time may be")
+            raise RuntimeError(f"another child is in recv() of {self!r}; only one may be at a time")
         if self._burst >= MAX_BURST:
             self._burst = 0
             await asyncio.sleep(0)
@@ -212,7 +212,7 @@ class InprocListener(Listener):
         holder = _listeners.get(self._name)
         if holder is not None and not holder._loop.is_closed():
             raise BindError(
-                f"{holder._hello.task} listens under this name already",
+                f"{holder._hello.task} already listens under this name",
                 address=self.address,
                 errno=EADDRINUSE,
             )
@@ -273,7 +273,8 @@ class InprocTransport:
             )
         if listener._loop is not asyncio.get_running_loop():
             raise ConnectError(
-                "the listener of this name runs on another event loop; tcp and unix reach it",
+                "the listener of this name runs on another event loop; tcp:// and unix:// "
+                "connect across event loops",
                 address=str(address),
             )
         dialler = Handshake(
@@ -300,7 +301,9 @@ class InprocTransport:
     ) -> Listener:
         """Listen under a name; see ``transports.listen``."""
         if sock is not None:
-            raise ValueError(f"{address} takes no socket; it has none")
+            raise ValueError(
+                f"{address} cannot use a listening socket, because inproc:// has no sockets"
+            )
         return InprocListener(address, hello, on_connection, token)
 
 

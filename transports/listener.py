@@ -73,7 +73,7 @@ class Listener(ABC):
                 await self._close_children(grace, self._children - {own})
         except asyncio.CancelledError:
             for child in self._children - {own} if connections else ():
-                self._cut_off(child)
+                self._abort_child(child)
             raise
 
     async def _close_children(self, grace: float, children: set[asyncio.Task[None]]) -> None:
@@ -86,13 +86,13 @@ class Listener(ABC):
                 group.create_task(closing, name=f"close a connection of {self.address}")
         late = await _wait_for(children, grace)
         for child in late:
-            self._cut_off(child)
+            self._abort_child(child)
         for child in await _wait_for(late, grace):
             logger.error(
                 "%s of %s did not end after being cancelled", child.get_name(), self.address
             )
 
-    def _cut_off(self, child: asyncio.Task[None]) -> None:
+    def _abort_child(self, child: asyncio.Task[None]) -> None:
         """Abort the connection of a child and cancel the child."""
         if child in self._connections:
             self._connections[child].abort()
@@ -123,7 +123,7 @@ class Listener(ABC):
         try:
             await self._on_connection(connection)
         except Exception as error:
-            if connection.closed and _is_the_end_of_connections(error):
+            if connection.closed and _is_connection_error(error):
                 logger.debug("handler of %s ended: %s", connection.peer_address, error)
             else:
                 logger.exception(
@@ -161,7 +161,7 @@ class Listener(ABC):
         )
 
 
-def _is_the_end_of_connections(error: Exception) -> bool:
+def _is_connection_error(error: Exception) -> bool:
     """Return whether a handler ended only because its connection did, in a task group or not."""
     if isinstance(error, ExceptionGroup):
         return error.split(ConnectionClosed)[1] is None

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from transports.address import Address, check_scheme, parse_address
 from transports.connection import Connection
-from transports.guard import check_place
+from transports.guard import check_exposure
 from transports.handshake import check_token
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection
@@ -76,8 +76,8 @@ def register_transport(scheme: str, transport: Transport, *, replace: bool = Fal
     check_scheme(scheme)
     if scheme in _transports and not replace:
         raise ValueError(
-            f"scheme {scheme!r} is carried by {_transports[scheme]!r} already; replace=True takes "
-            "its place"
+            f"the scheme {scheme!r} is already registered for {_transports[scheme]!r}; "
+            "pass replace=True to replace it"
         )
     _transports[scheme] = transport
 
@@ -171,7 +171,7 @@ async def listen(
     parsed = parse_address(address)
     transport = _transport(parsed)
     try:
-        await check_place(parsed, transport, token, sock, bound=False)
+        await check_exposure(parsed, transport, token, sock, bound=False)
     except BaseException:
         if sock is not None:
             sock.close()
@@ -187,7 +187,7 @@ async def listen(
     )
     try:
         found = parse_address(listener.address)
-        listener.near = await check_place(found, transport, token, bound=True)
+        listener.near = await check_exposure(found, transport, token, bound=True)
     except BaseException:
         await listener.aclose()
         raise
@@ -205,5 +205,6 @@ def _transport(address: Address) -> Transport:
     except KeyError:
         known = ", ".join(transport_schemes())
         raise ValueError(
-            f"{address}: no transport carries {address.scheme!r}; registered are {known}"
+            f"{address}: no transport is registered for {address.scheme!r}; registered "
+            f"schemes are {known}"
         ) from None

@@ -54,7 +54,7 @@ class SecurityConfig:
             path = os.fspath(getattr(self, field.name))
             if not path:
                 raise ValueError(
-                    f"{field.name} is empty; TLS takes three files, none may be missing"
+                    f"{field.name} is empty; TLS needs three files, and each must be named"
                 )
             object.__setattr__(self, field.name, path)
 
@@ -80,8 +80,9 @@ class SecurityConfig:
             return None
         if missing := [name for name, path in zip(VARIABLES, paths, strict=True) if not path]:
             raise ValueError(
-                f"TLS takes three files, and {' and '.join(missing)} of the environment "
-                f"{'names' if len(missing) == 1 else 'name'} none; set all of {', '.join(VARIABLES)}"
+                f"TLS needs three files, and {' and '.join(missing)} of the environment "
+                f"{'names' if len(missing) == 1 else 'name'} none; set all of "
+                f"{', '.join(VARIABLES)}"
             )
         return cls(ca_file=paths[0], certificate_file=paths[1], key_file=paths[2])
 
@@ -106,8 +107,8 @@ def make_context(security: SecurityConfig | None, *, server_side: bool) -> ssl.S
     """
     if security is None:
         raise SecurityFault(
-            "tls:// takes a CA, a certificate and its key, and none were given; name the files by "
-            f"SecurityConfig or by {', '.join(VARIABLES)} of the environment"
+            "tls:// needs a CA, a certificate and its key, and none were given; name the "
+            f"files with SecurityConfig or with {', '.join(VARIABLES)} of the environment"
         )
     _check_readable(security)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
@@ -140,7 +141,7 @@ def _load(context: ssl.SSLContext, security: SecurityConfig) -> None:
         context.load_verify_locations(security.ca_file)
     except ssl.SSLError as error:
         raise SecurityFault(
-            f"the ca_file {security.ca_file!r} holds no certificate in PEM form"
+            f"the ca_file {security.ca_file!r} contains no certificate in PEM form"
         ) from error
     certificate, key = security.certificate_file, security.key_file
     try:
@@ -150,14 +151,14 @@ def _load(context: ssl.SSLContext, security: SecurityConfig) -> None:
             words = f"the key_file {key!r} is not the key of the certificate_file {certificate!r}"
         else:
             words = (
-                f"the certificate_file {certificate!r} and the key_file {key!r} do not hold a "
-                f"certificate and its key in PEM form ({error.reason or error})"
+                f"the certificate_file {certificate!r} and the key_file {key!r} do not "
+                f"contain a certificate and its key in PEM form ({error.reason or error})"
             )
         raise SecurityFault(words) from error
     except _PassphraseWanted as error:
         raise SecurityFault(
-            f"the key_file {key!r} is locked with a passphrase, and nobody is there to be asked; "
-            "give one that is not"
+            f"the key_file {key!r} is encrypted with a passphrase, which a server cannot "
+            "ask for; use a key without a passphrase"
         ) from error
 
 
@@ -172,10 +173,10 @@ def _no_passphrase() -> str:
 
 # OpenSSL's reasons by name. The upper half are alerts: the peer's judgement of our certificate.
 _REASONS: dict[str, str] = {
-    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer asks for a certificate and was shown none",
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate and received none",
     "TLSV1_ALERT_UNKNOWN_CA": (
-        "the peer does not know the CA that our certificate is signed by; both sides need the same "
-        "ca_file"
+        "the peer does not know the CA that signed our certificate; both sides need "
+        "the same ca_file"
     ),
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": "the peer refuses our certificate: it has expired",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the peer does not accept our certificate",
@@ -186,16 +187,16 @@ _REASONS: dict[str, str] = {
     ),
     "TLSV1_ALERT_DECRYPT_ERROR": "the peer does not accept the proof of our key",
     "TLSV1_ALERT_ACCESS_DENIED": "the peer does not accept our certificate",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer showed no certificate",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer presented no certificate",
 }
 _MISMATCH: dict[str, str] = {
     "WRONG_VERSION_NUMBER": "the peer does not speak TLS",
     "HTTP_REQUEST": "the peer speaks HTTP",
     "HTTPS_PROXY_REQUEST": "the peer speaks HTTP",
-    "UNSUPPORTED_PROTOCOL": "the peer speaks no TLS of version 1.2 or newer",
-    "TLSV1_ALERT_PROTOCOL_VERSION": "the peer speaks no version of TLS that we accept",
-    "SSLV3_ALERT_HANDSHAKE_FAILURE": "the peer found no cipher that both speak",
-    "NO_SHARED_CIPHER": "the peer speaks no cipher that we do",
+    "UNSUPPORTED_PROTOCOL": "the peer does not support TLS 1.2 or newer",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "the peer supports no version of TLS that we accept",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "the peer found no cipher that both sides support",
+    "NO_SHARED_CIPHER": "the peer supports none of our ciphers",
 }
 
 
@@ -224,7 +225,10 @@ def _verdict(error: ssl.SSLCertVerificationError) -> str:
     """Return why a certificate was not accepted, and a remedy where it is not obvious."""
     verdict = str(error.verify_message).rstrip(".")
     if "issuer" in verdict or "self-signed" in verdict or "self signed" in verdict:
-        return f"no CA of ours has signed it ({verdict}); both sides need the same ca_file"
+        return f"it is not signed by our CA ({verdict}); both sides need the same ca_file"
     if "ismatch" in verdict:
-        return f"{verdict}; dial a name that the certificate has, or make one with this name"
+        return (
+            f"{verdict}; connect to a name that the certificate contains, or make a "
+            "certificate with this name"
+        )
     return verdict

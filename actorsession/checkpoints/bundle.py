@@ -102,7 +102,9 @@ class TensorBundle:
         for spans in record.slices:
             part = table.get(slice_key(name, spans))
             if part is None:
-                raise ValueError(f"it lists a slice {spans} of {name!r} and does not have it")
+                raise ValueError(
+                    f"the index lists the slice {spans} of {name!r}, but does not contain it"
+                )
             extent = _extent(name, spans, record.shape)
             found = self._piece(name, extent, dtype, _read_record(part))
             add_piece(self.entries, name, Entry(dtype, stored, record.shape, [found]), self.path)
@@ -110,7 +112,7 @@ class TensorBundle:
     def _piece(self, name: str, extent: Extent, dtype: DType | None, record: _Record) -> Piece:
         size = extent.elements * dtype.itemsize if dtype not in (None, string) and dtype else None
         if size is not None and record.size != size:
-            raise ValueError(f"{name!r} has {record.size} bytes, its shape needs {size}")
+            raise ValueError(f"{name!r} has {record.size} bytes, but its shape needs {size}")
 
         def load() -> Array:
             assert dtype is not None
@@ -134,16 +136,16 @@ class TensorBundle:
         held = 0 if mapped is None else len(mapped)
         if mapped is None or record.offset + record.size > held:
             raise DataLossError(
-                f"{path!r} was cut off: it has {held} bytes, {name!r} reaches from {record.offset} to "
-                f"{record.offset + record.size}"
+                f"{path!r} is truncated: it has {held} bytes, but {name!r} reaches from "
+                f"{record.offset} to {record.offset + record.size}"
             )
         return np.frombuffer(mapped, np.uint8, record.size, record.offset)
 
     def _check(self, name: str, record: _Record, found: int) -> None:
         if found != record.crc:
             raise DataLossError(
-                f"the bytes of {name!r} in {self.path!r} have the checksum {found:#010x}, "
-                f"{record.crc:#010x} was stored: the file is damaged"
+                f"the bytes of {name!r} in {self.path!r} have the checksum {found:#010x}, but "
+                f"the index has {record.crc:#010x}: the file is damaged"
             )
 
 
@@ -175,10 +177,10 @@ def _read_header(data: bytes, path: str) -> int:
         raise UnimplementedError(f"{path!r} was written on a big-endian machine")
     if needs > _READS_VERSION:
         raise UnimplementedError(
-            f"{path!r} asks for a reader of version {needs}; this one is of version {_READS_VERSION}"
+            f"{path!r} requires a reader of version {needs}; this one has version {_READS_VERSION}"
         )
     if not shards:
-        raise ValueError("the header names no shards")
+        raise ValueError("the header contains no number of shards")
     return shards
 
 
@@ -231,7 +233,7 @@ def _extent(name: str, spans: list[tuple[int, int]], shape: Shape) -> Extent:
     sizes = tuple(shape[i] if n < 0 and i < len(shape) else n for i, (_, n) in enumerate(spans))
     extent = Extent(starts, sizes)
     if not extent.fits(shape):
-        raise ValueError(f"the slice {extent} of {name!r} reaches over its shape {list(shape)}")
+        raise ValueError(f"the slice {extent} of {name!r} exceeds the shape {list(shape)}")
     return extent
 
 
@@ -252,7 +254,7 @@ def _strings(content: Array, record: _Record, shape: Shape, where: str) -> Array
             size, position = read_varint(data, position)
             sizes.append(size)
         if position + 4 + sum(sizes) != len(data):
-            raise ValueError("the lengths of its strings do not add up to its size")
+            raise ValueError("the sum of the lengths of its strings is not its size")
     except ValueError as exc:
         raise DataLossError(f"{where} is damaged: {exc}") from exc
     fixed = b"".join((_UINT32 if n < 1 << 32 else _UINT64).pack(n) for n in sizes)

@@ -63,18 +63,19 @@ class Entry:
         """
         if self.dtype is None:
             raise UnimplementedError(
-                f"{name!r} in {path!r} has the element type {self.stored}, which no tensor here has"
+                f"{name!r} in {path!r} has the element type {self.stored}, which is not "
+                "supported here"
             )
         box = wanted or Extent.whole(self.shape)
         if len(self.pieces) == 1 and self.pieces[0].extent == box:
             return np.array(self.pieces[0].load())
-        near = [p for p in self.pieces if not box.starts or box.meet(p.extent)]
+        near = [p for p in self.pieces if not box.starts or box.intersection(p.extent)]
         loaded = ((p.extent, p.load()) for p in near)
         values, missing = assemble(self.shape, self.dtype.np_dtype, box, loaded)
         if missing:
             raise DataLossError(
-                f"{path!r} lacks {missing} of the {box.elements} elements of {name!r}{box}: it was "
-                f"saved in {len(self.pieces)} slices, and others are not there"
+                f"{path!r} lacks {missing} of the {box.elements} elements of {name!r}{box}: "
+                f"it was saved in {len(self.pieces)} slices, and other slices are missing"
             )
         return values
 
@@ -105,15 +106,16 @@ def add_piece(entries: dict[str, Entry], name: str, entry: Entry, path: str) -> 
         return
     if (known.stored, known.shape) != (entry.stored, entry.shape):
         raise DataLossError(
-            f"{path!r} has slices of {name!r} as {known.stored} of a whole of {list(known.shape)} and "
-            f"as {entry.stored} of {list(entry.shape)}"
+            f"{path!r} has slices of {name!r} as {known.stored} of a tensor of shape "
+            f"{list(known.shape)} and as {entry.stored} of one of shape "
+            f"{list(entry.shape)}"
         )
     overlap = next(
         (
             p
             for p in entry.pieces
             for q in known.pieces
-            if not p.extent.starts or p.extent.meet(q.extent)
+            if not p.extent.starts or p.extent.intersection(q.extent)
         ),
         None,
     )

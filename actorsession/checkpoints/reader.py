@@ -194,7 +194,11 @@ class CheckpointReader:
             import difflib
 
             near = difflib.get_close_matches(name, self._source.entries, n=3, cutoff=0.5)
-            hint = f"the nearest are {', '.join(map(repr, near))}" if near else "no name is near it"
+            hint = (
+                f"the most similar are {', '.join(map(repr, near))}"
+                if near
+                else "no name is similar"
+            )
             raise NotFoundError(
                 f"the checkpoint {self._prefix!r} has no tensor {name!r}; of its "
                 f"{len(self._source.entries)} {hint}"
@@ -218,7 +222,7 @@ class CheckpointReader:
         shape, extent = shape_and_slice
         if shape != entry.shape:
             raise InvalidArgumentError(
-                f"a slice of {name!r} of shape {list(shape)} was asked for; in the checkpoint "
+                f"a slice of {name!r} of shape {list(shape)} was requested; in the checkpoint "
                 f"{self._prefix!r} it has shape {list(entry.shape)}"
             )
         return entry.read(name, self._prefix, extent)

@@ -236,7 +236,7 @@ class SafetensorsFile:
             if found != stored.crc:
                 raise DataLossError(
                     f"the bytes of {name!r} in {self.path!r} have the checksum {found:08x}, "
-                    f"{stored.crc:08x} was stored: the file is damaged"
+                    f"but the header has {stored.crc:08x}: the file is damaged"
                 )
             self._checked.add(name)
         if stored.dtype is string:
@@ -259,8 +259,8 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
     start = _LENGTH.size + length
     if not 2 <= length <= _MAX_HEADER or start > size:
         raise DataLossError(
-            f"{path!r} is no safetensors file or was cut off: it has {size} bytes, its header should "
-            f"have {length}"
+            f"{path!r} is not a safetensors file or is truncated: it has {size} bytes, "
+            f"but its header should have {length}"
         )
     text = file.read(length)
     try:
@@ -270,7 +270,8 @@ def _read_header(file: BinaryIO, size: int, path: str) -> Header:
     end = max((stored.end for stored in tensors.values()), default=0)
     if start + end != size:
         raise DataLossError(
-            f"{path!r} has {size} bytes, its header speaks of {start + end}: it was cut off or damaged"
+            f"{path!r} has {size} bytes, but its header describes {start + end}: the file "
+            "is truncated or damaged"
         )
     return Header(tensors, zlib.crc32(text), start)
 
@@ -286,7 +287,7 @@ def _tensors(header: dict[str, Any]) -> dict[str, Stored]:
     position = 0
     for name, stored in sorted(found.items(), key=lambda item: (item[1].begin, item[1].end)):
         if stored.begin != position:
-            raise ValueError(f"{name!r} begins at byte {stored.begin}, not at {position}")
+            raise ValueError(f"{name!r} begins at byte {stored.begin} instead of {position}")
         position = stored.end
     return found
 
@@ -314,5 +315,5 @@ def _stored(name: str, entry: dict[str, Any], crc: Any, meant: Any, part: Any) -
 
 def _shape(dims: Any) -> Shape:
     if not isinstance(dims, list) or not all(type(d) is int and d >= 0 for d in dims):
-        raise ValueError(f"{dims!r:.100} is no shape")
+        raise ValueError(f"{dims!r:.100} is not a shape")
     return tuple(dims)

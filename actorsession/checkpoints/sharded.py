@@ -108,13 +108,14 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         part = parse_spec(spec)
         if part is not None and part[1].sizes != getattr(value, "shape", ()):
             raise InvalidArgumentError(
-                f"{name!r} is saved as the slice {spec!r}, which has shape {list(part[1].sizes)}; the "
-                f"tensor has shape {list(getattr(value, 'shape', ()))}"
+                f"{name!r} is saved as the slice {spec!r}, which has shape "
+                f"{list(part[1].sizes)}, but the tensor has shape "
+                f"{list(getattr(value, 'shape', ()))}"
             )
         partial = part is not None and part[1] != Extent.whole(part[0])
         key = stored_name(name, spec if partial else "")
         if key in tensors:
-            raise InvalidArgumentError(f"{key!r} is to be saved twice in {prefix!r}")
+            raise InvalidArgumentError(f"{key!r} would be saved twice in {prefix!r}")
         tensors[key] = value
         if partial:
             parts[key] = (name, spec)
@@ -131,7 +132,8 @@ def check_prefix(prefix: str) -> None:
     """
     if not os.path.basename(prefix):
         raise InvalidArgumentError(
-            f"{prefix!r} names a folder: a checkpoint's prefix ends in a name, as in 'folder/model'"
+            f"{prefix!r} names a folder; the prefix of a checkpoint must end in a name, "
+            "as in 'folder/model'"
         )
 
 
@@ -154,7 +156,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
     """
     check_prefix(destination)
     if not prefixes:
-        raise InvalidArgumentError(f"no shards were given to make {destination!r} of")
+        raise InvalidArgumentError(f"no shards were given for {destination!r}")
     _remove_remains(destination)
     with nonces.nonce_held() as nonce:
         try:
@@ -202,7 +204,7 @@ def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) 
         file.close()
         for name, stored in file.header.tensors.items():
             if name in weights:
-                raise InvalidArgumentError(f"two shards of {destination!r} have {name!r}")
+                raise InvalidArgumentError(f"two shards of {destination!r} contain {name!r}")
             _add(entries, name, stored, file)
             weights[name] = os.path.basename(target)
             total += stored.end - stored.begin
@@ -261,7 +263,7 @@ def _shards_named(prefix: str) -> list[str]:
     return [path for path, _ in _shards(prefix) if os.path.basename(path) in named]
 
 
-def _is_over(nonce: str | None, path: str) -> bool:
+def _is_abandoned(nonce: str | None, path: str) -> bool:
     """Return whether a shard is known to be of a save that has ended; ``False`` for one without a nonce."""
     if nonce is None or nonces.has_ended(nonce):
         return nonce is not None
@@ -270,12 +272,14 @@ def _is_over(nonce: str | None, path: str) -> bool:
     return False
 
 
-def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_over) -> None:
+def _remove_remains(
+    prefix: str, abandoned: Callable[[str | None, str], bool] = _is_abandoned
+) -> None:
     """Remove the files of saves of a prefix that ended, or were killed, without a checkpoint.
 
     Args:
         prefix: of the checkpoint.
-        over: from the nonce and the path of a shard to whether its save has ended.
+        abandoned: from the nonce and the path of a shard to whether its save has ended.
     """
 
     def is_named() -> bool:
@@ -290,7 +294,7 @@ def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_o
     form = rf"\.{re.escape(name)}({_SHARD.pattern})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
     remove_abandoned(folder or ".", re.compile(form))
     for path, nonce in _shards(prefix):
-        if over(nonce, path):
+        if abandoned(nonce, path):
             remove_unused(path, is_named)
 
 
@@ -344,14 +348,14 @@ class NativeCheckpoint:
             wanted = headers.get(name)
             if wanted is not None and int(wanted, 16) != file.header.crc:
                 raise DataLossError(
-                    f"{file.path!r} is not the file that {path!r} was written with: saving the two was "
-                    "interrupted, or one was replaced"
+                    f"{file.path!r} is not the file that {path!r} was written with; saving was "
+                    "interrupted, or one of the files was replaced"
                 )
             self._add_file(file)
         held = {name for file in self._files for name in file.header.tensors}
         missing = sorted(set(weights) - held)
         if missing:
-            raise DataLossError(f"{path!r} promises {missing[0]!r}, which no file has")
+            raise DataLossError(f"{path!r} lists {missing[0]!r}, which is in no file")
 
 
 def _add(entries: dict[str, Entry], name: str, stored: Stored, file: SafetensorsFile) -> None:
@@ -390,7 +394,7 @@ def _read_index(
         for name in weights.values():
             # An index must not lead out of its folder.
             if not isinstance(name, str) or os.path.basename(name) != name or name in ("", ".."):
-                raise ValueError(f"{name!r} is no name of a file beside the index")
+                raise ValueError(f"{name!r} is not the name of a file beside the index")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
     return weights, headers

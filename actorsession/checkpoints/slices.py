@@ -51,7 +51,7 @@ class Extent:
             for start, size, dim in zip(self.starts, self.sizes, shape, strict=True)
         )
 
-    def meet(self, other: Extent) -> Extent | None:
+    def intersection(self, other: Extent) -> Extent | None:
         """Return the intersection; ``None`` if it is empty."""
         starts = tuple(map(max, self.starts, other.starts))
         ends = tuple(
@@ -94,12 +94,12 @@ def parse_spec(spec: str) -> tuple[Shape, Extent] | None:
         spans = [_span(part, dim) for part, dim in zip(parts.split(":"), shape, strict=True)]
     except ValueError:
         raise InvalidArgumentError(
-            f"{spec!r} is no shape_and_slice: write the sizes of the whole, then start,size or - for "
-            "each dimension joined by colons, as in '5 4 2,2:-'"
+            f"{spec!r} is not a shape_and_slice; write the sizes of the whole, then "
+            "start,size or - for each dimension joined by colons, as in '5 4 2,2:-'"
         ) from None
     extent = Extent(tuple(s for s, _ in spans), tuple(n for _, n in spans))
     if not extent.fits(shape):
-        raise InvalidArgumentError(f"the slice in {spec!r} reaches over the whole of {list(shape)}")
+        raise InvalidArgumentError(f"the slice in {spec!r} exceeds the shape {list(shape)}")
     return shape, extent
 
 
@@ -134,7 +134,7 @@ def assemble(
     out = np.empty(wanted.sizes, dtype)
     missing = wanted.elements
     for extent, values in pieces:
-        common = wanted.meet(extent)
+        common = wanted.intersection(extent)
         if common is not None or not wanted.starts:
             part = common or wanted
             out[part.within(wanted)] = values[part.within(extent)]

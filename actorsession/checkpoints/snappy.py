@@ -39,7 +39,7 @@ def decompress(data: bytes) -> bytes:
         if len(out) > length:
             break
     if len(out) != length:
-        raise ValueError(f"a compressed block announced {length} bytes and has {len(out)}")
+        raise ValueError(f"a compressed block announces {length} bytes, but contains {len(out)}")
     return bytes(out)
 
 
@@ -68,7 +68,7 @@ def _number(data: bytes, position: int, size: int) -> int:
 
 def _repeat(out: bytearray, offset: int, size: int) -> None:
     if not 0 < offset <= len(out):
-        raise ValueError(f"a copy reaches {offset} bytes back, {len(out)} are there")
+        raise ValueError(f"a copy refers {offset} bytes back, but there are only {len(out)}")
     piece = out[-offset:]
     # A copy may overlap its own result: the piece is then repeated.
     out += (piece * (size // offset + 1))[:size]

@@ -39,7 +39,8 @@ def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
     """
     if not is_table(data):
         raise DataLossError(
-            f"{path!r} is no table, or was cut off: its last 8 bytes are not the ones of a table's end"
+            f"{path!r} is not a table, or is truncated: its last 8 bytes are not the "
+            "magic number of a table"
         )
     try:
         footer = data[-_FOOTER:]
@@ -64,18 +65,18 @@ def _block(data: bytes, offset: int, size: int) -> bytes:
     """Return the content of a block, after checking its checksum."""
     end = offset + size
     if end + _TRAILER > len(data) - _FOOTER:
-        raise ValueError(f"a block at {offset} of {size} bytes lies outside of the file")
+        raise ValueError(f"a block at {offset} of {size} bytes lies outside the file")
     stored = int.from_bytes(data[end + 1 : end + _TRAILER], "little")
     found = masked(crc32c(data[offset : end + 1]))
     if stored != found:
         raise ValueError(
-            f"the block at {offset} has the checksum {found:#010x}, {stored:#010x} was stored"
+            f"the block at {offset} has the checksum {found:#010x}, but {stored:#010x} is stored"
         )
     if data[end] == _NONE:
         return data[offset:end]
     if data[end] == _SNAPPY:
         return snappy.decompress(data[offset:end])
-    raise ValueError(f"the block at {offset} is compressed in the unknown way {data[end]}")
+    raise ValueError(f"the block at {offset} has the unknown compression type {data[end]}")
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -85,14 +86,14 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     restarts = int.from_bytes(block[-4:], "little")
     end = len(block) - 4 * (restarts + 1)
     if end < 0:
-        raise ValueError(f"a block says that it has {restarts} restart points")
+        raise ValueError(f"a block claims to have {restarts} restart points")
     position, key = 0, b""
     while position < end:
         shared, position = read_varint(block, position)
         unshared, position = read_varint(block, position)
         size, position = read_varint(block, position)
         if shared > len(key) or position + unshared + size > end:
-            raise ValueError("an entry reaches over the end of its block")
+            raise ValueError("an entry extends beyond the end of its block")
         key = key[:shared] + block[position : position + unshared]
         position += unshared
         yield key, block[position : position + size]

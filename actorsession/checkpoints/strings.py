@@ -37,7 +37,7 @@ def pack_strings(value: Array) -> Array:
         text = item.encode() if isinstance(item, str) else item
         if not isinstance(text, bytes):
             raise InvalidArgumentError(
-                f"a string tensor holds bytes when it is saved, found {type(item).__name__}"
+                f"a string tensor must contain bytes to be saved, found {type(item).__name__}"
             )
         parts += [_LENGTH.pack(len(text)), text]
     return np.frombuffer(b"".join(parts), np.uint8)
@@ -63,7 +63,7 @@ def unpack_strings(content: Any, shape: Shape, where: str) -> Array:
         found.append(data[position : position + size])
         position += size
     if len(found) != count or position != len(data):
-        raise DataLossError(f"{where} does not hold the {count} strings of shape {list(shape)}")
+        raise DataLossError(f"{where} does not contain the {count} strings of shape {list(shape)}")
     out = np.empty(count, object)
     out[:] = found
     return out.reshape(shape)

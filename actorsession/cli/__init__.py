@@ -14,20 +14,20 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from actorsession.cli import certs, cluster, serving, status, stop, token, why
+from actorsession.cli import certs, cluster, servers, status, stop, token, why
+from actorsession.cli.console import USAGE_ERROR, fail
 from actorsession.cli.logs import log_to_stderr
-from actorsession.cli.words import WRONG, fail
 
 __all__ = ["main"]
 
-_OURS = (serving, cluster, status, why, stop, token, certs)
+_MODULES = (servers, cluster, status, why, stop, token, certs)
 _NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs")
 _EPILOG = """\
-exit status: 0 done, 1 failed, 2 called wrongly.
-environment: warnings go to standard error, with ACTORSESSION_LOG=info sessions and peers too;
+exit status: 0 success, 1 failure, 2 invalid arguments.
+environment: warnings go to standard error; ACTORSESSION_LOG=info adds sessions and peers;
 ACTORSESSION_TOKEN is the secret that servers and clients share; ACTORSESSION_TLS_CA,
-ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are the files of TLS; ACTORSESSION_SHARED_MEMORY=0 has
-large arrays sent over the socket on one host too; TF_CONFIG says which cluster and task a worker is.
+ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are the files of TLS; ACTORSESSION_SHARED_MEMORY=0
+sends large arrays over the socket on one host too; TF_CONFIG names the cluster and task of a worker.
 """
 
 
@@ -38,19 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; those of the process if left out.
 
     Returns:
-        The exit status: 0 done, 1 failed, 2 called wrongly.
+        The exit status: 0 success, 1 failure, 2 invalid arguments.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser(with_demo=arguments[:1] not in [[name] for name in _NAMES])
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help()
-        return WRONG
+        return USAGE_ERROR
     try:
         log_to_stderr()
     except ValueError as exc:
         fail(options.command, exc)
-        return WRONG
+        return USAGE_ERROR
     code: int = options.run(options)
     return code
 
@@ -61,7 +61,7 @@ def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in _OURS:
+    for module in _MODULES:
         module.add_to(commands)
     if with_demo:
         from actorsession.demo import command

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from actorsession.cli.words import DONE, fail, positive, raw, say, say_json
+from actorsession.cli.console import SUCCESS, fail, positive, print_json, print_line, raw
 
 __all__ = ["add_to"]
 
 _EPILOG = """\
-Makes four files in DIR and overwrites none: ca.pem, ca-key.pem, cert.pem and key.pem. Every server
-and client gets ca.pem, cert.pem and key.pem; ca-key.pem makes more certificates, and is best kept
-where no server runs. The certificate names HOST,... and this machine's own names for itself, since
-who dials checks that the certificate is for the host that it dials.
+The command writes four files into DIR and overwrites none: ca.pem, ca-key.pem, cert.pem and key.pem.
+Every server and client needs ca.pem, cert.pem and key.pem; ca-key.pem signs further certificates, and
+should be kept where no server runs. The certificate names HOST,... and the loopback names, because a
+client checks that the certificate names the host to which it connects.
 
-exit status: 0 made; 1 not made, and nothing is left; 2 called wrongly.
-needs the package cryptography: pip install 'actorsession[tls]'.
+exit status: 0 the files were written; 1 an error, and no file is left; 2 invalid arguments.
+requirement: the package cryptography, pip install 'actorsession[tls]'.
 """
 
 
@@ -24,23 +24,23 @@ def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
         "certs", help="make certificates for servers and clients",
-        description="Makes a CA and a certificate for the machines of a cluster.",
+        description="Make a CA and a certificate for the machines of a cluster.",
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the files are put")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the folder for the files")
     parser.add_argument(
         "--hosts", default="", metavar="HOST,...",
-        help="names and addresses of the machines, as they will be dialled",
+        help="host names and addresses of the machines, as clients will use them",
     )  # fmt: skip
     parser.add_argument(
         "--days", type=positive, default=365,
-        help="for how long the certificate is good (default %(default)s)",
+        help="how many days the certificate is valid (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--ca", metavar="DIR", dest="ca_folder",
-        help="sign with the CA that this command has made there, for machines that join later",
+        help="the folder of a CA that this command made earlier, for machines that join later",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="say where the files are as JSON")
+    parser.add_argument("--json", action="store_true", help="print the paths as JSON")
     parser.set_defaults(run=_run)
 
 
@@ -56,9 +56,13 @@ def _run(options: argparse.Namespace) -> int:
     except (OSError, OpError) as exc:
         return fail("certs", exc)
     if options.json:
-        say_json(asdict(made))
-        return DONE
-    say(f"a certificate for {', '.join(made.hosts)}, good for {options.days} days:")
-    say(f"  --tls-ca {made.ca_file} --tls-cert {made.certificate_file} --tls-key {made.key_file}")
-    say(f"keep {made.ca_key_file} apart: who has it can join the cluster")
-    return DONE
+        print_json(asdict(made))
+        return SUCCESS
+    print_line(f"a certificate for {', '.join(made.hosts)}, valid for {options.days} days:")
+    print_line(
+        f"  --tls-ca {made.ca_file} --tls-cert {made.certificate_file} --tls-key {made.key_file}"
+    )
+    print_line(
+        f"keep {made.ca_key_file} in a separate place: its owner can sign certificates for the cluster"
+    )
+    return SUCCESS

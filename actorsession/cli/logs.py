@@ -30,7 +30,7 @@ def log_to_stderr() -> None:
     level = os.environ.get(LEVEL_VARIABLE, "")
     if level.upper() not in ("", *logging.getLevelNamesMapping()):
         raise ValueError(
-            f"{LEVEL_VARIABLE} is one of debug, info, warning, error and critical, got {level!r:.100}"
+            f"{LEVEL_VARIABLE} must be one of debug, info, warning, error and critical, got {level!r:.100}"
         )
     handler = logging.StreamHandler()
     handler.addFilter(OncePerMinute())
@@ -49,7 +49,9 @@ class OncePerMinute(logging.Filter):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._said: dict[tuple[str, str, str], list[float]] = {}  # last time, and repetitions since
+        self._logged: dict[
+            tuple[str, str, str], list[float]
+        ] = {}  # last time, and repetitions since
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log a record; add the number of suppressed ones to its message."""
@@ -58,17 +60,17 @@ class OncePerMinute(logging.Filter):
         of = getattr(record, "peer", None) or record.getMessage()
         key = record.name, str(record.msg), of
         now = self._clock()
-        said = self._said.get(key)
-        if said is not None and now - said[0] < _SECONDS:
-            said[1] += 1
+        entry = self._logged.get(key)
+        if entry is not None and now - entry[0] < _SECONDS:
+            entry[1] += 1
             return False
-        self._said.pop(key, None)  # the latest entries come last
-        self._said[key] = [now, 0]
-        if len(self._said) > _REMEMBERED:
-            del self._said[next(iter(self._said))]
-        if said is not None and said[1]:
+        self._logged.pop(key, None)  # the latest entries come last
+        self._logged[key] = [now, 0]
+        if len(self._logged) > _REMEMBERED:
+            del self._logged[next(iter(self._logged))]
+        if entry is not None and entry[1]:
             record.msg = (
-                f"{record.getMessage()} (and {said[1]:.0f} more times since it was said last)"
+                f"{record.getMessage()} (and {entry[1]:.0f} more times since the last such line)"
             )
             record.args = None
         return True

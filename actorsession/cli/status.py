@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
+from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
 from actorsession.records import dataclass
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _EPILOG = """\
-A task answers while it is busy with steps. One that is stopped, hangs or is gone is named with the
-reason once the timeout is over; the others are shown nevertheless. With --all, a row that begins with
-a question mark is of a server that is not the task which the cluster has there.
+A task answers while it is busy with steps. A task that is stopped, hangs or has ended is reported with
+the reason when the timeout expires; the others are shown nevertheless. With --all, a row that begins
+with a question mark shows a server that is not the task which the cluster lists at that address.
 
-exit status: 0 every task that was asked has answered; 1 one has not, or another answers in its
-place; 2 called wrongly.
+exit status: 0 every requested task has answered; 1 a task has not answered, or another server answers
+at its address; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
 _COLUMNS = (
@@ -34,19 +34,19 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "status", help="show what the tasks of a cluster are doing",
         description=(
-            "Shows what a task is doing: SESSIONS opened at it, sessions that have a SIDE here and their\n"
-            "GRAPHS, STEPS that run now, RUNS so far, PARTITIONS begun, seconds in KERNELS, PUSHES of\n"
-            "tensors to others, and its PEERS."
+            "Show the counters of a task: SESSIONS opened at it, worker sessions (SIDES) and their GRAPHS,\n"
+            "STEPS that run now, RUNS so far, PARTITIONS begun, seconds in KERNELS, PUSHES of tensors to\n"
+            "other tasks, and connected PEERS."
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="of a task, such as 127.0.0.1:7000")
+    parser.add_argument("address", help="address of a task, such as 127.0.0.1:7000")
     parser.add_argument("--all", action="store_true", help="ask all tasks of its cluster")
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="SECONDS",
-        help="until when to wait for answers (default %(default)g)",
+        help="how long to wait for answers (default %(default)g)",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="say it as JSON")
+    parser.add_argument("--json", action="store_true", help="print the counters as JSON")
     parser.set_defaults(run=_run)
 
 
@@ -67,7 +67,7 @@ class _Row:
     fault: str = ""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The fault as text for standard error."""
         who = f"{self.task or 'the task'} at {self.address}"
         return f"{who} {'does not answer: ' if self.counters is None else ''}{self.fault}"
@@ -78,29 +78,29 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.errors import OpError
 
     try:
-        rows = run(_ask(options.address, everybody=options.all, patience=options.timeout))
+        rows = run(_ask(options.address, all_tasks=options.all, limit=options.timeout))
     except KeyboardInterrupt:
-        return FAILED
+        return FAILURE
     except (ValueError, OpError) as exc:
         return fail("status", exc)
     if options.json:
-        say_json(_as_json(rows))
+        print_json(_as_json(rows))
     elif any(row.counters is not None for row in rows):
         _show(rows)
-    faults = [row.words for row in rows if row.fault]
+    faults = [row.text for row in rows if row.fault]
     for words in faults:
         fail("status", words)
-    return FAILED if faults else DONE
+    return FAILURE if faults else SUCCESS
 
 
-async def _ask(address: str, *, everybody: bool, patience: float) -> list[_Row]:
+async def _ask(address: str, *, all_tasks: bool, limit: float) -> list[_Row]:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster
     from actorsession.errors import OpError
 
-    deadline = Deadline.after(patience)
+    deadline = Deadline.after(limit)
     rows, cluster_id = [_Row("", address)], None
-    if everybody:
+    if all_tasks:
         try:
             view = await read_cluster(address, deadline=deadline)
         except OpError as error:
@@ -159,10 +159,10 @@ def _show(rows: list[_Row]) -> None:
     for line in lines:
         names = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
         numbers = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        say("  ".join(names + numbers))
+        print_line("  ".join(names + numbers))
     for row in rows:
         counters = row.counters
         if counters is not None and counters.overdue:
             all_held = counters.overdue >= counters.pool_threads
-            last = "; others wait until it is started again" if all_held else ""
-            say(f"{counters.task}: {counters.overdue_kernels}{last}")
+            last = "; other kernels wait until the task is restarted" if all_held else ""
+            print_line(f"{counters.task}: {counters.overdue_kernels}{last}")

@@ -6,15 +6,15 @@ import argparse
 import asyncio
 from typing import Any
 
-from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
+from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
 
 __all__ = ["add_to"]
 
 _EPILOG = """\
-A server ends for those who have its token or certificate, and for those on its own machine. It
-gives its address up and closes its sessions; steps that run there fail with the reason.
+A server accepts this request from clients that have its token or certificate, and from clients on its
+own machine. It releases its address and closes its sessions; steps that run there fail with the reason.
 
-exit status: 0 every server that was asked has ended; 1 one has not; 2 called wrongly.
+exit status: 0 every requested server has ended; 1 a server has not ended; 2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
 _REASON = "actorsession stop"
@@ -23,17 +23,19 @@ _REASON = "actorsession stop"
 def add_to(commands: Any) -> None:
     """Add the command to the sub-parsers of the program's parser."""
     parser = commands.add_parser(
-        "stop", help="end a server, or all servers of a cluster",
-        description="Ends a server, and waits until it has.",
+        "stop", help="stop a server, or all servers of a cluster",
+        description="Stop a server, and wait until it has ended.",
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="of a task, such as 127.0.0.1:7000")
-    parser.add_argument("--all", action="store_true", help="end all tasks of its cluster")
+    parser.add_argument("address", help="address of a task, such as 127.0.0.1:7000")
+    parser.add_argument("--all", action="store_true", help="stop all tasks of its cluster")
     parser.add_argument(
         "--timeout", type=seconds, default=10.0, metavar="SECONDS",
-        help="until when to wait for their end (default %(default)g)",
+        help="how long to wait until they have ended (default %(default)g)",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="say who has ended as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the tasks that have ended as JSON"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -44,29 +46,29 @@ def _run(options: argparse.Namespace) -> int:
     ended: dict[str, str] = {}
     failed: dict[str, str] = {}
     try:
-        run(_stop(options.address, ended, failed, everybody=options.all, patience=options.timeout))
+        run(_stop(options.address, ended, failed, all_tasks=options.all, limit=options.timeout))
     except KeyboardInterrupt:
-        return FAILED
+        return FAILURE
     except (ValueError, OpError) as exc:
         return fail("stop", exc)
     if options.json:
-        say_json({"ended": ended, "failed": failed})
+        print_json({"ended": ended, "failed": failed})
     else:
         for task, address in sorted(ended.items()):
-            say(f"{task} at {address} has ended")
+            print_line(f"{task} at {address} has ended")
     for address, reason in sorted(failed.items()):
         fail("stop", f"{address}: {reason}")
-    return FAILED if failed else DONE
+    return FAILURE if failed else SUCCESS
 
 
 async def _stop(
-    address: str, ended: dict[str, str], failed: dict[str, str], *, everybody: bool, patience: float
+    address: str, ended: dict[str, str], failed: dict[str, str], *, all_tasks: bool, limit: float
 ) -> None:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster, stop_server
     from actorsession.errors import OpError
 
-    deadline = Deadline.after(patience)
+    deadline = Deadline.after(limit)
 
     async def stop_one(where: str, task: str | None, cluster_id: str | None) -> None:
         try:
@@ -80,7 +82,7 @@ async def _stop(
             failed[where] = str(error)
 
     tasks: list[tuple[str, str | None, str | None]] = [(address, None, None)]
-    if everybody:
+    if all_tasks:
         view = await read_cluster(address, deadline=deadline)
         tasks = [(where, task, view.cluster_id) for task, where in view.tasks.items()]
     async with asyncio.TaskGroup() as group:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
+from actorsession.cli.console import FAILURE, SUCCESS, fail, print_json, print_line, raw, seconds
 
 __all__ = ["add_to"]
 
@@ -13,7 +13,8 @@ _EPILOG = """\
 The first line is the root cause: a kernel that runs (with the line that built it), a value that was
 lost, a task that does not answer, and so on. Tasks answer while they are busy with steps.
 
-exit status: 0 every task has answered; 1 one has not, or none could be asked; 2 called wrongly.
+exit status: 0 every task has answered; 1 a task has not answered, or the cluster is unreachable;
+2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
 
@@ -23,19 +24,17 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "why", help="show why the steps of a cluster hang",
         description=(
-            "Asks all tasks of a cluster what their steps wait for, and follows each value to the task\n"
+            "Ask all tasks of a cluster what their steps wait for, and follow each value to the task\n"
             "that should send it, down to the root cause."
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
-    parser.add_argument("address", help="of any task, such as 127.0.0.1:7000")
+    parser.add_argument("address", help="address of any task, such as 127.0.0.1:7000")
     parser.add_argument(
         "--timeout", type=seconds, default=5.0, metavar="SECONDS",
-        help="until when to wait for answers (default %(default)g)",
+        help="how long to wait for answers (default %(default)g)",
     )  # fmt: skip
-    parser.add_argument(
-        "--json", action="store_true", help="say it as JSON, with all that was found"
-    )
+    parser.add_argument("--json", action="store_true", help="print all findings as JSON")
     parser.set_defaults(run=_run)
 
 
@@ -51,11 +50,11 @@ def _run(options: argparse.Namespace) -> int:
     try:
         found = run(ask())
     except KeyboardInterrupt:
-        return FAILED
+        return FAILURE
     except (ValueError, OpError) as exc:
         return fail("why", exc)
     if options.json:
-        say_json(found.to_json())
+        print_json(found.to_json())
     else:
-        say(str(found))
-    return FAILED if found.silent else DONE
+        print_line(str(found))
+    return FAILURE if found.silent else SUCCESS

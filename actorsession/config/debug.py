@@ -45,7 +45,9 @@ class DebugTensorWatch:
         check_types(self)
         at_least(-1, "output_slot", self.output_slot)
         if not isinstance(self.node_name, str) or not self.node_name:
-            raise InvalidArgumentError(f"node_name is the name of a node, got {self.node_name!r}")
+            raise InvalidArgumentError(
+                f"node_name must be the name of a node, got {self.node_name!r}"
+            )
         for name in ("debug_ops", "debug_urls"):
             object.__setattr__(self, name, _strings(name, getattr(self, name)))
 
@@ -95,7 +97,7 @@ class DebugOptions:
             at_least(0, name, getattr(self, name))
         if self.break_on not in _BREAKS:
             raise InvalidArgumentError(
-                f"break_on is 'nan_or_inf', or empty for no break, got {self.break_on!r}"
+                f"break_on must be 'nan_or_inf', or empty for no break, got {self.break_on!r}"
             )
 
     @property
@@ -112,8 +114,8 @@ def _strings(name: str, value: Any, *, least: int = 1) -> tuple[str, ...]:
     """Return a field's list of strings as a tuple, so that settings can be compared and kept."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     if not is_list or not all(isinstance(item, str) for item in value):
-        raise InvalidArgumentError(f"{name} is a list of strings, got {value!r:.100}")
+        raise InvalidArgumentError(f"{name} must be a list of strings, got {value!r:.100}")
     found = tuple(value)
     if len(found) < least:
-        raise InvalidArgumentError(f"{name} names at least one, got none")
+        raise InvalidArgumentError(f"{name} must name at least one, got none")
     return found

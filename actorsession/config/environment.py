@@ -31,7 +31,7 @@ def environment_number(*names: str, default: int = 0) -> int:
         try:
             return int(text)
         except ValueError:
-            _log.error("environment variable %s is ignored: %r is no whole number", name, text)
+            _log.error("environment variable %s is ignored: %r is not a whole number", name, text)
     return default
 
 
@@ -39,7 +39,7 @@ def environment_switch(*names: str, default: bool) -> bool:
     """Return a truth value from the environment: ``true`` or ``1``, ``false`` or ``0``.
 
     Args:
-        names: names of the variables; the first that holds one of these words counts.
+        names: names of the variables; the first that contains one of these texts counts.
         default: the result if none does.
     """
     for name in names:
@@ -50,7 +50,7 @@ def environment_switch(*names: str, default: bool) -> bool:
         if found is not None:
             return found
         _log.error(
-            "environment variable %s is ignored: %r is none of %s; %s counts",
+            "environment variable %s is ignored: %r is none of %s; the value is %s",
             name, text, ", ".join(_WORDS), str(default).lower(),
         )  # fmt: skip
     return default

@@ -45,7 +45,9 @@ class FileRoots:
         self, roots: Iterable[str | os.PathLike[str]] | None, owner: str = "the server"
     ) -> None:
         if isinstance(roots, (str, bytes, os.PathLike)):
-            raise TypeError(f"file roots are a list of folders, got {roots!r:.100} alone")
+            raise TypeError(
+                f"file roots must be a list of folders, got the single name {roots!r:.100}"
+            )
         self.roots = None if roots is None else tuple(os.path.realpath(root) for root in roots)
         self._owner = owner
 
@@ -56,7 +58,7 @@ class FileRoots:
             PermissionDeniedError: the target is outside of the roots; the message names both.
             InvalidArgumentError: no file can have the name.
         """
-        return path if self.roots is None else self._found(path)[1]
+        return path if self.roots is None else self._resolve(path)[1]
 
     def prefix(self, path: str) -> str:
         """Return a prefix of names in one folder, with the folder as returned by ``real``.
@@ -76,7 +78,7 @@ class FileRoots:
         """
         if self.roots is None:
             return os.open(path, flags, 0o666)
-        root, real = self._found(path)
+        root, real = self._resolve(path)
         *folders, name = os.path.relpath(real, root).split(os.sep)
         at = os.open(root, _FOLDER)
         try:
@@ -88,22 +90,22 @@ class FileRoots:
         finally:
             os.close(at)
 
-    def _found(self, path: str) -> tuple[str, str]:
+    def _resolve(self, path: str) -> tuple[str, str]:
         """Return the root that contains the target of a name, and the target."""
         assert self.roots is not None
         if "\0" in path:
-            raise InvalidArgumentError(f"{path!r:.200} is no name of a file")
+            raise InvalidArgumentError(f"{path!r:.200} is not the name of a file")
         real = os.path.realpath(path)
         for root in self.roots:
             if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
                 return root, real
-        where = repr(path) if real == path else f"{path!r}, which leads to {real!r},"
+        where = repr(path) if real == path else f"{path!r}, which resolves to {real!r},"
         if self.roots:
-            has = f"is outside of the file roots of {self._owner}: {', '.join(self.roots)}"
+            has = f"is outside the file roots of {self._owner}: {', '.join(self.roots)}"
         else:
             has = (
-                f"cannot be opened at {self._owner}, which has no file roots; there are none by default "
-                "where other machines reach a server"
+                f"cannot be opened at {self._owner}, which has no file roots; a server that "
+                "other machines can reach has none by default"
             )
         _log.warning("%s %s", where, has, extra={"peer": self._owner})
         raise PermissionDeniedError(f"{where} {has}. {_HINT}")

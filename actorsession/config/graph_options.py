@@ -9,7 +9,7 @@ import enum
 from dataclasses import field
 from typing import Any
 
-from actorsession.config.wire import at_least, check_types, one_of, refused, to_wire
+from actorsession.config.wire import at_least, check_types, one_of, reject, to_wire
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
@@ -65,8 +65,8 @@ class OptimizerOptions:
         _as_member(self, "opt_level", OptLevel)
         _as_member(self, "global_jit_level", JitLevel)
         neutral = (JitLevel.DEFAULT, JitLevel.OFF)
-        refused("global_jit_level", self.global_jit_level, neutral, _NO_JIT)
-        refused("cpu_global_jit", self.cpu_global_jit, (False,), _NO_JIT)
+        reject("global_jit_level", self.global_jit_level, neutral, _NO_JIT)
+        reject("cpu_global_jit", self.cpu_global_jit, (False,), _NO_JIT)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -80,7 +80,7 @@ def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
         object.__setattr__(settings, name, kind(value))
     except ValueError:
         members = ", ".join(f"{m.name}={m.value}" for m in kind)
-        raise InvalidArgumentError(f"{name} is one of {members}, got {value!r}") from None
+        raise InvalidArgumentError(f"{name} must be one of {members}, got {value!r}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +120,15 @@ class GraphOptions:
         check_types(self)
         for name in ("build_cost_model", "build_cost_model_after", "timeline_step"):
             at_least(0, name, getattr(self, name))
-        refused(
+        reject(
             "enable_recv_scheduling", self.enable_recv_scheduling, (False,),
             "a tensor is pushed to its consumer as soon as it exists, so there is no receive to "
             "schedule",
         )  # fmt: skip
-        refused(
+        reject(
             "rewrite_options", self.rewrite_options, (None,),
-            "there is no Grappler here: what a graph is rewritten to is chosen by optimizer_options",
+            "there is no Grappler here; optimizer_options chooses how graphs are "
+"rewritten",
         )  # fmt: skip
 
     def to_wire(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class RunOptions:
         except ValueError as exc:
             levels = ", ".join(f"{level.name}={level.value}" for level in TraceLevel)
             raise InvalidArgumentError(
-                f"trace_level is one of {levels}, got {self.trace_level!r}"
+                f"trace_level must be one of {levels}, got {self.trace_level!r}"
             ) from exc
 
     @property

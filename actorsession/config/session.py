@@ -20,7 +20,7 @@ from actorsession.config.wire import (
     from_wire,
     list_of,
     one_of,
-    refused,
+    reject,
     to_wire,
     whole_number,
 )
@@ -94,11 +94,12 @@ class Experimental:
 
     def __post_init__(self) -> None:
         check_types(self)
-        refused(
+        reject(
             "share_cluster_devices_in_session", self.share_cluster_devices_in_session, (False,),
-            "the devices of a cluster that a session brings along belong to that session",
+            "the devices of a cluster that a session defines by cluster_def belong to "
+"that session",
         )  # fmt: skip
-        refused("use_tfrt", self.use_tfrt, (False,), "there is one runtime here, and this is it")
+        reject("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -134,8 +135,8 @@ class RPCOptions:
         missing = [name for name, path in files.items() if not path]
         if missing and len(missing) < len(files):
             raise InvalidArgumentError(
-                f"TLS takes three files, and {' and '.join(missing)} of RPCOptions "
-                f"{'is' if len(missing) == 1 else 'are'} empty; give all of {', '.join(files)}"
+                f"TLS needs three files, and {' and '.join(missing)} of RPCOptions "
+                f"{'is' if len(missing) == 1 else 'are'} empty; set all of {', '.join(files)}"
             )
 
     def to_wire(self) -> dict[str, Any]:
@@ -163,8 +164,8 @@ def _as_jobs(cluster: Any) -> dict[str, dict[str, str]] | None:
         }
     except (AttributeError, TypeError):
         raise InvalidArgumentError(
-            "cluster_def is a ClusterSpec, a ClusterDef or a dict from job to addresses, got "
-            f"{cluster!r:.100}"
+            "cluster_def must be a ClusterSpec, a ClusterDef or a dict from job to "
+            f"addresses, got {cluster!r:.100}"
         ) from None
 
 
@@ -258,10 +259,10 @@ class ConfigProto:
             or not all(isinstance(text, str) for text in filters)
         ):
             raise InvalidArgumentError(
-                f"device_filters is a list of device names, got {filters!r:.100}"
+                f"device_filters must be a list of device names, got {filters!r:.100}"
             )
         object.__setattr__(self, "device_filters", tuple(filters))
-        refused(
+        reject(
             "gpu_options", self.gpu_options, (None,),
             "there are no GPU devices here; other device types come from device factories",
         )  # fmt: skip
@@ -291,13 +292,13 @@ def _counts(device_count: Any) -> dict[str, int]:
     """Return the numbers of devices by type."""
     if not isinstance(device_count, Mapping):
         raise TypeError(
-            f"device_count is a mapping from device type to number, got {device_count!r:.100}"
+            f"device_count must be a mapping from device type to number, got {device_count!r:.100}"
         )
     counts: dict[str, int] = {}
     for kind, count in device_count.items():
         if not isinstance(kind, str):
             raise TypeError(
-                f"device_count has device types as keys, such as 'CPU', got {kind!r:.100}"
+                f"the keys of device_count must be device types, such as 'CPU', got {kind!r:.100}"
             )
         counts[kind] = whole_number(f"device_count[{kind!r}]", count)
         at_least(0, f"device_count[{kind!r}]", counts[kind])

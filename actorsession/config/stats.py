@@ -150,7 +150,7 @@ class StepStats:
                 left_out,
             )
         except (TypeError, ValueError) as exc:
-            raise InvalidArgumentError(f"bad step statistics: {value!r:.100}") from exc
+            raise InvalidArgumentError(f"invalid step statistics: {value!r:.100}") from exc
 
 
 def _device_stats(device: str, nodes: Iterable[NodeStats]) -> DeviceStepStats:

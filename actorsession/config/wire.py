@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=DataclassInstance)
 
 __all__ = [
-    "at_least", "at_most", "check_types", "from_wire", "list_of", "one_of", "refused", "to_wire",
+    "at_least", "at_most", "check_types", "from_wire", "list_of", "one_of", "reject", "to_wire",
     "whole_number",
 ]  # fmt: skip
 
@@ -45,7 +45,7 @@ def at_least(least: int, name: str, value: int) -> None:
         InvalidArgumentError: names the field, the bound and the value.
     """
     if value < least:
-        raise InvalidArgumentError(f"{name} is at least {least}, got {value}")
+        raise InvalidArgumentError(f"{name} must be at least {least}, got {value}")
 
 
 def at_most(most: int, name: str, value: int) -> None:
@@ -55,10 +55,10 @@ def at_most(most: int, name: str, value: int) -> None:
         InvalidArgumentError: names the field, the bound and the value.
     """
     if value > most:
-        raise InvalidArgumentError(f"{name} is at most {most}, got {value}")
+        raise InvalidArgumentError(f"{name} must be at most {most}, got {value}")
 
 
-def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
+def reject(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
     """Refuse a setting that this runtime does not support.
 
     Args:
@@ -98,13 +98,13 @@ def check_types(settings: DataclassInstance) -> None:
 
 def _instances(name: str, value: Any, cls: type[Any]) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{name} is a list of {cls.__name__}, got {value!r:.100}")
+        raise TypeError(f"{name} must be a list of {cls.__name__}, got {value!r:.100}")
     return tuple(_instance(name, item, cls) for item in value)
 
 
 def _instance(name: str, value: Any, cls: type[Any]) -> Any:
     if not isinstance(value, cls):
-        raise TypeError(f"{name} holds {cls.__name__}, got {value!r:.100}")
+        raise TypeError(f"{name} must contain {cls.__name__}, got {value!r:.100}")
     return value
 
 
@@ -116,7 +116,7 @@ def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
         return value
     if kind is bool and isinstance(value, Integral) and int(value) in (0, 1):
         return bool(value)
-    raise TypeError(f"{name} is of type {kind.__name__}, got {value!r:.100}")
+    raise TypeError(f"{name} must be of type {kind.__name__}, got {value!r:.100}")
 
 
 def whole_number(name: str, value: Any) -> int:
@@ -127,11 +127,11 @@ def whole_number(name: str, value: Any) -> int:
         InvalidArgumentError: the number has more than 64 bits.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} is of type int, got {value!r:.100}")
+        raise TypeError(f"{name} must be of type int, got {value!r:.100}")
     number = int(value)
     if not _LEAST <= number <= _MOST:
         raise InvalidArgumentError(
-            f"{name} is a number of 64 bits, got one of {number.bit_length()}"
+            f"{name} must be a number of 64 bits, got one of {number.bit_length()}"
         )
     return number
 
@@ -159,7 +159,9 @@ def from_wire(cls: type[S], value: Any) -> S:
         InvalidArgumentError: the value has another form, an unknown field or a value that is not allowed.
     """
     if not isinstance(value, Mapping):
-        raise InvalidArgumentError(f"the wire form of {cls.__name__} is a map, got {value!r:.100}")
+        raise InvalidArgumentError(
+            f"the wire form of {cls.__name__} must be a map, got {value!r:.100}"
+        )
     known = {f.name: f for f in fields(cls)}
     unknown = sorted(str(name) for name in value if name not in known)
     if unknown:
@@ -167,7 +169,7 @@ def from_wire(cls: type[S], value: Any) -> S:
     try:
         return cls(**{name: _read(known[name].metadata, item) for name, item in value.items()})
     except (TypeError, ValueError, AttributeError) as exc:
-        raise InvalidArgumentError(f"bad {cls.__name__}: {exc}") from exc
+        raise InvalidArgumentError(f"invalid {cls.__name__}: {exc}") from exc
 
 
 def _read(metadata: Mapping[str, Any], value: Any) -> Any:

@@ -17,7 +17,7 @@ from actorsession.demo.interrupt import Interrupts
 
 __all__ = ["add_to", "run"]
 
-_OK, _FAILED, _CALLED_WRONGLY = 0, 1, 2
+_OK, _FAILED, _USAGE_ERROR = 0, 1, 2
 
 
 def add_to(commands: Any) -> None:
@@ -26,30 +26,32 @@ def add_to(commands: Any) -> None:
         "demo",
         help="train a model in one process, then on a cluster of processes",
         description=(
-            "Trains a network on handwritten digits: first in one process, then the same graph on a "
-            "cluster that it starts on this machine. Prints a table and writes the learning curves "
-            "and a trace of one distributed step. Ctrl-C ends it at any time."
+            "Train a network on handwritten digits: first in one process, then with the "
+            "same graph on a cluster of processes on this machine. Print a table, and "
+            "write the learning curves and a trace of one distributed step. Ctrl-C ends "
+            "the demo at any time."
         ),
     )
     parser.add_argument(
-        "--data", metavar="PATH", help="digits in an .npz file; by default those that are bundled"
+        "--data", metavar="PATH", help="an .npz file with digits (default: the bundled digits)"
     )
     parser.add_argument(
         "--steps", type=_positive, default=2000, metavar="N",
-        help="training steps of each part (default %(default)s)",
+        help="number of training steps of each part (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--workers", type=_positive, default=2, metavar="N",
-        help="processes that train, beside one that keeps the variables (default %(default)s)",
+        help="number of workers, beside one parameter server (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--output", type=Path, default=Path("actorsession-demo"), metavar="FOLDER",
-        help="where to write; made if it does not exist (default ./%(default)s)",
+        help=("the output folder, which is created if it does not exist (default "
+"./%(default)s)"),
     )  # fmt: skip
     parser.add_argument(
-        "--local-only", action="store_true", help="leave the cluster out: one process alone"
+        "--local-only", action="store_true", help="train in one process only, without a cluster"
     )
-    parser.add_argument("--no-progress", action="store_true", help="show no progress")
+    parser.add_argument("--no-progress", action="store_true", help="do not show progress")
     parser.set_defaults(run=run)
 
 
@@ -59,7 +61,7 @@ def _positive(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 upwards is needed, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
     return value
 
 
@@ -82,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         return _run(options, interrupts)
     except BaseException:
         # Whatever error ended the cancelled work, Ctrl-C was the reason.
-        if not interrupts.came:
+        if not interrupts.interrupted:
             raise
         interrupts.say_goodbye()
         return _OK
@@ -99,11 +101,11 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         digits = load_digits(options.data)
         options.output.mkdir(parents=True, exist_ok=True)
     except (NotFoundError, InvalidArgumentError) as error:
-        return _complain(f"--data: {error.message}", _CALLED_WRONGLY)
+        return _print_error(f"--data: {error.message}", _USAGE_ERROR)
     except OSError as error:
-        return _complain(f"--output: cannot make the folder: {error}", _CALLED_WRONGLY)
+        return _print_error(f"--output: cannot make the folder: {error}", _USAGE_ERROR)
     if not os.access(options.output, os.W_OK):
-        return _complain(f"--output: cannot write into {options.output}", _CALLED_WRONGLY)
+        return _print_error(f"--output: cannot write into {options.output}", _USAGE_ERROR)
     settings = Settings(
         steps=options.steps, workers=options.workers, output=options.output,
         local_only=options.local_only, progress=not options.no_progress,
@@ -113,11 +115,11 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         failed = show(digits, settings, interrupts)
     except* (OpError, OSError) as group:
         failed = [_first_of(group)]
-    if interrupts.came:  # whatever failed during cancellation
+    if interrupts.interrupted:  # whatever failed during cancellation
         interrupts.say_goodbye()
         return _OK
     for line in failed:
-        _complain(line, _FAILED)
+        _print_error(line, _FAILED)
     return _FAILED if failed else _OK
 
 
@@ -128,6 +130,6 @@ def _first_of(group: BaseExceptionGroup[Any]) -> str:
     return str(error)
 
 
-def _complain(line: str, code: int) -> int:
+def _print_error(line: str, code: int) -> int:
     print(f"actorsession demo: {line}", file=sys.stderr)
     return code

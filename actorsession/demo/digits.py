@@ -104,7 +104,7 @@ def _fault(images: npt.NDArray[Any], labels: npt.NDArray[Any]) -> str | None:
     if labels.shape != images.shape[:1]:
         return f"'labels' has shape {labels.shape} beside {len(images)} images"
     if len(images) < HELD_OUT_ONE_IN:
-        return f"it holds {len(images)} images"
+        return f"it contains {len(images)} images"
     if images.max() > BRIGHTEST:
         return f"'images' has the value {images.max()}"
     if labels.max() >= CLASSES:

@@ -89,7 +89,7 @@ async def train_on_cluster(
     async with cluster:
         replicas = [build_replica(cluster, index) for index in range(workers)]
         await _train_replicas(lesson, replicas, digits, on_progress)
-        await _look_closely(lesson, cluster, replicas[0], digits)
+        await _profile_step(lesson, cluster, replicas[0], digits)
     return lesson
 
 
@@ -123,7 +123,7 @@ async def _train_replica(
         return await train(session, replica.model, digits, plan, on_progress)
 
 
-async def _look_closely(
+async def _profile_step(
     lesson: Lesson, cluster: acts.LocalCluster, replica: Replica, digits: Digits
 ) -> None:
     """Count the traffic of a training step, and record when and where each node of one step runs."""

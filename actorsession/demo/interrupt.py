@@ -32,14 +32,14 @@ class Interrupts:
     """The demo's handling of Ctrl-C, from ``install`` to ``uninstall``.
 
     Attributes:
-        came: whether the work was cancelled by Ctrl-C.
+        interrupted: whether the work was cancelled by Ctrl-C.
     """
 
     def __init__(self) -> None:
-        self.came = False
+        self.interrupted = False
         self._cancel: Callable[[], object] | None = None
         self._kill: Callable[[], object] = lambda: None
-        self._said = False
+        self._message_printed = False
         self._before: Any = signal.SIG_DFL
 
     def install(self) -> None:
@@ -80,15 +80,15 @@ class Interrupts:
 
     def say_goodbye(self) -> None:
         """Print the final line, once."""
-        if not self._said:
-            self._said = True
+        if not self._message_printed:
+            self._message_printed = True
             # Not through sys.stdout, which may be in the middle of a line when a signal arrives.
             os.write(1, f"{_start_of_line()}{GOODBYE}\n".encode())
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        if self._cancel is None or self.came:
+        if self._cancel is None or self.interrupted:
             self._end_now()
-        self.came = True
+        self.interrupted = True
         signal.signal(signal.SIGALRM, lambda *_: self._end_now())
         signal.setitimer(signal.ITIMER_REAL, _ORDERLY)
         self._cancel()

@@ -53,15 +53,15 @@ def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
             path = folder / "trace.json"
             write_trace(path, lesson.trace)
             return f"Trace of one step: {path} (open it at https://ui.perfetto.dev)"
-    return "Trace of one step: left out, nothing was distributed"
+    return "Trace of one step: omitted, because no step was distributed"
 
 
 def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
     """Draw the learning curves, if matplotlib is installed, and return a line about it."""
     if importlib.util.find_spec("matplotlib") is None:
         return (
-            "Learning curves: left out, matplotlib is not installed "
-            "(pip install 'actorsession[demo]')"
+            "Learning curves: omitted, because matplotlib is not installed (pip install "
+            "'actorsession[demo]')"
         )
     path = folder / "learning.png"
     path.write_bytes(_draw(lessons))

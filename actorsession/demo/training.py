@@ -112,16 +112,16 @@ async def train(
         The accuracy at each measurement.
     """
     curve: list[Checkpoint] = []
-    told = 0
+    reported = 0
     source = batches(digits, plan.seed)
     for number in range(1, plan.steps + 1):
         images, labels = next(source)
         await session.run(model.train, {model.images: images, model.labels: labels})
         if plan.look_every and number % plan.look_every == 0:
             curve.append(await check(session, model, digits))
-        if number - told >= TELL_EVERY or number == plan.steps:
-            on_progress(number - told, curve[-1].accuracy if curve else None)
-            told = number
+        if number - reported >= TELL_EVERY or number == plan.steps:
+            on_progress(number - reported, curve[-1].accuracy if curve else None)
+            reported = number
             # Steps of this process never wait, so other coroutines run here.
             await asyncio.sleep(0)
     return curve

@@ -1,8 +1,8 @@
 """Conversion of graphs to and from the formats of other systems, above all TensorFlow's ``GraphDef``.
 
 ``protos`` holds the messages; ``message`` and ``text_format`` read and write them, on top of the package
-``protobuf``. ``exporting`` and ``importing`` convert graphs to messages and back. ``signatures`` holds the
-signatures of TensorFlow's operation types. Only ``compat``, and the top-level package on first use of its
+``protobuf``. ``exporter`` and ``importer`` convert graphs to messages and back. ``signatures`` holds what
+TensorFlow's files say of operation types. Only ``compat``, and the top-level package on first use of its
 names, import this package; nothing below does.
 """
 
@@ -14,8 +14,8 @@ from actorsession.interop.collections import (
     variable_from_proto,
     variable_to_proto,
 )
-from actorsession.interop.exporting import graph_def_of, write_graph
-from actorsession.interop.importing import import_graph_def
+from actorsession.interop.exporter import graph_def_of, write_graph
+from actorsession.interop.importer import import_graph_def
 from actorsession.interop.meta_graph import (
     ImportedMetaGraph,
     export_meta_graph,

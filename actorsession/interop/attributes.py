@@ -56,7 +56,7 @@ def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
     kind = _kind_of(value) if kind is None else kind
     inner = kind[5:-1] if kind.startswith("list(") else kind
     if inner not in _WRITE:
-        raise TypeError(f"an attribute of type {kind} cannot be written: {value!r:.100}")
+        raise TypeError(f"an attribute of type {kind} cannot be exported: {value!r:.100}")
     name, write = _WRITE[inner]
     proto = AttrValue()
     if inner == kind:
@@ -71,7 +71,9 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         kinds = {_kind_of(item) for item in value} or {"int"}
         if len(kinds) != 1:
-            raise TypeError(f"a list attribute holds values of one kind, got {value!r:.100}")
+            raise TypeError(
+                f"all values of a list attribute must have the same type, got {value!r:.100}"
+            )
         return f"list({kinds.pop()})"
     kinds_of: tuple[tuple[str, Any], ...] = (
         ("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating)),
@@ -80,7 +82,7 @@ def _kind_of(value: Any) -> str:
     for kind, types in kinds_of:
         if isinstance(value, types):
             return kind
-    raise TypeError(f"an attribute that is a {type(value).__name__} cannot be written")
+    raise TypeError(f"an attribute that is a {type(value).__name__} cannot be exported")
 
 
 _KINDS = {
@@ -136,4 +138,4 @@ def _read(kind: str, value: Any) -> Any:
         raise ValueError(f"{exc}") from exc
     if kind == "func":
         return FunctionName(value.name)
-    raise ValueError(f"an attribute that is a {kind} has no value here")
+    raise ValueError(f"an attribute that is a {kind} is not supported here")

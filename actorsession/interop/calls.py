@@ -1,7 +1,7 @@
 """Function calls in TensorFlow's form.
 
 TensorFlow 1 calls a function with a node whose type is the function's name. TensorFlow 2 uses a
-``PartitionedCall`` whose attribute names the function. ``spelled_out`` rewrites the first form into the
+``PartitionedCall`` whose attribute names the function. ``expand_calls`` rewrites the first form into the
 second before any other module reads the graph. It also rejects recursive functions, because calls are inlined
 here.
 """
@@ -15,14 +15,14 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.interop.functions import PlannedFunction
-from actorsession.interop.planned import Planned
+from actorsession.interop.import_plan import Planned
 from actorsession.ops import identity
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
 
-__all__ = ["build_call", "spelled_out"]
+__all__ = ["build_call", "expand_calls"]
 
 
-def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
+def expand_calls(graph_def: protos.GraphDef) -> protos.GraphDef:
     """Return the graph with a ``StatefulPartitionedCall`` in place of each node whose type is a function.
 
     Raises:
@@ -38,11 +38,11 @@ def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
         called = {n.name: functions[n.op] for n in function.node_def if n.op in functions}
         for node in function.node_def:
             node.input[:] = [_numbered(text, called) for text in node.input]
-            _spell_out(node, functions)
+            _expand_call(node, functions)
         for key, text in dict(function.ret).items():
             function.ret[key] = _numbered(text, called)
     for node in made.node:
-        _spell_out(node, functions)
+        _expand_call(node, functions)
     return made
 
 
@@ -56,7 +56,7 @@ def _numbered(text: str, called: Mapping[str, protos.FunctionDef]) -> str:
     return f"{node}:output:{names.index(output)}" if output in names else text
 
 
-def _spell_out(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> None:
+def _expand_call(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> None:
     function = functions.get(node.op)
     if function is None:
         return
@@ -85,8 +85,8 @@ def _check_recursion(functions: Mapping[str, protos.FunctionDef]) -> None:
             for other in _named_in(functions[name]):
                 if ended.get(other) is False and other in functions:
                     raise ValueError(
-                        f"function {name!r} calls {other!r}, which calls it: what a graph calls is "
-                        "written out in the place of the call, so no function can be inside itself"
+                        f"function {name!r} calls {other!r}, which calls it; calls are replaced by "
+                        "the bodies of their functions, so functions cannot be recursive"
                     )
                 if other in functions and other not in ended:
                     stack.append(other)
@@ -120,7 +120,8 @@ def build_call(
     function, first = library[name], CALLS[node.type]
     if len(function.arguments) != len(inputs) - first:
         raise ValueError(
-            f"function {name!r} takes {len(function.arguments)} values; {len(inputs) - first} are passed"
+            f"function {name!r} takes {len(function.arguments)} values, but "
+            f"{len(inputs) - first} are passed"
         )
     with (
         graph.name_scope(f"{full}/") as scope,

@@ -81,8 +81,8 @@ def variable_from_proto(
     handle = tensor(proto.variable_name)
     if handle.op.type != "VarHandleOp":
         raise ValueError(
-            f"{proto.variable_name!r} is a {handle.op.type}: a variable here is a resource, made by "
-            "VarHandleOp"
+            f"{proto.variable_name!r} is a {handle.op.type}, but a variable here is a "
+            "resource that VarHandleOp creates"
         )
     slices = proto.save_slice_info_def
     parts: Mapping[str, Any] = {
@@ -156,7 +156,9 @@ def register_proto_function(
     """
     for function in (to_proto, from_proto):
         if function is not None and not callable(function):
-            raise TypeError(f"a function is wanted for {collection_name!r}, got {function!r:.100}")
+            raise TypeError(
+                f"the conversions of {collection_name!r} must be functions, got {function!r:.100}"
+            )
     _FUNCTIONS[collection_name] = _Functions(proto_type, to_proto, from_proto)
 
 
@@ -242,7 +244,7 @@ def restore_collection(
         for value in values:
             graph.add_to_collection(key, _element(value, graph, scope))
     elif kind == "any_list":
-        _log.warning("collection %r holds messages of any type, which nothing here reads", key)
+        _log.warning("collection %r contains messages of type Any, which are not supported", key)
     else:
         for value in values:
             graph.add_to_collection(key, value)

@@ -13,7 +13,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
-from actorsession.interop.planned import Planned
+from actorsession.interop.import_plan import Planned
 from actorsession.ops import identity
 from actorsession.ops.flow.constructs import ConstructBuilder, as_predicate
 
@@ -70,8 +70,9 @@ def _branches(
     for function in functions:
         if len(function.arguments) != len(inputs) - 1 or not function.results:
             raise ValueError(
-                f"a branch takes {len(function.arguments)} values and gives {len(function.results)}; "
-                f"{len(inputs) - 1} are passed, and one at least is to be given"
+                f"a branch takes {len(function.arguments)} values and returns "
+                f"{len(function.results)}, but {len(inputs) - 1} are passed, and it must "
+                "return at least one"
             )
     bodies, results = [], []
     with (
@@ -91,7 +92,9 @@ def _branches(
 def _check_dtypes(first: Sequence[Tensor], second: Sequence[Tensor]) -> None:
     for one, other in zip(first, second, strict=True):
         if one.dtype is not other.dtype:
-            raise ValueError(f"{one!r} and {other!r} are the same value, and differ in dtype")
+            raise ValueError(
+                f"{one!r} and {other!r} are the same result of two branches, but differ in dtype"
+            )
 
 
 def _loop(
@@ -107,12 +110,15 @@ def _loop(
     shapes = node.given.get("output_shapes") or (TensorShape(None),) * count
     if not len(condition.arguments) == len(body.arguments) == len(body.results) == count:
         raise ValueError(
-            f"a loop over {count} variables whose functions take or give other numbers"
+            f"a loop over {count} variables, but its functions take or return other "
+            "numbers of values"
         )
     if len(shapes) != count:
-        raise ValueError(f"a loop over {count} variables with {len(shapes)} output_shapes")
+        raise ValueError(f"a loop over {count} variables has {len(shapes)} output_shapes")
     if len(condition.results) != 1:
-        raise ValueError(f"a loop whose condition gives {len(condition.results)} values")
+        raise ValueError(
+            f"the condition of a loop must return one value, got {len(condition.results)}"
+        )
     # A value that every iteration returns unchanged is not a loop variable: it is captured.
     changing = [at for at, result in enumerate(body.results) if result != (body.arguments[at], 0)]
 
@@ -150,7 +156,8 @@ def _check_shapes(variables: Sequence[Tensor], values: Sequence[Tensor]) -> None
     for variable, value in zip(variables, values, strict=True):
         if not variable.shape.is_compatible_with(value.shape):
             raise ValueError(
-                f"{value!r} is the next value of a variable that has shape {variable.shape} in each turn"
+                f"{value!r} is the next value of a loop variable, which must have shape "
+                f"{variable.shape} in each iteration"
             )
 
 

@@ -67,5 +67,7 @@ def dtype_of(number: int) -> DType:
     found = _BY_NUMBER.get(number - 100 if number > 100 else number)
     if found is None:
         label = label_of("DataType", number) or "an unknown type"
-        raise ValueError(f"element type {number} ({label}) does not exist here; {_OURS} do")
+        raise ValueError(
+            f"element type {number} ({label}) is not supported; supported types are {_OURS}"
+        )
     return found

@@ -184,7 +184,9 @@ def checked_message(field: Field, value: Any) -> Message:
         TypeError: for any other value.
     """
     if type(value) is not field.message:
-        raise TypeError(f"field {field.name!r} holds {field.kind}, got {type(value).__name__}")
+        raise TypeError(
+            f"field {field.name!r} must contain {field.kind}, got {type(value).__name__}"
+        )
     made: Message = value
     return made
 

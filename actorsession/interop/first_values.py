@@ -1,7 +1,7 @@
 """Loops in TensorFlow's form, where every variable gets its first value from an input.
 
 A loop with gradients has variables that start empty without an input: counters and lists (see
-``graph/function``). ``exporting`` writes explicit constants and empty lists as inputs for them.
+``graph/function``). ``exporter`` writes explicit constants and empty lists as inputs for them.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.op_signatures import Arg, tensorflow_signature
 from actorsession.interop import protos
 from actorsession.interop.enums import dtype_number
-from actorsession.interop.planned import Planned, plan_node
+from actorsession.interop.import_plan import Planned, plan_node
 from actorsession.records import dataclass
 
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
@@ -132,7 +132,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
     arguments = tuple([arg.name for arg in function.signature.input_arg])
     layouts = {node.name: _layout(node) for node in function.node_def}
     if len(layouts) < len(function.node_def) or set(layouts) & set(arguments):
-        raise ValueError(f"function {name!r}: names of nodes and arguments are not unique")
+        raise ValueError(f"function {name!r}: the names of nodes and arguments must be unique")
 
     def flat(text: str) -> tuple[str, int]:
         producer, _, place = text.partition(":")
@@ -141,7 +141,8 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         output, _, index = place.partition(":")
         if producer not in layouts or not index.isascii() or not index.isdigit():
             raise ValueError(
-                f"function {name!r}: {text!r} is no argument and no 'node:output:index'"
+                f"function {name!r}: {text!r} is neither an argument nor of the form "
+                "'node:output:index'"
             )
         return producer, layouts[producer](output) + int(index)
 
@@ -154,7 +155,7 @@ def plan_function(function: protos.FunctionDef) -> PlannedFunction:
         nodes.append(plan_node(node))
     missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
     if missing:
-        raise ValueError(f"function {name!r} does not say what it returns as {missing[0]!r}")
+        raise ValueError(f"function {name!r} has no entry in ret for its result {missing[0]!r}")
     results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
     control = tuple(dict.fromkeys(function.control_ret.values()))
     return PlannedFunction(arguments, tuple(nodes), results, control)

@@ -12,8 +12,8 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.operation import Operation
 from actorsession.graph.shape import TensorShape
-from actorsession.interop.exporting import graph_def_of
-from actorsession.interop.planned import split_input
+from actorsession.interop.exporter import graph_def_of
+from actorsession.interop.import_plan import split_input
 from actorsession.interop.protos import AttrValue, GraphDef, NodeDef
 from actorsession.interop.tensors import make_tensor_proto
 
@@ -28,7 +28,7 @@ def _message(graph_def: Any) -> GraphDef:
         return graph_def_of(graph_def)
     if isinstance(graph_def, GraphDef):
         return graph_def
-    raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
+    raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
 
 
 def _producer(text: str) -> str:
@@ -63,7 +63,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
     """
     message = _message(graph_def)
     if isinstance(dest_nodes, str):
-        raise TypeError(f"dest_nodes is a list of names, got {dest_nodes!r}")
+        raise TypeError(f"dest_nodes must be a list of names, got {dest_nodes!r}")
     by_name = {node.name: node for node in message.node}
     waiting = list(dest_nodes)
     needed: set[str] = set()
@@ -153,8 +153,8 @@ def convert_variables_to_constants(
     fetched = sess.run({name: f"{read}:0" for name, read in reads.items()}) if reads else {}
     made = GraphDef()
     for node in message.node:
-        for turned in frozen.turned(node, fetched):
-            list.append(made.node, turned)
+        for converted in frozen.converted(node, fetched):
+            list.append(made.node, converted)
     made.library.MergeFrom(message.library)
     made.versions.CopyFrom(message.versions)
     return made
@@ -175,28 +175,28 @@ class _Frozen:
         self._nodes = {node.name: node for node in message.node}
         chosen, spared = None if only is None else set(only), set(never or ())
         # The variable of each node whose output is a handle.
-        self._behind = {
+        self._downstream = {
             node.name: node.name
             for node in message.node
             if node.op == "VarHandleOp"
             and node.name not in spared
             and (chosen is None or node.name in chosen)
         }
-        grew = True
-        while grew:
+        changed = True
+        while changed:
             found = {
-                node.name: self._behind[_producer(node.input[0])]
+                node.name: self._downstream[_producer(node.input[0])]
                 for node in message.node
-                if node.op == "Identity" and _producer(node.input[0]) in self._behind
-                and node.name not in self._behind
+                if node.op == "Identity" and _producer(node.input[0]) in self._downstream
+                and node.name not in self._downstream
             }  # fmt: skip
-            grew = bool(found)
-            self._behind.update(found)
+            changed = bool(found)
+            self._downstream.update(found)
 
     def _variable(self, node: NodeDef) -> str | None:
         """Return the variable that is a node's first input, if it is to be converted."""
         data = [text for text in node.input if not text.startswith("^")]
-        return self._behind.get(_producer(data[0])) if data else None
+        return self._downstream.get(_producer(data[0])) if data else None
 
     def reads(self) -> dict[str, str]:
         """Return, for each variable, a node that reads it.
@@ -207,12 +207,13 @@ class _Frozen:
         found: dict[str, str] = {}
         for node in self._nodes.values():
             variable = self._variable(node)
-            if variable is None or node.name in self._behind:
+            if variable is None or node.name in self._downstream:
                 continue
             if node.op not in ("ReadVariableOp", "ResourceGather"):
                 raise ValueError(
-                    f"variable {variable!r} cannot become a constant: node {node.name!r} ({node.op}) does "
-                    "more than read it. Name outputs that only read, or put it on the blacklist"
+                    f"variable {variable!r} cannot become a constant: node {node.name!r} "
+                    f"({node.op}) does more than read it; choose outputs that only read it, or "
+                    "add it to variable_names_blacklist"
                 )
             if node.op == "ReadVariableOp":
                 found.setdefault(variable, node.name)
@@ -221,9 +222,9 @@ class _Frozen:
             raise ValueError(f"no ReadVariableOp among the nodes reads {sorted(unread)}")
         return found
 
-    def turned(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
+    def converted(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
         """Return the nodes that replace a node."""
-        if self._behind.get(node.name) == node.name:
+        if self._downstream.get(node.name) == node.name:
             if node.name not in values:
                 return [node.copy()]
             return [_constant(node.name, np.asarray(values[node.name]), node)]

@@ -174,7 +174,7 @@ class Message:
         """
         field = self.FIELDS.get(name)
         if field is None or field.repeated or field.key or (field.scalar and not field.oneof):
-            raise ValueError(f"{type(self).__name__}.{name} is no field whose presence is kept")
+            raise ValueError(f"{type(self).__name__}.{name} is not a field with presence")
         return self.WhichOneof(field.oneof) == name if field.oneof else self._has(field)
 
     def ClearField(self, name: str) -> None:
@@ -262,7 +262,7 @@ class Message:
 
     def _check_same(self, other: Any) -> None:
         if type(other) is not type(self):
-            raise TypeError(f"a {type(self).__name__} is wanted, got {type(other).__name__}")
+            raise TypeError(f"expected a {type(self).__name__}, got {type(other).__name__}")
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -322,11 +322,11 @@ class Message:
     def MergeFromString(self, data: bytes) -> int:
         """Merge in a message parsed from protobuf's wire format; see ``ParseFromString``."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise TypeError(f"bytes are wanted, got {type(data).__name__}")
+            raise TypeError(f"expected bytes, got {type(data).__name__}")
         try:
             self._read(bytes(data), 0, len(data), 0, Budget())
         except wire.WireError as exc:
-            raise DataLossError(f"bytes that are no {type(self).__name__}: {exc}") from exc
+            raise DataLossError(f"the bytes are not a valid {type(self).__name__}: {exc}") from exc
         return len(data)
 
     def _read(self, data: bytes, pos: int, end: int, depth: int, budget: Budget) -> None:
@@ -340,7 +340,7 @@ class Message:
                 pos = self._read_scalar(field, data, pos, end, wire_type)
             elif wire_type != wire.BYTES:
                 raise DataLossError(
-                    f"field {field.name!r} is a message, found wire type {wire_type}"
+                    f"field {field.name!r} is a message, but found wire type {wire_type}"
                 )
             else:
                 start, pos = wire.read_bytes(data, pos, end)
@@ -363,7 +363,8 @@ class Message:
             return stop
         if wire_type != kind.wire_type:
             raise DataLossError(
-                f"field {field.name!r} is of type {field.kind}, found wire type {wire_type} at byte {pos}"
+                f"field {field.name!r} is of type {field.kind}, but found wire type "
+                f"{wire_type} at byte {pos}"
             )
         value, pos = scalars.read_scalar(kind, data, pos, end)
         if field.repeated:

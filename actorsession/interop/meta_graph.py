@@ -23,8 +23,8 @@ from actorsession.interop.collections import (
     restore_collection,
     without_scope,
 )
-from actorsession.interop.exporting import graph_def_of
-from actorsession.interop.importing import import_graph_def
+from actorsession.interop.exporter import graph_def_of
+from actorsession.interop.importer import import_graph_def
 from actorsession.interop.meta_scope import UNBOUND, bound_map, scoped_graph_def
 from actorsession.ops import GraphKeys, Variable
 from actorsession.records import dataclass
@@ -93,7 +93,7 @@ def export_meta_graph(
                 made.collection_def[key].CopyFrom(collection_proto(key, values, export_scope))
         except (TypeError, ValueError) as exc:
             made.collection_def.pop(key, None)
-            _log.warning("collection %r is not written: %s", key, exc)
+            _log.warning("collection %r cannot be exported: %s", key, exc)
     if filename is not None:
         _write(made, Path(filename), as_text)
     return made

@@ -2,7 +2,7 @@
 
 The builder takes nodes in order, producers first. Back edges of loops are the exception: they are connected
 once all nodes are built. The types and shapes in the file are checked against those of the operations.
-``importing`` builds a file with it twice; each function call is built inline by a builder of its own.
+``importer`` builds a file with it twice; each function call is built inline by a builder of its own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from actorsession.graph.registry import REQUIRED, lookup
 from actorsession.interop.calls import build_call
 from actorsession.interop.construct_import import after, build_construct
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
+from actorsession.interop.import_plan import Planned
 from actorsession.interop.ordering import in_order
-from actorsession.interop.planned import Planned
 from actorsession.interop.signatures import FROM_HANDLE
 
 __all__ = ["NodeBuilder", "handle_of"]
@@ -124,7 +124,10 @@ class NodeBuilder:
             return replaced
         outputs = self.built[name].outputs
         if index >= len(outputs):
-            raise ValueError(f"it reads output {index} of node {name!r}, which has {len(outputs)}")
+            raise ValueError(
+                f"it reads output {index} of node {name!r}, whose number of outputs is "
+                f"{len(outputs)}"
+            )
         return outputs[index]
 
     def _inputs(self, node: Planned) -> list[Tensor]:
@@ -141,7 +144,9 @@ class NodeBuilder:
             if name in self.built or (name, index) in self.mapped
         }
         if not found:
-            raise ValueError("all that it reads comes from iterations before, so there is no first")
+            raise ValueError(
+                "all its inputs come from previous iterations, so there is no initial value"
+            )
         first = next(iter(found.values()))
         count = len(node.inputs)
         self._open += [(node, at) for at in range(count) if at not in found]
@@ -163,7 +168,7 @@ class NodeBuilder:
                 stack.enter_context(self._graph.device(node.device))
             if node.op in CONSTRUCTS and node.given:
                 return self._construct(node, inputs, full)
-            inputs = self._turned(node, inputs, full)
+            inputs = self._adapted(node, inputs, full)
             op = self._graph.create_op(node.type, inputs, attrs, name=f"{full}/")
         for tensor, shape in zip(op.outputs, node.shapes, strict=False):
             self._graph.refine_shape(tensor, shape)
@@ -186,7 +191,7 @@ class NodeBuilder:
         results = [inner._tensor(producer, index) for producer, index in function.results]
         return after([inner.built[name] for name in function.control], results, self._graph)
 
-    def _turned(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
+    def _adapted(self, node: Planned, inputs: list[Tensor], full: str) -> list[Tensor]:
         """Return the inputs as the registered type takes them, where it differs from the type in the file."""
         if node.type == node.op:
             return inputs
@@ -229,7 +234,7 @@ def _check_types(node: Planned, inputs: Sequence[Tensor]) -> None:
     dtypes = [tensor.dtype for tensor in inputs]
     found = bind(signature.inputs, dtypes, node.given, signature.attrs)
     if found is None:
-        raise ValueError(f"it has {len(inputs)} inputs, which {node.op} does not take")
+        raise ValueError(f"it has {len(inputs)} inputs, which do not match {node.op}")
     expected = [
         t for arg in signature.inputs for t in _expected(arg, node.given, found, signature.attrs)
     ]

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 
 from actorsession.graph.control_flow_ops import is_back_edge
-from actorsession.interop.planned import Planned
+from actorsession.interop.import_plan import Planned
 
 __all__ = ["in_order"]
 
@@ -64,4 +64,4 @@ def _cycle_words(left: Sequence[Planned]) -> str:
         node = by_name[next(name for name in producers if name in by_name)]
     names = list(seen)
     cycle = names[names.index(node.name) :]
-    return f"{len(cycle)} nodes stand in a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"
+    return f"{len(cycle)} nodes form a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"

@@ -21,7 +21,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.interop import protos
 from actorsession.interop.attributes import attr_proto
 from actorsession.interop.enums import DATA_TYPES, dtype_number
-from actorsession.interop.exporting import attributes_of, node_of
+from actorsession.interop.exporter import attributes_of, node_of
 from actorsession.interop.tensors import make_tensor_proto, shape_proto
 
 __all__: list[str] = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from actorsession.interop.planned import REFERENCES, Planned, resource_type
+from actorsession.interop.import_plan import REFERENCES, Planned, resource_type
 
 __all__ = ["without_references"]
 

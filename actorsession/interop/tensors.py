@@ -68,7 +68,7 @@ def shape_of(proto: TensorShapeProto) -> TensorShape:
     sizes = [dim.size for dim in proto.dim]
     if len(sizes) > _MAX_RANK or any(size < -1 for size in sizes):
         raise InvalidArgumentError(
-            f"a shape has at most {_MAX_RANK} sizes, each at least -1, got {sizes!r:.100}"
+            f"a shape must have at most {_MAX_RANK} sizes, each at least -1, got {sizes!r:.100}"
         )
     return TensorShape([None if size < 0 else size for size in sizes])
 
@@ -112,11 +112,11 @@ def make_tensor_proto(
 
 def _array(values: Any, dtype: DType | None) -> Array:
     if values is None:
-        raise ValueError("None is no tensor")
+        raise ValueError("None cannot be converted to a tensor")
     array: Array = np.asarray(values)
     if array.dtype == object:
         if not all(isinstance(item, (str, bytes)) for item in array.flat):
-            raise TypeError(f"a tensor holds numbers or strings, got {values!r:.100}")
+            raise TypeError(f"a tensor must contain numbers or strings, got {values!r:.100}")
     elif not isinstance(values, (np.ndarray, np.generic)) and dtype is None:
         # numpy gives Python's own numbers its widest types.
         if array.dtype == np.float64:
@@ -125,7 +125,9 @@ def _array(values: Any, dtype: DType | None) -> Array:
             array = array.astype(int32.np_dtype)
     wanted = as_dtype(array.dtype) if dtype is None else dtype
     if (wanted is string) != (array.dtype.kind in "OSU"):
-        raise TypeError(f"values of {array.dtype} are wanted as {wanted.name}: {values!r:.100}")
+        raise TypeError(
+            f"values of {array.dtype} cannot be converted to {wanted.name}: {values!r:.100}"
+        )
     if wanted is string:
         # Converted from the original values to objects, because numpy's strings lose trailing zero bytes.
         return np.asarray(values if array.dtype == object else array, dtype=object)
@@ -140,7 +142,7 @@ def _shaped(array: Array, shape: tuple[int, ...], verify: bool) -> Array:
     if array.shape == shape:
         return array
     if verify:
-        raise TypeError(f"values of shape {shape} were asked for, got shape {array.shape}")
+        raise TypeError(f"values of shape {shape} were requested, got shape {array.shape}")
     count, flat = math.prod(shape), array.reshape(-1)
     if flat.size > count or (count and not flat.size):
         raise ValueError(f"a tensor of shape {shape} has {count} elements, got {flat.size}")
@@ -170,7 +172,7 @@ def make_ndarray(tensor: TensorProto) -> Array:
     try:
         dtype = dtype_of(tensor.dtype)
     except ValueError as exc:
-        raise TypeError(f"a tensor of another kind: {exc}") from exc
+        raise TypeError(f"a tensor of an unsupported element type: {exc}") from exc
     shape = _full_shape(tensor)
     count = math.prod(shape)
     if tensor.tensor_content:
@@ -196,17 +198,17 @@ def repeated_bytes(tensor: TensorProto) -> int:
 def _full_shape(tensor: TensorProto) -> tuple[int, ...]:
     shape = shape_of(tensor.tensor_shape)
     if not shape.is_fully_defined():
-        raise InvalidArgumentError(f"a tensor's shape is fully known, got {shape}")
+        raise InvalidArgumentError(f"the shape of a tensor must be fully known, got {shape}")
     return shape.as_tuple()
 
 
 def _from_content(content: bytes, dtype: DType, shape: tuple[int, ...]) -> Array:
     if dtype.kind in "srv":
-        raise InvalidArgumentError(f"a tensor of {dtype.name} does not stand in tensor_content")
+        raise InvalidArgumentError(f"a tensor of {dtype.name} cannot be stored in tensor_content")
     needed = math.prod(shape) * dtype.itemsize
     if len(content) != needed:
         raise InvalidArgumentError(
-            f"a {dtype.name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
+            f"a {dtype.name} tensor of shape {shape} needs {needed} bytes, got {len(content)}"
         )
     stored = np.frombuffer(content, np.uint8).view(dtype.np_dtype.newbyteorder("<"))
     return stored.astype(dtype.np_dtype)
@@ -219,7 +221,7 @@ def _from_list(tensor: TensorProto, dtype: DType) -> Array:
         return values.astype(np.uint16).view(dtype.np_dtype)
     if dtype.kind == "c":
         if values.size % 2:
-            raise InvalidArgumentError(f"{dtype.name} takes pairs of values, got {values.size}")
+            raise InvalidArgumentError(f"{dtype.name} needs pairs of values, got {values.size}")
         return values.view(dtype.np_dtype.newbyteorder("<")).astype(dtype.np_dtype)
     return values.astype(dtype.np_dtype)
 
@@ -237,8 +239,8 @@ def _repeated(flat: Array, dtype: DType, shape: tuple[int, ...], count: int) -> 
         )
     if count * dtype.itemsize > MAX_REPEATED_BYTES:
         raise InvalidArgumentError(
-            f"a {dtype.name} tensor of shape {shape} is to be made of {flat.size} elements; "
-            f"at most {MAX_REPEATED_BYTES} bytes are"
+            f"a {dtype.name} tensor of shape {shape} would be filled from {flat.size} "
+            f"elements; the limit for such tensors is {MAX_REPEATED_BYTES} bytes"
         )
     nothing: Any = b"" if dtype is string else 0
     full: Array = np.empty(count, dtype.np_dtype)

@@ -45,7 +45,7 @@ def _lines(message: Message, indent: str) -> Iterator[str]:
         if field.key:
             for key in sorted(value):
                 yield f"{indent}{field.name} {{"
-                yield f"{indent}  key: {_word(field.key, key)}"
+                yield f"{indent}  key: {_token_of(field.key, key)}"
                 yield from _field_lines(field, "value", value[key], indent + "  ")
                 yield f"{indent}}}"
             continue
@@ -55,14 +55,14 @@ def _lines(message: Message, indent: str) -> Iterator[str]:
 
 def _field_lines(field: Field, name: str, value: Any, indent: str) -> Iterator[str]:
     if field.scalar is not None:
-        yield f"{indent}{name}: {_word(field.kind, value)}"
+        yield f"{indent}{name}: {_token_of(field.kind, value)}"
         return
     yield f"{indent}{name} {{"
     yield from _lines(value, indent + "  ")
     yield f"{indent}}}"
 
 
-def _word(kind: str, value: Any) -> str:
+def _token_of(kind: str, value: Any) -> str:
     if kind in ENUMS:
         return label_of(kind, value) or str(value)
     if kind == "bool":
@@ -123,7 +123,7 @@ def Merge(text: str | bytes, message: M) -> M:
         try:
             text = text.decode()
         except UnicodeDecodeError as exc:
-            raise InvalidArgumentError(f"the text of a message is UTF-8: {exc}") from exc
+            raise InvalidArgumentError(f"the text of a message must be UTF-8: {exc}") from exc
     _Reader(text).message(message, "", 0)
     return message
 
@@ -155,7 +155,9 @@ class _Reader:
         before = self._token
         found = _TOKEN.match(self._text, self._at)
         if found is None:
-            raise self._fault(f"no word of a message: {self._text[self._at : self._at + 20]!r}")
+            raise self._fault(
+                f"this is not a token of a text message: {self._text[self._at : self._at + 20]!r}"
+            )
         self._kind = found.lastgroup or ""
         self._token = found.group(self._kind)
         self._at = found.end()
@@ -182,7 +184,7 @@ class _Reader:
                 return
             if self._kind != "name":
                 wanted = f"a field or {closing!r}" if closing else "a field"
-                raise self._fault(f"{wanted} is wanted, found {self._token or 'the end'!r:.60}")
+                raise self._fault(f"expected {wanted}, found {self._token or 'the end'!r:.60}")
             self._field(message, depth)
             if not self._take(","):
                 self._take(";")
@@ -198,12 +200,12 @@ class _Reader:
             return
         colon = self._take(":")
         if field.scalar is not None and not field.key and not colon:
-            raise self._fault(f"{name!r} is followed by ':', found {self._token!r:.60}")
+            raise self._fault(f"{name!r} must be followed by ':', found {self._token!r:.60}")
         if (field.repeated or field.key) and self._take("["):
             while not self._take("]"):
                 self._value(message, field, depth)
                 if not self._take(",") and not (self._kind == "sign" and self._token == "]"):
-                    raise self._fault(f"',' or ']' is wanted, found {self._token!r:.60}")
+                    raise self._fault(f"expected ',' or ']', found {self._token!r:.60}")
         else:
             self._value(message, field, depth)
 
@@ -228,7 +230,7 @@ class _Reader:
     def _body(self, message: Message, depth: int) -> None:
         opening = self._token
         if self._kind != "sign" or opening not in _CLOSING:
-            raise self._fault(f"'{{' is wanted, found {opening or 'the end'!r:.60}")
+            raise self._fault(f"expected '{{', found {opening or 'the end'!r:.60}")
         self._next()
         self.message(message, _CLOSING[opening], depth + 1)
 
@@ -245,13 +247,13 @@ class _Reader:
         closing = {"{": "}", "<": ">", "[": "]"}.get(self._token if self._kind == "sign" else "")
         if closing is None:
             if self._kind not in ("name", "number", "string"):
-                raise self._fault(f"a value is wanted, found {self._token or 'the end'!r:.60}")
+                raise self._fault(f"expected a value, found {self._token or 'the end'!r:.60}")
             self._next()
             return
         self._next()
         while not self._take(closing):
             if self._kind == "end":
-                raise self._fault(f"{closing!r} is wanted, found the end")
+                raise self._fault(f"expected {closing!r}, found the end")
             if self._kind == "sign" and self._token in "{<[":
                 self._skip_value(depth + 1)
             else:
@@ -279,7 +281,7 @@ class _Reader:
             value = checked.check(value)
         except (KeyError, ValueError, TypeError) as exc:
             raise self._fault(
-                f"a value of type {kind} is wanted, found {word or 'the end'!r:.60}"
+                f"expected a value of type {kind}, found {word or 'the end'!r:.60}"
             ) from exc
         self._next()
         return value

@@ -65,33 +65,33 @@ def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverD
         saver: a ``Saver`` or a ``SaverDef``.
         export_scope: a name scope to strip from all names.
     """
-    said = saver.saver_def if isinstance(saver, Saver) else saver
-    if said is None:
+    proto = saver.saver_def if isinstance(saver, Saver) else saver
+    if proto is None:
         return None
-    if export_scope and not said.save_tensor_name.startswith(f"{export_scope.rstrip('/')}/"):
+    if export_scope and not proto.save_tensor_name.startswith(f"{export_scope.rstrip('/')}/"):
         return None
     return protos.SaverDef(
-        filename_tensor_name=without_scope(said.filename_tensor_name, export_scope),
-        save_tensor_name=without_scope(said.save_tensor_name, export_scope),
-        restore_op_name=without_scope(said.restore_op_name, export_scope),
-        max_to_keep=said.max_to_keep,
-        sharded=said.sharded,
-        keep_checkpoint_every_n_hours=said.keep_checkpoint_every_n_hours,
+        filename_tensor_name=without_scope(proto.filename_tensor_name, export_scope),
+        save_tensor_name=without_scope(proto.save_tensor_name, export_scope),
+        restore_op_name=without_scope(proto.restore_op_name, export_scope),
+        max_to_keep=proto.max_to_keep,
+        sharded=proto.sharded,
+        keep_checkpoint_every_n_hours=proto.keep_checkpoint_every_n_hours,
         version=2,
     )
 
 
-def within_scope(said: protos.SaverDef, import_scope: str | None) -> protos.SaverDef:
+def within_scope(proto: protos.SaverDef, import_scope: str | None) -> protos.SaverDef:
     """Return the ``SaverDef`` of the same saver after its graph was imported into a scope."""
-    made = said.copy()
+    made = proto.copy()
     if import_scope:
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
             setattr(made, field, f"{import_scope.rstrip('/')}/{getattr(made, field)}")
     return made
 
 
-def _saver_from_proto(said: protos.SaverDef, import_scope: str | None = None) -> Saver:
-    return Saver(saver_def=within_scope(said, import_scope))
+def _saver_from_proto(proto: protos.SaverDef, import_scope: str | None = None) -> Saver:
+    return Saver(saver_def=within_scope(proto, import_scope))
 
 
 register_proto_function(

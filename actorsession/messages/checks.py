@@ -56,8 +56,8 @@ def wrong_field(tag: str, field: str, declared: str, expected: str, value: Any) 
     """
     found = type(value).__name__
     return ProtocolError(
-        f"message {tag!r}: field {field!r} is declared {declared}; "
-        f"expected {expected}, found {found} {reprlib.repr(value)}"
+        f"message {tag!r}: field {field!r} is declared {declared}; expected "
+        f"{expected}, found {found} {reprlib.repr(value)}"
     )
 
 

@@ -79,11 +79,13 @@ def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
     try:
         wire = unpack(header, segments)
         if type(wire) is not list or not wire:
-            raise ProtocolError(f"an envelope is a list, found {reprlib.repr(wire)}")
+            raise ProtocolError(f"an envelope must be a list, found {reprlib.repr(wire)}")
         kind = wire[0]
         if type(kind) is not int or not 0 <= kind < len(_READERS):
             last = len(_READERS) - 1
-            raise ProtocolError(f"an envelope's kind is 0 to {last}, found {reprlib.repr(kind)}")
+            raise ProtocolError(
+                f"the kind of an envelope must be 0 to {last}, found {reprlib.repr(kind)}"
+            )
         return _READERS[kind](wire)
     except ProtocolError:
         raise
@@ -123,12 +125,12 @@ _WRITERS: dict[type[Any], Callable[[Any], list[Any]]] = {
 
 
 def _read_beat(wire: list[Any]) -> Beat:
-    _require(len(wire) == 1, "a beat is empty", wire)
+    _require(len(wire) == 1, "a beat must be empty", wire)
     return _THE_BEAT
 
 
 def _read_call(wire: list[Any]) -> Call:
-    _require(len(wire) == 5, "a call has an id, a target, a time and a message", wire)
+    _require(len(wire) == 5, "a call must have an id, a target, a time and a message", wire)
     _, call_id, target, time_left, body = wire
     _check_call_id(call_id)
     try:
@@ -141,14 +143,14 @@ def _read_call(wire: list[Any]) -> Call:
 
 
 def _read_tell(wire: list[Any]) -> Tell:
-    _require(len(wire) == 3, "a tell has a target and a message", wire)
+    _require(len(wire) == 3, "a tell must have a target and a message", wire)
     _, target, body = wire
     _check_target(target)
     return Tell(target, _from_wire(body))
 
 
 def _read_reply(wire: list[Any]) -> Reply:
-    _require(len(wire) == 3, "a reply has an id and a message", wire)
+    _require(len(wire) == 3, "a reply must have an id and a message", wire)
     _, call_id, body = wire
     _check_call_id(call_id)
     try:
@@ -158,7 +160,7 @@ def _read_reply(wire: list[Any]) -> Reply:
 
 
 def _read_failure(wire: list[Any]) -> Failure:
-    _require(len(wire) == 3, "a failure has an id and an error", wire)
+    _require(len(wire) == 3, "a failure must have an id and an error", wire)
     _, call_id, error = wire
     _check_call_id(call_id)
     try:
@@ -168,7 +170,7 @@ def _read_failure(wire: list[Any]) -> Failure:
 
 
 def _read_cancel(wire: list[Any]) -> Cancel:
-    _require(len(wire) == 2, "a cancel has an id", wire)
+    _require(len(wire) == 2, "a cancel must have an id", wire)
     _check_call_id(wire[1])
     return Cancel(wire[1])
 
@@ -187,16 +189,20 @@ def _require(condition: bool, rule: str, wire: list[Any]) -> None:
 
 def _check_call_id(value: Any) -> None:
     if type(value) is not int or not 0 <= value < _CALL_ID_LIMIT:
-        raise ProtocolError(f"a call id is an int from 0 to 2**63 - 1, found {reprlib.repr(value)}")
+        raise ProtocolError(
+            f"a call id must be an int from 0 to 2**63 - 1, found {reprlib.repr(value)}"
+        )
 
 
 def _check_target(value: Any) -> None:
     if type(value) is not str:
-        raise ProtocolError(f"a target is the name of an actor, found {reprlib.repr(value)}")
+        raise ProtocolError(f"a target must be the name of an actor, found {reprlib.repr(value)}")
 
 
 def _seconds(value: Any) -> float:
     # The comparison is false for a NaN, which would make a deadline that never comes.
     if type(value) not in (int, float) or not 0 <= value < float("inf"):
-        raise ProtocolError(f"a time left is seconds, at least 0, found {reprlib.repr(value)}")
+        raise ProtocolError(
+            f"a time left must be a number of seconds, at least 0, found {reprlib.repr(value)}"
+        )
     return float(value)

@@ -87,7 +87,9 @@ class Registry:
         def register(cls: type[T]) -> type[T]:
             if tag in self._by_tag:
                 taken = self._by_tag[tag].cls.__qualname__
-                raise ValueError(f"message tag {tag!r} of {cls.__qualname__} is taken by {taken}")
+                raise ValueError(
+                    f"message tag {tag!r} of {cls.__qualname__} is already registered by {taken}"
+                )
             spec = _make_spec(cls, tag, reply, patient=patient)
             self._by_tag[tag] = self._by_class[cls] = spec
             return cls
@@ -103,7 +105,7 @@ class Registry:
         spec = self._by_class.get(message_class)
         if spec is None:
             name = message_class.__qualname__
-            raise InvalidArgumentError(f"{name} is no message; decorate it with @message(tag)")
+            raise InvalidArgumentError(f"{name} is not a message; decorate it with @message(tag)")
         return spec
 
     def reply_of(self, message_class: type[Any]) -> type[Any] | None:
@@ -139,14 +141,14 @@ class Registry:
         """
         if type(wire) is not list or not wire:
             raise ProtocolError(
-                f"a message is a list of a tag and its fields, found {reprlib.repr(wire)}"
+                f"a message must be a list of a tag and its fields, found {reprlib.repr(wire)}"
             )
         try:
             spec = self._by_tag[wire[0]]
         except (KeyError, TypeError):
             known = ", ".join(sorted(self._by_tag))
             raise ProtocolError(
-                f"unknown message tag {reprlib.repr(wire[0])}; known: {known}"
+                f"unknown message tag {reprlib.repr(wire[0])}; known tags are {known}"
             ) from None
         return spec.read(wire)
 
@@ -156,7 +158,9 @@ def _make_spec(cls: type[Any], tag: str, reply: str | None, *, patient: bool) ->
         kind = "@dataclass(frozen=True, slots=True, kw_only=True)"
         raise TypeError(f"message {cls.__qualname__} must be a {kind}")
     if hasattr(cls, "__post_init__"):
-        raise TypeError(f"message {cls.__qualname__} has a __post_init__, which reading would skip")
+        raise TypeError(
+            f"message {cls.__qualname__} has a __post_init__, which the decoder would skip"
+        )
     declared = typing.get_type_hints(cls)
     hints = {field.name: declared[field.name] for field in dataclasses.fields(cls)}
     namespace: dict[str, Any] = {

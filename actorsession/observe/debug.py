@@ -77,8 +77,8 @@ class DebugTensorDatum:
             return _restored(stored, self.dtype, self.shape)
         except (OSError, ValueError, TypeError, EOFError) as exc:
             raise DataLossError(
-                f"{self.file_path} does not hold the {self.dtype} of shape {list(self.shape)} that its "
-                f"manifest says: {exc}"
+                f"{self.file_path} does not contain the {self.dtype} of shape "
+                f"{list(self.shape)} that its manifest lists: {exc}"
             ) from exc
 
 
@@ -228,7 +228,7 @@ class DebugDumpDir:
             keys = self.watch_keys()
             near = difflib.get_close_matches(key, keys, n=3) or keys[:3]
             raise ValueError(
-                f"{key!r} was not watched; {len(keys)} watches are there, such as {near}"
+                f"{key!r} was not watched; the directory has {len(keys)} watches, such as {near}"
             )
         runs = {d.session_run_index for d in data}
         if session_run_index is not None and session_run_index not in runs:
@@ -270,7 +270,9 @@ def _run(path: Path) -> DumpedRun:
     try:
         manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         if manifest["form"] != _FORM:
-            raise ValueError(f"form {manifest['form']!r}; this library reads {_FORM}")
+            raise ValueError(
+                f"the manifest has version {manifest['form']!r}; this library reads version {_FORM}"
+            )
         index = int(manifest["session_run_index"])
         graphs = [
             json.loads(p.read_text(encoding="utf-8")) for p in sorted(path.glob("graph_*.json"))
@@ -287,7 +289,7 @@ def _run(path: Path) -> DumpedRun:
             data=tuple(_data(path, index)), graphs={g["device"]: g["nodes"] for g in graphs},
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError) as exc:
-        raise DataLossError(f"{path} is no run of the debugger: {exc!r}") from exc
+        raise DataLossError(f"{path} is not a run of the debugger: {exc!r}") from exc
 
 
 def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
@@ -301,7 +303,7 @@ def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
         entry = json.loads(line)
         name = str(entry["file"])
         if not _VALUE_FILE.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a file with a value")
+            raise ValueError(f"{name!r} is not the name of a file with a value")
         yield DebugTensorDatum(
             node_name=str(entry["node_name"]), output_slot=int(entry["output_slot"]),
             debug_op=str(entry["debug_op"]), op_type=str(entry["op_type"]),

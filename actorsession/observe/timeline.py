@@ -86,8 +86,9 @@ class Timeline:
     def __init__(self, step_stats: StepStats, graph: Any = None) -> None:
         if not isinstance(step_stats, StepStats):
             raise TypeError(
-                f"a Timeline draws the StepStats of a traced run, got {type(step_stats).__name__}: "
-                "run with RunOptions(trace_level=RunOptions.FULL_TRACE) and take "
+                "a Timeline draws the StepStats of a traced run, got "
+                f"{type(step_stats).__name__}; run with "
+                "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass "
                 "RunMetadata.step_stats"
             )
         self._step_stats = step_stats
@@ -106,7 +107,7 @@ class Timeline:
             ValueError: for another ``op_time``.
         """
         if op_time not in _OP_TIMES:
-            raise ValueError(f"op_time is one of {', '.join(_OP_TIMES)}, got {op_time!r}")
+            raise ValueError(f"op_time must be one of {', '.join(_OP_TIMES)}, got {op_time!r}")
         drawing = _Drawing(self._step_stats.dev_stats)
         drawing.draw(show_dataflow=show_dataflow, show_memory=show_memory)
         return StepStatsAnalysis(ChromeTrace(tuple(drawing.events)), drawing.maximums)

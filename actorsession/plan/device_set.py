@@ -35,13 +35,13 @@ class DeviceSet:
         supports: Callable[[str, str], bool] | None = None,
     ) -> None:
         if not devices:
-            raise InvalidArgumentError("a device set holds at least one device, got none")
+            raise InvalidArgumentError("a device set needs at least one device, got none")
         self.devices = tuple(devices)
         self.by_name: Mapping[str, DeviceAttributes] = {d.name: d for d in devices}
         self.client_device = client_device or devices[0].name
         if self.client_device not in self.by_name:
             raise InvalidArgumentError(
-                f"client device {self.client_device!r} is none of {', '.join(self.by_name)}"
+                f"client device {self.client_device!r} is not one of {', '.join(self.by_name)}"
             )
         self.specs: Mapping[str, DeviceSpec] = {d.name: d.spec for d in devices}
         self.preferred = tuple(preferred)
@@ -62,8 +62,9 @@ class DeviceSet:
         spec = self.specs.get(device)
         if spec is None:
             raise InvalidArgumentError(
-                f"{placed!r} is on {device}, which has left the cluster; there are: "
-                f"{', '.join(self.by_name)}. Bring the task back, or build the graph anew for other devices",
+                f"{placed!r} is on {device}, which has left the cluster; the devices are: "
+                f"{', '.join(self.by_name)}. Start the task again, or build the graph for "
+                "other devices",
                 node=node.name,
                 source=node.source,
             )

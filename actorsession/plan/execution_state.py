@@ -80,7 +80,7 @@ class GraphExecutionState:
         new = self.view.new_in(checked)
         if not self._options.place_pruned_graph:
             self._place(new)
-        self._settle_ties(new)
+        self._resolve_colocation(new)
         self.view.add(checked)
 
     def _place(self, nodes: Collection[NodeDef]) -> None:
@@ -88,7 +88,7 @@ class GraphExecutionState:
         if self._logs:
             log_placement(nodes, placed)
 
-    def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
+    def _resolve_colocation(self, nodes: Collection[NodeDef]) -> None:
         """Return nodes that were placed anew to their first device, if new ones are colocated with them."""
         if self._moved:
             for text in [text for node in nodes for text in node.attrs.get("_class", ())]:
@@ -123,7 +123,7 @@ class GraphExecutionState:
         """
         graph = prune(self.view, signature)
         self._check()
-        self._placer.check_there(graph.nodes.values())
+        self._placer.check_devices(graph.nodes.values())
         if self._options.place_pruned_graph:
             position = self.view.position
             names = sorted((n for n in graph.nodes if n in position), key=position.__getitem__)

@@ -137,14 +137,14 @@ def check_signature(signature: RunSignature) -> None:
     for name, count in Counter(signature.feeds).items():
         if count > 1:
             raise InvalidArgumentError(
-                f"tensor {name!r} is fed more than once: name each feed of a partial run once"
+                f"tensor {name!r} is fed more than once; name each feed of a partial run only once"
             )
     fetches = set(signature.fetches)
     for name in signature.feeds:
         if name in fetches:
             raise InvalidArgumentError(
-                f"{name} is both fed and fetched: a partial run hands back computed values, leave it out "
-                "of the fetches or of the feeds"
+                f"{name} is both fed and fetched; a partial run returns only computed values, "
+                "so remove it from the fetches or from the feeds"
             )
 
 
@@ -254,7 +254,7 @@ def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
     received: dict[str, str] = {}
     for part in made.parts:
         if part.fetches or any(node.op == ARG for node in part.nodes):
-            raise InternalError(f"the part on {part.device} has feeds or fetches of its own")
+            raise InternalError(f"the partition on {part.device} has feeds or fetches of its own")
         done: set[str] = set()
         later = {node.name for node in part.nodes if node.op in NEXT_ITERATIONS}
         for node in part.nodes:
@@ -271,7 +271,7 @@ def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
 def _check_order(node: NodeDef, device: str, done: set[str], later: set[str]) -> None:
     for name in (*[name for name, _ in node.inputs], *node.control_inputs):
         if name not in done and not (node.op in MERGES and name in later):
-            raise InternalError(f"{node.name!r} on {device} stands before {name!r}")
+            raise InternalError(f"{node.name!r} on {device} comes before {name!r}")
     done.add(node.name)
 
 
@@ -281,7 +281,7 @@ def _check_keys(
     fed = [key for keys in made.feed_keys for key in keys]
     for key in fed:
         if received.get(key) != parse_key(key).dst_device or parse_key(key).src_device != client:
-            raise InternalError(f"the feed {key!r} is not received on the device that it names")
+            raise InternalError(f"the feed {key!r} is not received on the device in its key")
     for key in made.fetch_keys:
         if sent[key] != 1 or parse_key(key).dst_device != client:
             raise InternalError(f"the fetch {key!r} is sent {sent[key]} times to {client}")
@@ -290,5 +290,5 @@ def _check_keys(
     within_received = sorted(set(received) - set(fed))
     if twice or within_sent != within_received or set(fed) & set(sent):
         raise InternalError(
-            f"sends {within_sent} and receives {within_received} between parts do not match"
+            f"sends {within_sent} and receives {within_received} between partitions do not match"
         )

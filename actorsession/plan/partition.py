@@ -100,7 +100,7 @@ class Partition:
                             parts.append((position, node, index))
                         case _:
                             raise ProtocolError(
-                                f"not the wire form of a fetch: {reprlib.repr(fetch)}"
+                                f"this is not the wire form of a fetch: {reprlib.repr(fetch)}"
                             )
                 part = cls(device, nodes_from_wire(nodes), tuple(parts))
                 try:
@@ -109,9 +109,9 @@ class Partition:
                         if made.op in (SEND, RECV):
                             parse_key(made.attrs["key"])
                 except (InternalError, InvalidArgumentError) as exc:
-                    raise ProtocolError(f"not a partition: {exc.message}") from exc
+                    raise ProtocolError(f"this is not a partition: {exc.message}") from exc
                 return part
-        raise ProtocolError(f"not the wire form of a partition: {reprlib.repr(value)}")
+        raise ProtocolError(f"this is not the wire form of a partition: {reprlib.repr(value)}")
 
 
 @dataclass(slots=True)
@@ -188,7 +188,9 @@ class _Cutter:
             return known
         src = self.device_of[name]
         if spec.dtype is dtypes.resource:
-            raise InternalError(f"the resource of {name!r} would travel from {src} to {dst}")
+            raise InternalError(
+                f"the resource of {name!r} would have to be sent from {src} to {dst}"
+            )
         tensor = f"{name}:{index}" if index >= 0 else f"^{name}"
         edge = f"edge_{next(self.edges)}_{tensor}"
         key = build_key(src, self.devices.by_name[src].incarnation, dst, edge)
@@ -317,7 +319,7 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
         )
     fetched = sorted(position for part in parts for position, _, _ in part.fetches)
     if fetched != list(range(len(graph.fetches))):
-        raise InternalError(f"fetches {fetched} of {len(graph.fetches)} are in some part")
+        raise InternalError(f"the partitions have the fetches {fetched} of {len(graph.fetches)}")
 
 
 # Attributes of the planner's own nodes; all other types come from the op registry.
@@ -336,15 +338,17 @@ def _check_part(part: Partition) -> None:
                 continue
             if not 0 <= index < made.get(name, 0):
                 raise InternalError(
-                    f"{node.name!r} on {part.device} reads '{name}:{index}', not made there before"
+                    f"{node.name!r} on {part.device} reads '{name}:{index}', which is not "
+                    "computed there before it"
                 )
         for name in node.control_inputs:
             if name not in made:
                 raise InternalError(
-                    f"{node.name!r} on {part.device} runs after {name!r}, not made there before"
+                    f"{node.name!r} on {part.device} runs after {name!r}, which is not computed "
+                    "there before it"
                 )
         if node.name in made:
-            raise InternalError(f"{node.name!r} is on {part.device} twice")
+            raise InternalError(f"{node.name!r} occurs twice on {part.device}")
         made[node.name] = len(node.outputs)
         if node.op in _OWN_ATTRS:
             _check_own(node)
@@ -355,7 +359,9 @@ def _check_part(part: Partition) -> None:
             raise InternalError(f"{node.name!r} {fault}")
     for _, name, index in part.fetches:
         if not 0 <= index < made.get(name, 0):
-            raise InternalError(f"'{name}:{index}' is fetched on {part.device} and not made there")
+            raise InternalError(
+                f"'{name}:{index}' is fetched on {part.device} but not computed there"
+            )
 
 
 def _check_own(node: NodeDef) -> None:
@@ -367,4 +373,4 @@ def _check_own(node: NodeDef) -> None:
         or len(node.outputs) != outputs
         or len(node.inputs) != inputs
     ):
-        raise InternalError(f"{node.name!r} is no {node.op} as plans have them")
+        raise InternalError(f"{node.name!r} is not a valid {node.op} of a plan")

@@ -89,7 +89,7 @@ class Placer:
         self._resources: set[tuple[str, int]] = set()  # outputs that are resource handles
         # Requests of nodes that go where state is, by name: of the node, its colocated nodes and its
         # resources.
-        self._asked: dict[str, set[str]] = {}
+        self._requested: dict[str, set[str]] = {}
 
     @property
     def placed(self) -> Mapping[str, Placed]:
@@ -101,7 +101,7 @@ class Placer:
         self._devices = devices
         self._candidates.clear()
 
-    def check_there(self, nodes: Iterable[NodeDef]) -> None:
+    def check_devices(self, nodes: Iterable[NodeDef]) -> None:
         """Check that the devices of placed nodes still exist.
 
         Raises:
@@ -144,7 +144,7 @@ class Placer:
                 open_sources.append(node)
                 result[node.name] = self._choose(_ANYWHERE, node, ops)
             else:
-                beside = node.op in _METADATA_OPS and self._beside_input(node, result)
+                beside = node.op in _METADATA_OPS and self._place_with_input(node, result)
                 result[node.name] = beside or self._choose(self._request(node), node, ops)
         self._move_to_consumers(open_sources, batch, result)
         for node in batch.values():
@@ -152,7 +152,7 @@ class Placer:
         self._placed.update(result)
         self._resources |= handles
         for name, requests in asked.items():
-            self._asked.setdefault(name, set()).update(requests)
+            self._requested.setdefault(name, set()).update(requests)
         return result
 
     # -- groups --------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class Placer:
     def _group(
         self, batch: Mapping[str, NodeDef], handles: set[tuple[str, int]]
     ) -> tuple[dict[str, _Group], dict[str, set[str]]]:
-        """Return the groups of more than one member, by node name, and the additions to ``_asked``."""
+        """Return the groups of more than one member, by node name, and the additions to ``_requested``."""
         parent: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -199,7 +199,7 @@ class Placer:
         return any(
             node.device in found.get(name, none)
             for name in beside
-            for found in (asked, self._asked)
+            for found in (asked, self._requested)
         )
 
     def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
@@ -209,7 +209,8 @@ class Placer:
             name = text.removeprefix("loc:@")
             if name not in batch and name not in self._placed:
                 raise InvalidArgumentError(
-                    f"colocation group {text!r} of {node.name!r} names no node of the graph",
+                    f"the colocation group {text!r} of {node.name!r} does not name a node of the "
+                    "graph",
                     node=node.name,
                     source=node.source,
                 )
@@ -232,7 +233,7 @@ class Placer:
             elif not self._soft and node.name not in users:
                 other = group.asked_by or node
                 raise InvalidArgumentError(
-                    f"nodes that must share a device ask for different ones: {other.name!r} "
+                    f"nodes that must share a device request different ones: {other.name!r} "
                     f"(built at {other.source or '?'}) for {group.request}, {node.name!r} for "
                     f"{request}",
                     node=node.name,
@@ -245,8 +246,8 @@ class Placer:
         if group.placed is not None and group.placed.device != there.device:
             member = group.members[0]
             raise InvalidArgumentError(
-                f"{member.name!r} must be where {placed!r} is, on {there.device}, and on "
-                f"{group.placed.device} at once ({group.placed.reason})",
+                f"{member.name!r} must be colocated with {placed!r} on {there.device}, and "
+                f"also be on {group.placed.device} ({group.placed.reason})",
                 node=member.name,
                 source=member.source,
             )
@@ -255,14 +256,14 @@ class Placer:
             fits = request.compatible(self._devices.spec_of_placed(there.device, member, placed))
             if not (fits or self._soft or member.name in users):
                 raise InvalidArgumentError(
-                    f"{member.name!r} asks for {request} but must be where {placed!r} is: "
+                    f"{member.name!r} requests {request} but must be colocated with {placed!r} on "
                     f"{there.device}",
                     node=member.name,
                     source=member.source,
                 )
             if self._devices.lacking(there.device, _op_types(member)):
-                raise self._no_kernel(member, f"must be where {placed!r} is, on {there.device}")
-        group.placed = Placed(there.device, f"shares the device of {placed!r}")
+                raise self._no_kernel(member, f"colocated with {placed!r} on {there.device}")
+        group.placed = Placed(there.device, f"colocated with {placed!r}")
 
     def _in_group(self, group: _Group, node: NodeDef) -> Placed:
         leader = group.asked_by or group.members[0]
@@ -272,10 +273,10 @@ class Placer:
             group.placed = self._choose(group.request, leader, ops)
         device, request = group.placed.device, self._request(node)
         if not request.compatible(self._devices.specs[device]):
-            return Placed(device, f"asked for {request}, but must be where {leader.name!r} is")
+            return Placed(device, f"requested {request}, but is colocated with {leader.name!r}")
         if node is leader or group.anchors:
             return group.placed
-        return Placed(device, f"shares the device of {leader.name!r}")
+        return Placed(device, f"colocated with {leader.name!r}")
 
     # -- choice --------------------------------------------------------------------------------
 
@@ -284,13 +285,13 @@ class Placer:
         if self._soft:
             return
         spec = self._devices.specs[placed.device]
-        for node in _asking_inside(construct):
+        for node in _requesting_inside(construct):
             request = self._request(node)
             if not request.compatible(spec):
                 raise InvalidArgumentError(
-                    f"{node.name!r} asks for {request}, but is inside {construct.name!r}, which runs whole "
-                    f"on one device, {placed.device} ({placed.reason}): ask for that one, or build the "
-                    "node outside",
+                    f"{node.name!r} requests {request}, but is inside {construct.name!r}, which "
+                    f"runs on a single device, {placed.device} ({placed.reason}); request that "
+                    "device, or build the node outside",
                     node=node.name,
                     source=node.source,
                 )
@@ -298,7 +299,7 @@ class Placer:
     def _together(self, construct: NodeDef) -> str:
         """Return the merged request of the nodes inside a loop, cond or call; empty if they disagree."""
         merged = _ANYWHERE
-        for node in _asking_inside(construct):
+        for node in _requesting_inside(construct):
             request = self._request(node)
             if not merged.compatible(request):
                 return ""
@@ -316,7 +317,7 @@ class Placer:
                 raise InvalidArgumentError(str(exc), node=node.name, source=node.source) from None
         return self._requests[text]
 
-    def _beside_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
+    def _place_with_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
         """Return the device of a node's input, if it is settled and suits the node."""
         name = node.inputs[0][0] if node.inputs else ""
         there = result.get(name) or self._placed.get(name)
@@ -324,7 +325,7 @@ class Placer:
             return None
         if not self._request(node).matches(self._devices.spec_of_placed(there.device, node, name)):
             return None
-        return Placed(there.device, f"reads no data of {name!r}: stays with it")
+        return Placed(there.device, f"reads only static properties of {name!r}: placed with it")
 
     def _choose(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
         """Return a device for a request.
@@ -343,10 +344,10 @@ class Placer:
     def _pick(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
         client = self._devices.client_device
         if request == _ANYWHERE and not ops and not self._devices.preferred:
-            return Placed(client, "no device asked for: the client device")
+            return Placed(client, "no device requested: the client device")
         matching = self._devices.matching(request)
         found = self._able(matching, ops)
-        reason = f"asked for {request}" if request != _ANYWHERE else "no device asked for"
+        reason = f"requested {request}" if request != _ANYWHERE else "no device requested"
         if not found and self._soft:
             found = self._able(self._devices.matching(request.task_spec), ops)
             lack = "has no kernel for it" if matching else "does not exist"
@@ -354,10 +355,10 @@ class Placer:
         if found:
             return Placed(found[0], reason)
         if matching:
-            raise self._no_kernel(node, f"asks for {str(request) or 'no device'}", ops)
+            raise self._no_kernel(node, f"requests {str(request) or 'no device'}", ops)
         raise InvalidArgumentError(
-            f"{node.name!r} asks for device {request}, which does not exist here; there are: "
-            f"{', '.join(self._devices.by_name)}",
+            f"{node.name!r} requests device {request}, which does not exist here; the "
+            f"devices are: {', '.join(self._devices.by_name)}",
             node=node.name,
             source=node.source,
         )
@@ -371,8 +372,10 @@ class Placer:
         wanted = ops | _op_types(node)
         able = self._able(self._devices.by_name, wanted)
         return InvalidArgumentError(
-            f"{node.name!r} {asks}; there is no kernel for {', '.join(sorted(wanted))}. Devices that "
-            f"have one: {', '.join(able) or 'none'}. Ask for one of these, or allow_soft_placement",
+            f"{node.name!r} {asks}, but there is no kernel for "
+            f"{', '.join(sorted(wanted))}. Devices that have one: "
+            f"{', '.join(able) or 'none'}. Request one of these, or set "
+            "allow_soft_placement",
             node=node.name,
             source=node.source,
         )
@@ -393,7 +396,9 @@ class Placer:
                 (device,) = consumers[node.name]
                 here = result[node.name].device
                 if device != here and not self._devices.lacking(device, (node.op,)):
-                    result[node.name] = Placed(device, "no device asked for: where its consumer is")
+                    result[node.name] = Placed(
+                        device, "no device requested: placed with its consumer"
+                    )
 
 
 def _check_functions(nodes: Iterable[NodeDef]) -> None:
@@ -410,7 +415,7 @@ def _check_functions(nodes: Iterable[NodeDef]) -> None:
             )
 
 
-def _asking_inside(construct: NodeDef) -> Iterator[NodeDef]:
+def _requesting_inside(construct: NodeDef) -> Iterator[NodeDef]:
     """Yield the nodes inside a functional control flow operation that request a device of their own.
 
     There are none for other nodes. A node that requests the device of the operation follows the operation,

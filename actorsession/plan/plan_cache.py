@@ -75,13 +75,13 @@ class PlanCache(Generic[P]):
         self._last_used = last_used
         self._lock = threading.Lock()
         self._entries: OrderedDict[RunSignature, _Entry[P]] = OrderedDict()  # least recent first
-        self._asked: dict[RunSignature, _Entry[P]] = {}  # by order of look-up
+        self._orders: dict[RunSignature, _Entry[P]] = {}  # by order of look-up
         self._hits = self._sorted_hits = self._misses = self._evictions = 0
 
     def get(self, signature: RunSignature) -> P | None:
         """Return the plan of a signature, whatever the order of its names."""
         with self._lock:
-            entry = self._asked.get(signature)
+            entry = self._orders.get(signature)
             if entry is not None:
                 self._hits += 1
             else:
@@ -118,14 +118,14 @@ class PlanCache(Generic[P]):
         return min(others, key=lambda k: last_used(self._entries[k].plan), default=but)
 
     def _remember(self, signature: RunSignature, entry: _Entry[P]) -> None:
-        if len(entry.orders) < _ORDERS and signature not in self._asked:
-            self._asked[signature] = entry
+        if len(entry.orders) < _ORDERS and signature not in self._orders:
+            self._orders[signature] = entry
             entry.orders.append(signature)
 
     def _drop(self, key: RunSignature) -> P:
         entry = self._entries.pop(key)
         for asked in entry.orders:
-            del self._asked[asked]
+            del self._orders[asked]
         return entry.plan
 
     def discard(self, signature: RunSignature) -> None:
@@ -151,7 +151,7 @@ class PlanCache(Generic[P]):
         with self._lock:
             plans = [entry.plan for entry in self._entries.values()]
             self._entries.clear()
-            self._asked.clear()
+            self._orders.clear()
         return plans
 
     def statistics(self) -> CacheStatistics:

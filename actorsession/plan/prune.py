@@ -77,9 +77,9 @@ class GraphView(dict[str, NodeDef]):
         for node in nodes:
             known = self.get(node.name)
             if node.name in added or not (known is None or _continues(known, node)):
-                raise _bad_node(node, "has a name that exists in the graph already")
+                raise _bad_node(node, "has a name that already exists in the graph")
             if node.name.startswith("_"):
-                raise _bad_node(node, "has a name of those that plans give to their own nodes")
+                raise _bad_node(node, "has a name that is reserved for nodes of plans")
             if not is_registered(node.op):
                 raise _bad_node(node, f"is of type {node.op!r}, which is not registered here")
             fault = function_fault(node)
@@ -90,10 +90,14 @@ class GraphView(dict[str, NodeDef]):
             for name, index in node.inputs:
                 producer = added.get(name) or self.get(name)
                 if producer is None or not 0 <= index < len(producer.outputs):
-                    raise _bad_node(node, f"reads '{name}:{index}', which the graph does not have")
+                    raise _bad_node(
+                        node, f"reads '{name}:{index}', which the graph does not contain"
+                    )
             for name in node.control_inputs:
                 if name not in added and name not in self:
-                    raise _bad_node(node, f"runs after {name!r}, which the graph does not have")
+                    raise _bad_node(
+                        node, f"has the control input {name!r}, which the graph does not contain"
+                    )
         return added
 
 
@@ -236,9 +240,9 @@ def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]
             name, index = _stands_for(text)
             exit_ = view.get(name)
             if exit_ is None or exit_.op != "Exit" or index >= len(node.outputs):
-                raise _bad_node(node, f"stands for {text!r:.100}, which is no loop of the graph")
+                raise _bad_node(node, f"replaces {text!r:.100}, which is not a loop of the graph")
             if exit_.outputs[0].dtype is not node.outputs[index].dtype:
-                raise _bad_node(node, f"stands for {text!r:.100}, which has another dtype")
+                raise _bad_node(node, f"replaces {text!r:.100}, which has another dtype")
             found[name] = node.name, index
     return found
 
@@ -259,8 +263,9 @@ def _check_once(
         for inner, _ in nodes_inside(needed[loop]):
             if inner.op not in (IF, WHILE) and lookup(inner.op).stateful:
                 raise InvalidArgumentError(
-                    f"the step needs the gradient of the loop that {name!r} leaves, and also what is "
-                    f"inside that loop; its {inner.name!r} ({inner.op}) would run twice. Run two steps",
+                    f"the step needs the gradient of the loop of Exit {name!r} and also a value "
+                    f"inside that loop, so {inner.name!r} ({inner.op}) would run twice; run two "
+                    "steps",
                     node=name,
                     source=view[name].source,
                 )

@@ -39,7 +39,7 @@ class PrunedPlacement:
         """Continue with other devices; nodes with state keep theirs, even if those are gone."""
         self._devices = devices
 
-    def check_there(self, nodes: Iterable[NodeDef]) -> None:
+    def check_devices(self, nodes: Iterable[NodeDef]) -> None:
         """Check that the devices of nodes with state still exist.
 
         Raises:

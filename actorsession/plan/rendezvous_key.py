@@ -92,9 +92,8 @@ def parse_key(text: str) -> RendezvousKey:
     if edge is not None and numbers:
         return RendezvousKey(text, *edge, int(numbers[1]), int(numbers[2]))
     raise InvalidArgumentError(
-        f"invalid rendezvous key {text!r:.200}: it is "
-        "'src_device;incarnation in 16 hex digits;dst_device;edge_name;frame:iter' with full "
-        "device names"
+        f"invalid rendezvous key {text!r:.200}; the form is 'src_device;incarnation "
+        "in 16 hex digits;dst_device;edge_name;frame:iter' with full device names"
     )
 
 

@@ -23,8 +23,8 @@ from actorsession.plan.signature import RunSignature
 
 if TYPE_CHECKING:
     from actorsession.runtime.debug.dump import DumpStore
-    from actorsession.runtime.tensor_store import TensorStore
     from actorsession.runtime.hang_report import HangReport
+    from actorsession.runtime.tensor_store import TensorStore
     from actorsession.session.partial.partial_runs import PartialRuns
     from actorsession.session.reattach import Reattached
     from actorsession.session.statistics import SessionStatistics

@@ -132,4 +132,4 @@ class AdagradDAOptimizer(Optimizer):
 
 def _check_positive(what: str, value: float) -> None:
     if value <= 0:
-        raise ValueError(f"{what} is above 0, got {value}")
+        raise ValueError(f"{what} must be positive, got {value}")

@@ -52,8 +52,8 @@ class AdamOptimizer(Optimizer):
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         first = min(var_list, key=lambda var: var.name)
-        self._power1 = self._loose_variable(self._beta1, "beta1_power", first)
-        self._power2 = self._loose_variable(self._beta2, "beta2_power", first)
+        self._power1 = self._non_slot_variable(self._beta1, "beta1_power", first)
+        self._power2 = self._non_slot_variable(self._beta2, "beta2_power", first)
         for var in var_list:
             self._zeros_slot(var, "m")
             self._zeros_slot(var, "v")

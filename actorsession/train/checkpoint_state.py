@@ -120,14 +120,16 @@ def _text_fields(text: str) -> Iterator[tuple[str, str]]:
             if re.fullmatch(_SPACE, text[position:]):
                 return
             line = text.count("\n", 0, position) + 1
-            raise ValueError(f"line {line} is no field of a protobuf text: {text[position:]!r:.60}")
+            raise ValueError(
+                f"line {line} is not a field of a protobuf text: {text[position:]!r:.60}"
+            )
         yield match["name"], match["value"]
         position = match.end()
 
 
 def _as_text(name: str, value: str) -> str:
     if value[0] not in "\"'":
-        raise ValueError(f"{name} is a string, got {value!r:.60}")
+        raise ValueError(f"{name} must be a string, got {value!r:.60}")
     parts = re.findall(_STRING, value)
     return os.fsdecode(b"".join(_ESCAPE.sub(_unescaped, os.fsencode(p[1:-1])) for p in parts))
 
@@ -145,7 +147,7 @@ def _as_number(name: str, value: str) -> float:
     try:
         return float(value.rstrip("fF") if value[-1:] in "fF" and "n" not in value else value)
     except ValueError:
-        raise ValueError(f"{name} is a number, got {value!r:.60}") from None
+        raise ValueError(f"{name} must be a number, got {value!r:.60}") from None
 
 
 # -- the file --------------------------------------------------------------------------------------
@@ -177,8 +179,8 @@ def generate_checkpoint_state_proto(
         paths.append(model_checkpoint_path)
     if times and len(times) != len(paths):
         raise ValueError(
-            f"timestamps, where given, are one for each checkpoint: {len(paths)} checkpoints, "
-            f"{len(times)} timestamps"
+            f"timestamps must be given for every checkpoint or for none: got {len(times)} "
+            f"timestamps for {len(paths)} checkpoints"
         )
     if not os.path.isabs(save_dir):
         model_checkpoint_path = _relative(model_checkpoint_path, save_dir)
@@ -245,8 +247,8 @@ def write_state(
         )
     if file == model_checkpoint_path:
         raise RuntimeError(
-            f"the checkpoint {model_checkpoint_path!r} has the name of the state file beside it: choose "
-            "another name, or another latest_filename"
+            f"the checkpoint {model_checkpoint_path!r} has the same name as the state "
+            "file in its folder; choose another name, or another latest_filename"
         )
     text = state.to_text().encode("ascii")
 
@@ -279,14 +281,14 @@ def get_checkpoint_state(
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as exc:
-        _log.warning("the state file %r is passed over: %s", file, exc)
+        _log.warning("the state file %r is ignored: %s", file, exc)
         return None
 
-    def placed(path: str) -> str:
+    def absolute(path: str) -> str:
         return path if os.path.isabs(path) else os.path.join(checkpoint_dir, path)
 
-    state.model_checkpoint_path = placed(state.model_checkpoint_path)
-    state.all_model_checkpoint_paths = [placed(p) for p in state.all_model_checkpoint_paths]
+    state.model_checkpoint_path = absolute(state.model_checkpoint_path)
+    state.all_model_checkpoint_paths = [absolute(p) for p in state.all_model_checkpoint_paths]
     return state
 
 
@@ -305,7 +307,7 @@ def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -
         return None
     if checkpoint_exists(state.model_checkpoint_path):
         return state.model_checkpoint_path
-    _log.error("the files of the checkpoint %r are not there", state.model_checkpoint_path)
+    _log.error("the files of the checkpoint %r do not exist", state.model_checkpoint_path)
     return None
 
 

@@ -58,7 +58,7 @@ def _prefix(given: Any) -> str:
     found = latest_checkpoint(path)
     if found is None:
         raise ValueError(
-            f"the folder {path!r} has no checkpoint, or no 'checkpoint' file that names one"
+            f"the folder {path!r} has no checkpoint, or no 'checkpoint' file that lists one"
         )
     return found
 
@@ -154,7 +154,9 @@ def _assignments(
         yield from _scope_assignments(source, target, shapes, known)
     elif isinstance(target, str):
         if target not in known:
-            raise ValueError(f"the graph has no variable {target!r}, which {source!r} is to go to")
+            raise ValueError(
+                f"the graph has no variable {target!r}, to which {source!r} is assigned"
+            )
         yield source, known[target]
     elif hasattr(target, "_get_variable_list"):
         yield source, target._get_variable_list()
@@ -167,12 +169,15 @@ def _scope_assignments(
 ) -> Iterator[tuple[str, list[Any]]]:
     if not (source.endswith("/") and target.endswith("/")):
         raise ValueError(
-            f"a scope goes to a scope, as in {{'old/': 'new/'}}; got {source!r} to {target!r}"
+            "a scope can only be assigned to a scope, as in {'old/': 'new/'}; got "
+            f"{source!r} to {target!r}"
         )
     below, inside = source.removeprefix("/"), target.removeprefix("/")
     names = [name for name in known if name.startswith(inside)]
     if not names:
-        raise ValueError(f"the graph has no variables in {target!r}, which {source!r} is to go to")
+        raise ValueError(
+            f"the graph has no variables in {target!r}, to which {source!r} is assigned"
+        )
     for name in names:
         wanted = below + name[len(inside) :]
         if wanted not in shapes:
@@ -187,8 +192,8 @@ def _check_shape(source: str, shape: Sequence[int], parts: Sequence[Any]) -> Non
     wanted = parts[0].shape if info is None else TensorShape(info.full_shape)
     if not wanted.is_compatible_with(tuple(shape)):
         raise ValueError(
-            f"the variable {parts[0].op.name!r} has shape {wanted}, the tensor {source!r} of the "
-            f"checkpoint has {list(shape)}"
+            f"the variable {parts[0].op.name!r} has shape {wanted}, but the tensor "
+            f"{source!r} of the checkpoint has {list(shape)}"
         )
 
 

@@ -63,7 +63,9 @@ class Coordinator:
         """
         failure = ex[1] if isinstance(ex, tuple) else ex
         if failure is not None and not isinstance(failure, BaseException):
-            raise TypeError(f"ex is an exception or sys.exc_info(), got {type(failure).__name__}")
+            raise TypeError(
+                f"ex must be an exception or sys.exc_info(), got {type(failure).__name__}"
+            )
         with self._lock:
             if isinstance(failure, self._clean):
                 failure = None
@@ -71,7 +73,7 @@ class Coordinator:
                 raise failure
             if self._stop.is_set():
                 if failure is not None:
-                    _log.info("an exception came after the request to stop: %r", failure)
+                    _log.info("an exception was raised after the request to stop: %r", failure)
                 return
             self._failure = failure
             self._stop.set()

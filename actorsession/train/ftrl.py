@@ -61,7 +61,7 @@ class FtrlOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         if learning_rate_power > 0:
-            raise ValueError(f"learning_rate_power is at most 0, got {learning_rate_power}")
+            raise ValueError(f"learning_rate_power must be at most 0, got {learning_rate_power}")
         _check_not_negative(
             initial_accumulator_value=initial_accumulator_value,
             l1_regularization_strength=l1_regularization_strength,
@@ -113,4 +113,4 @@ class FtrlOptimizer(Optimizer):
 def _check_not_negative(**numbers: float) -> None:
     for name, value in numbers.items():
         if value < 0:
-            raise ValueError(f"{name} is at least 0, got {value}")
+            raise ValueError(f"{name} must be at least 0, got {value}")

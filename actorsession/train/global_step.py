@@ -38,7 +38,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
         return None
     if len(found) > 1:
         raise ValueError(
-            f"the graph has {len(found)} global steps, one at most makes sense: {found}"
+            f"the graph has {len(found)} global steps, but there can be at most one: {found}"
         )
     assert_global_step(found[0])
     return found[0]
@@ -55,9 +55,9 @@ def assert_global_step(global_step_tensor: Any) -> None:
     """
     step = global_step_tensor
     if not isinstance(step, (Variable, Tensor)):
-        raise TypeError(f"a global step is a variable or tensor, got {step!r:.100}")
+        raise TypeError(f"a global step must be a variable or tensor, got {step!r:.100}")
     if not step.dtype.is_integer or step.shape.rank not in (0, None):
-        raise TypeError(f"a global step is an integer scalar, found {step!r}")
+        raise TypeError(f"a global step must be an integer scalar, found {step!r}")
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:

@@ -29,11 +29,11 @@ def write_graph(path: str, graph: Graph) -> None:
         OpError: if the file system reports an error.
     """
     try:
-        data = Graph.as_graph_def(graph).to_bytes()  # not the form of a subclass
+        data = Graph.as_graph_def(graph).to_bytes()  # a subclass may have another form
     except InvalidArgumentError as exc:
         # The checkpoint itself is complete, and can be restored in any program that builds the same
         # variables.
-        _log.warning("the graph is not written to %r: %s", path, exc)
+        _log.warning("cannot write the graph to %r: %s", path, exc)
         return
 
     def write(file: Any) -> None:

@@ -124,14 +124,18 @@ def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
         if tensor.shape.rank is None:
             raise ValueError(f"Cannot infer Tensor's rank: {tensor!r}")
         if many and tensor.shape.rank == 0:
-            raise ValueError(f"with enqueue_many tensors have rows: {tensor!r} is a scalar")
+            raise ValueError(
+                f"with enqueue_many every tensor must have rows, but {tensor!r} is a scalar"
+            )
     found = []
     for tensors in zip(*lists, strict=True):
         shapes = [tensor.shape[1:] if many else tensor.shape for tensor in tensors]
         first = shapes[0].as_list()
         for shape in shapes[1:]:
             if shape.rank != len(first):
-                raise ValueError(f"shapes {shapes[0]} and {shape} to join differ in rank")
+                raise ValueError(
+                    f"shapes {shapes[0]} and {shape} cannot be joined, because their ranks differ"
+                )
             first = [a if a == b else None for a, b in zip(first, shape.as_list(), strict=True)]
         found.append(TensorShape(first))
     return found

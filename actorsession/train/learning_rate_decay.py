@@ -55,8 +55,8 @@ def exponential_decay(
         ValueError: without ``global_step``.
     """
     with _rate("ExponentialDecay", learning_rate, global_step, name) as (rate, step, scope):
-        share = _share(rate, step, decay_steps, staircase)
-        factor = arithmetic.pow(_like(decay_rate, rate), share)
+        fraction = _fraction(rate, step, decay_steps, staircase)
+        factor = arithmetic.pow(_like(decay_rate, rate), fraction)
         return arithmetic.multiply(rate, factor, name=scope)
 
 
@@ -90,8 +90,8 @@ def inverse_time_decay(
     The arguments are those of ``exponential_decay``.
     """
     with _rate("InverseTimeDecay", learning_rate, global_step, name) as (rate, step, scope):
-        share = _share(rate, step, decay_steps, staircase)
-        return arithmetic.divide(rate, 1.0 + _like(decay_rate, rate) * share, name=scope)
+        fraction = _fraction(rate, step, decay_steps, staircase)
+        return arithmetic.divide(rate, 1.0 + _like(decay_rate, rate) * fraction, name=scope)
 
 
 def polynomial_decay(
@@ -184,28 +184,30 @@ def cosine_decay_restarts(
     """
     with _rate("SGDRDecay", learning_rate, global_step, name) as (rate, step, scope):
         longer = _like(t_mul, rate)
-        restarts, share = _restarted(step / _like(first_decay_steps, rate), longer)
+        restarts, fraction = _restarted(step / _like(first_decay_steps, rate), longer)
         height = arithmetic.pow(_like(m_mul, rate), restarts)
         lowest = _like(alpha, rate)
         return arithmetic.multiply(
-            rate, (1.0 - lowest) * (height * _wave(share)) + lowest, name=scope
+            rate, (1.0 - lowest) * (height * _wave(fraction)) + lowest, name=scope
         )
 
 
-def _restarted(share: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
+def _restarted(fraction: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
     """Return the number of completed periods, and the completed fraction of the current one.
 
     Both formulas are built. With periods of equal length the other one divides 0 by 0, and its result is not
     selected.
     """
-    even = elementwise.floor(share)
+    even = elementwise.floor(fraction)
     ended = elementwise.floor(
-        elementwise.log(1.0 - share * (1.0 - longer)) / elementwise.log(longer)
+        elementwise.log(1.0 - fraction * (1.0 - longer)) / elementwise.log(longer)
     )
     grown = arithmetic.pow(longer, ended)
-    passed = (share - (1.0 - grown) / (1.0 - longer)) / grown
+    passed = (fraction - (1.0 - grown) / (1.0 - longer)) / grown
     same = comparison.equal(longer, 1.0)
-    return comparison.where_v2(same, even, ended), comparison.where_v2(same, share - even, passed)
+    return comparison.where_v2(same, even, ended), comparison.where_v2(
+        same, fraction - even, passed
+    )
 
 
 def linear_cosine_decay(
@@ -271,9 +273,9 @@ def _line_and_wave(
     return (steps - step) / steps, wave
 
 
-def _wave(share: Tensor) -> Tensor:
-    """Return a cosine wave that falls from 1 to 0 as ``share`` goes from 0 to 1, and rises again beyond."""
-    return 0.5 * (1.0 + elementwise.cos(math.pi * share))
+def _wave(fraction: Tensor) -> Tensor:
+    """Return a cosine wave that falls from 1 to 0 as ``fraction`` goes to 1, and rises again beyond."""
+    return 0.5 * (1.0 + elementwise.cos(math.pi * fraction))
 
 
 # -- steps ---------------------------------------------------------------------------------------
@@ -300,10 +302,10 @@ def piecewise_constant(
         parts = [convert_to_tensor(v) for v in values]
         if len({part.dtype for part in parts}) > 1:
             found = ", ".join(part.dtype.name for part in parts)
-            raise ValueError(f"the values have one dtype, got {found}")
+            raise ValueError(f"all values must have the same dtype, got {found}")
         if len(parts) != len(ends) + 1:
             raise ValueError(
-                f"there is one value more than boundaries, got {len(parts)} values and "
+                f"there must be one more value than boundaries, got {len(parts)} values and "
                 f"{len(ends)} boundaries"
             )
         passed = cast(comparison.greater(step, stack(ends)), int32)
@@ -320,7 +322,8 @@ def _boundary(value: Any, step: Tensor) -> Tensor:
     if tensor.dtype is int32 and step.dtype is int64:
         return cast(tensor, int64)
     raise ValueError(
-        f"boundaries have the dtype of x, {step.dtype.name}; got {tensor.dtype.name}: {value!r}"
+        f"boundaries must have the dtype of x, {step.dtype.name}; got "
+        f"{tensor.dtype.name}: {value!r}"
     )
 
 
@@ -341,7 +344,7 @@ def _rate(
 
 def _check_step(global_step: Any) -> None:
     if global_step is None:
-        raise ValueError("a rate that decays needs a global_step, got None")
+        raise ValueError("a learning rate decay needs a global_step, got None")
 
 
 def _like(value: Any, rate: Tensor) -> Tensor:
@@ -350,6 +353,6 @@ def _like(value: Any, rate: Tensor) -> Tensor:
     return cast(value, rate.dtype)
 
 
-def _share(rate: Tensor, step: Tensor, decay_steps: Any, staircase: bool) -> Tensor:
-    share = step / _like(decay_steps, rate)
-    return elementwise.floor(share) if staircase else share
+def _fraction(rate: Tensor, step: Tensor, decay_steps: Any, staircase: bool) -> Tensor:
+    fraction = step / _like(decay_steps, rate)
+    return elementwise.floor(fraction) if staircase else fraction

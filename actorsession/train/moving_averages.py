@@ -75,7 +75,9 @@ class ExponentialMovingAverage:
         given = list(_trainable() if var_list is None else var_list)
         for value in given:
             if not value.dtype.is_floating:
-                raise TypeError(f"averages are kept of floating types, got {value!r}")
+                raise TypeError(
+                    f"only values of floating-point types can be averaged, got {value!r}"
+                )
         graph = graph_of(*given)
         with graph.as_default():
             with graph.control_dependencies(None), graph.name_scope(None):
@@ -175,7 +177,7 @@ def _zeros(like: Tensor, name: str) -> Variable:
         ValueError: if the shape is not fully defined.
     """
     if not like.shape.is_fully_defined():
-        raise ValueError(f"the average of {like!r} needs a shape that is known")
+        raise ValueError(f"the shape of {like!r} must be known to average it")
     zeros = zeros_initializer(like.dtype)
     return Variable(
         lambda: zeros(like.shape), trainable=False, name=name, dtype=like.dtype, shape=like.shape

@@ -60,7 +60,7 @@ class Optimizer(Subclassing):
         self._use_locking = use_locking
         self._name = name
         self._slots: dict[str, dict[Variable, Variable]] = {}
-        self._loose: dict[tuple[str, Graph], Variable] = {}
+        self._non_slots: dict[tuple[str, Graph], Variable] = {}
         self._own_scope: VariableScope | None = None
         if use_own_namescope_for_non_slot_vars:
             with variable_scope(None, default_name=name) as self._own_scope:
@@ -113,8 +113,8 @@ class Optimizer(Subclassing):
         )
         if all(grad is None for grad, _ in pairs):
             raise ValueError(
-                f"{loss!r} has no gradient for any variable of {[v.name for _, v in pairs]}; look "
-                "for operations between them through which none flows, such as casts to integers"
+                f"{loss!r} has no gradient for any variable of {[v.name for _, v in pairs]}; "
+                "an operation between them may have no gradient, such as a cast to integers"
             )
         return self.apply_gradients(pairs, global_step, name)
 
@@ -142,8 +142,8 @@ class Optimizer(Subclassing):
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
-                "gate_gradients is Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, "
-                f"got {gate_gradients!r}"
+                "gate_gradients must be Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, got "
+                f"{gate_gradients!r}"
             )
         loss = convert_to_tensor(loss() if callable(loss) else loss)
         _check_dtype("loss", loss, loss.dtype)
@@ -184,7 +184,7 @@ class Optimizer(Subclassing):
             TypeError: for a gradient that is no tensor, or something that is no variable.
             NotImplementedError: for a tensor in the place of a variable.
         """
-        pairs = _present(list(grads_and_vars))
+        pairs = _with_gradients(list(grads_and_vars))
         graph = pairs[0][1].graph
         with graph.as_default():
             with graph.control_dependencies(None):
@@ -192,7 +192,7 @@ class Optimizer(Subclassing):
             with graph.name_scope(name or self._name) as scope:
                 self._prepare()
                 updates = [self._update(graph, grad, variable) for grad, variable in pairs]
-                train_op = self._finished(graph, updates, scope, global_step)
+                train_op = self._train_op(graph, updates, scope, global_step)
         if train_op not in graph.get_collection(GraphKeys.TRAIN_OP):
             graph.add_to_collection(GraphKeys.TRAIN_OP, train_op)
         return train_op
@@ -209,7 +209,7 @@ class Optimizer(Subclassing):
         """Return the optimiser's own variables in the default graph, slots included, by name."""
         graph = get_default_graph()
         own = [slot for slots in self._slots.values() for slot in slots.values()]
-        own.extend(self._loose.values())
+        own.extend(self._non_slots.values())
         return sorted((v for v in own if v.graph is graph), key=lambda v: v.name)
 
     # -- one step ------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class Optimizer(Subclassing):
                 )
             return kept
 
-    def _finished(
+    def _train_op(
         self, graph: Graph, updates: list[Operation], scope: str, global_step: Variable | None
     ) -> Operation:
         if global_step is None:
@@ -307,15 +307,15 @@ class Optimizer(Subclassing):
     def _slot(self, var: Variable, slot_name: str) -> Variable:
         return self._slots[slot_name][var]
 
-    def _loose_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
+    def _non_slot_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
         """Return a variable that is no slot, one per graph, on the device of ``beside``."""
         key = (name, beside.graph)
-        if key not in self._loose:
+        if key not in self._non_slots:
             with beside.graph.colocate_with(beside.op):
-                self._loose[key] = self._new_loose(initial_value, name)
-        return self._loose[key]
+                self._non_slots[key] = self._new_non_slot_variable(initial_value, name)
+        return self._non_slots[key]
 
-    def _new_loose(self, initial_value: Any, name: str) -> Variable:
+    def _new_non_slot_variable(self, initial_value: Any, name: str) -> Variable:
         if self._own_scope is None:
             return Variable(initial_value, trainable=False, name=name)
         value = initial_value() if callable(initial_value) else initial_value
@@ -337,7 +337,9 @@ def _filled_beside(var: Variable, value: float, name: str) -> Variable:
 
 def _check_dtype(what: str, value: Any, dtype: DType) -> None:
     if not dtype.is_floating:
-        raise ValueError(f"the {what} {value!r} has dtype {dtype.name}; a floating type is needed")
+        raise ValueError(
+            f"the {what} {value!r} has dtype {dtype.name}; it must have a floating-point type"
+        )
 
 
 def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
@@ -348,7 +350,8 @@ def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
         variables = list(_leaves(given))
     if not variables:
         raise ValueError(
-            "there are no variables to train: the graph has no trainable ones and var_list is empty"
+            "there are no variables to train: the graph has no trainable variables, or "
+            "var_list is empty"
         )
     for variable in variables:
         _check_dtype("variable", variable, variable.dtype)
@@ -366,25 +369,27 @@ def _leaves(given: Any) -> Iterator[Variable | Tensor]:
         for item in given:
             yield from _leaves(item)
     else:
-        raise TypeError(f"var_list holds variables, got {type(given).__name__}: {given!r:.100}")
+        raise TypeError(
+            f"var_list must contain variables, got {type(given).__name__}: {given!r:.100}"
+        )
 
 
-def _present(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
+def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
     if not pairs:
         raise ValueError("apply_gradients needs at least one pair of gradient and variable")
-    present: list[tuple[SparseGradient, Variable]] = []
+    with_gradients: list[tuple[SparseGradient, Variable]] = []
     for grad, variable in pairs:
         if grad is None:
             continue
         if isinstance(variable, Tensor):
-            raise NotImplementedError(f"a tensor has no value that can be changed: {variable!r}")
+            raise NotImplementedError(f"a tensor cannot be updated: {variable!r}")
         if not isinstance(variable, Variable):
             raise TypeError(
                 f"expected a variable, got {type(variable).__name__}: {variable!r:.100}"
             )
         if not isinstance(grad, IndexedSlices):
             grad = convert_to_tensor(grad, variable.dtype, graph=variable.graph)
-        present.append((grad, variable))
-    if not present:
+        with_gradients.append((grad, variable))
+    if not with_gradients:
         raise ValueError(f"no gradient for any variable of {[v.name for _, v in pairs]}")
-    return present
+    return with_gradients

@@ -87,7 +87,7 @@ class ProximalAdagradOptimizer(Optimizer):
     ) -> None:
         if initial_accumulator_value <= 0:
             raise ValueError(
-                f"initial_accumulator_value is above 0, got {initial_accumulator_value}"
+                f"initial_accumulator_value must be positive, got {initial_accumulator_value}"
             )
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate

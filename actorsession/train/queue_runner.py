@@ -230,7 +230,7 @@ class QueueRunner:
                 raise exc
         elif not coord.should_stop():
             coord.request_stop(exc)
-        _log.debug("a loop of queue %s has ended: %r", self.name, exc)
+        _log.debug("a loop of queue %s has ended with an error: %r", self.name, exc)
 
     def _leave(self, sess: Any) -> bool:
         """Count a loop that has ended, and return whether it was the last one."""
@@ -243,7 +243,7 @@ class QueueRunner:
             sess.run(self._close_op)
         except Exception as exc:
             # The queue may have been closed elsewhere.
-            _log.debug("close_op of queue %s was not run: %r", self.name, exc)
+            _log.debug("close_op of queue %s failed: %r", self.name, exc)
 
     def _cancel_at_stop(
         self, sess: Session, coord: Coordinator, loops: Mapping[CancelScope, threading.Thread]
@@ -254,7 +254,7 @@ class QueueRunner:
         try:
             sess.run(self._cancel_op, options=_AT_STOP)
         except Exception as exc:
-            _log.debug("cancel_op of queue %s was not run: %r", self.name, exc)
+            _log.debug("cancel_op of queue %s failed: %r", self.name, exc)
         for scope, thread in loops.items():
             if thread.ident is not None:  # the thread was started
                 thread.join(max(0.0, end - time.monotonic()))
@@ -351,7 +351,7 @@ def start_queue_runners(
         )
     if not isinstance(found, Session):
         raise TypeError(
-            f"sess must be a Session, got {type(found).__name__}; with an AsyncSession use "
+            f"sess must be a Session, got {type(found).__name__}; for an AsyncSession use "
             "`async with running_queues(session)`"
         )
     return [

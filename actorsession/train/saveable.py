@@ -85,7 +85,7 @@ class SaveableObject:
             restored_shapes: shapes to which the tensors are reshaped first; ``None`` to use them unchanged.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} does not say how it is restored: give it a method restore"
+            f"{type(self).__name__} has no method restore, which a saver needs"
         )
 
 
@@ -140,7 +140,7 @@ def saveables_of(var_list: Any) -> list[SaveableObject]:
             *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),
             *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS),
         ]
-    named = dict(var_list) if isinstance(var_list, Mapping) else _named(var_list)
+    named = dict(var_list) if isinstance(var_list, Mapping) else _variables_by_name(var_list)
     found: list[SaveableObject] = []
     for name in sorted(named):
         found += _saveables(name, named[name])
@@ -148,12 +148,15 @@ def saveables_of(var_list: Any) -> list[SaveableObject]:
     return found
 
 
-def _named(var_list: Any) -> dict[str, Any]:
+def _variables_by_name(var_list: Any) -> dict[str, Any]:
     """Return variables by the name of their operation, and lists of parts by the name of the whole."""
     if isinstance(var_list, (str, bytes)) or not isinstance(var_list, Iterable):
-        raise TypeError(f"var_list is a list or a dict of variables, got {var_list!r:.100}")
+        raise TypeError(f"var_list must be a list or a dict of variables, got {var_list!r:.100}")
     if _is_variable(var_list):
-        raise TypeError(f"var_list is a list or a dict of variables, got {var_list!r:.100} alone")
+        raise TypeError(
+            "var_list must be a list or a dict of variables, got the single variable "
+            f"{var_list!r:.100}"
+        )
     found: dict[str, Any] = {}
     for item in var_list:
         info = _slice_info(item)
@@ -166,7 +169,7 @@ def _named(var_list: Any) -> dict[str, Any]:
         elif _is_variable(item):
             name = item.op.name
         else:
-            raise TypeError(f"a saver saves variables and saveable objects, got {item!r:.100}")
+            raise TypeError(f"a saver can save variables and saveable objects, got {item!r:.100}")
         if info is not None:
             known = found.setdefault(name, [])
             if not isinstance(known, list):
@@ -179,14 +182,12 @@ def _named(var_list: Any) -> dict[str, Any]:
     return found
 
 
-_TWICE = (
-    "at least two variables are to be saved under the name {!r}: give a dict with names of your own"
-)
+_TWICE = "at least two variables have the name {!r}; pass a dict with distinct names"
 
 
 def _saveables(name: Any, value: Any) -> list[SaveableObject]:
     if not isinstance(name, str):
-        raise TypeError(f"variables are saved under names that are strings, got {name!r:.100}")
+        raise TypeError(f"the names of variables must be strings, got {name!r:.100}")
     if isinstance(value, SaveableObject):
         return [value]
     if hasattr(value, "_get_variable_list"):
@@ -195,13 +196,13 @@ def _saveables(name: Any, value: Any) -> list[SaveableObject]:
         for part in value:
             if _slice_info(part) is None:
                 raise ValueError(
-                    f"what is saved as {name!r} is a list: its members are the parts of one partitioned "
-                    f"variable, and {part!r:.100} is not"
+                    f"the value for {name!r} is a list, which must contain the parts of one "
+                    f"partitioned variable, but {part!r:.100} is not"
                 )
         return [_VariableSaveable(part, name) for part in value]
     if not _is_variable(value):
         raise TypeError(
-            f"what is saved as {name!r} is a variable or a saveable object, got {value!r:.100}"
+            f"the value for {name!r} must be a variable or a saveable object, got {value!r:.100}"
         )
     return [_VariableSaveable(value, name)]
 
@@ -212,6 +213,7 @@ def _check_once(saveables: Sequence[SaveableObject]) -> None:
         key = saveable.op if isinstance(saveable.op, str) else id(saveable.op)
         if key in seen:
             raise ValueError(
-                f"{saveable.op!r} is to be restored from two names, {seen[key]!r} and {saveable.name!r}"
+                f"{saveable.op!r} would be restored from two names, {seen[key]!r} and "
+                f"{saveable.name!r}"
             )
         seen[key] = saveable.name

@@ -27,6 +27,7 @@ from actorsession import checkpoints
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.records import dataclass
+from actorsession.train.checkpoint_retention import CheckpointRetention
 from actorsession.train.checkpoint_state import (
     DEFAULT_FILENAME,
     checkpoint_exists,
@@ -35,7 +36,6 @@ from actorsession.train.checkpoint_state import (
     write_state,
 )
 from actorsession.train.graph_file import write_graph
-from actorsession.train.kept_checkpoints import KeptCheckpoints
 from actorsession.train.saveable import SaveableObject, saveables_of
 from actorsession.train.saver_arguments import check_session, is_symbolic, step_number
 from actorsession.train.saver_graph import SaverDef, basename_of, build_saver
@@ -44,7 +44,7 @@ __all__ = ["Saver"]
 
 _log = logging.getLogger("actorsession.train")
 
-_UNBUILT = "call build() first: this Saver was made with defer_build=True"
+_UNBUILT = "call build() first, because this Saver was created with defer_build=True"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,15 @@ class Saver:
     ) -> None:
         if defer_build and var_list:
             raise ValueError(
-                "with defer_build the variables are found by build(): give no var_list"
+                "var_list must be None with defer_build=True, because build() collects the "
+                "variables"
             )
         if builder is not None:
-            raise ValueError("Saver builds its own nodes: builder must be None")
+            raise ValueError("builder must be None, because a Saver builds its own nodes")
         if write_version == SaverDef.V1:
-            _log.warning("checkpoints of version 1 are not written: this saver writes version 2")
+            _log.warning("checkpoints of version 1 cannot be written; this saver writes version 2")
         elif write_version != SaverDef.V2:
-            raise ValueError(f"write_version is {SaverDef.V2}, got {write_version!r}")
+            raise ValueError(f"write_version must be {SaverDef.V2}, got {write_version!r}")
         self._var_list = var_list
         self._reshape = reshape
         self._sharded = sharded
@@ -128,11 +129,11 @@ class Saver:
         self._relative = save_relative_paths
         self._is_empty = False
         self._def: SaverDef | None = None
-        self._kept = KeptCheckpoints(max_to_keep or 0, keep_checkpoint_every_n_hours)
+        self._retention = CheckpointRetention(max_to_keep or 0, keep_checkpoint_every_n_hours)
         if saver_def is not None:
             self._def = SaverDef.of(saver_def)
             every = self._def.keep_checkpoint_every_n_hours
-            self._kept = KeptCheckpoints(self._def.max_to_keep, every)
+            self._retention = CheckpointRetention(self._def.max_to_keep, every)
         elif not defer_build:
             self.build()
 
@@ -149,13 +150,15 @@ class Saver:
         saveables = saveables_of(self._var_list)
         if not saveables:
             if not self._allow_empty:
-                raise ValueError("No variables to save: make some first, or give allow_empty=True")
+                raise ValueError(
+                    "No variables to save: create some first, or pass allow_empty=True"
+                )
             self._is_empty = True
             return
         self._def = replace(
             self._built(saveables),
-            max_to_keep=self._kept.count,
-            keep_checkpoint_every_n_hours=self._kept.every_n_hours,
+            max_to_keep=self._retention.count,
+            keep_checkpoint_every_n_hours=self._retention.every_n_hours,
         )
 
     def _built(self, saveables: Sequence[SaveableObject]) -> SaverDef:
@@ -265,11 +268,13 @@ class Saver:
             raise RuntimeError(_UNBUILT)
         latest = latest or DEFAULT_FILENAME
         if os.path.basename(latest) != latest:
-            raise ValueError(f"latest_filename is a name without folders, got {latest!r}")
+            raise ValueError(f"latest_filename must be a name without folders, got {latest!r}")
         prefix = os.fspath(save_path)
         folder, name = os.path.split(prefix)
         if not name:
-            raise ValueError(f"save_path ends in a name, as in 'folder/model', got {save_path!r}")
+            raise ValueError(
+                f"save_path must end in a name, as in 'folder/model', got {save_path!r}"
+            )
         if step is None and name == latest:
             raise ValueError(
                 f"latest_filename {latest!r} collides with save_path {save_path!r}: choose another name"
@@ -289,13 +294,13 @@ class Saver:
         """Complete a save after the tensors were written; accesses files and may block."""
         if plan.write_state and not self._is_empty:
 
-            def tell(kept: Sequence[str]) -> None:
+            def record(kept: Sequence[str]) -> None:
                 write_state(
                     plan.folder, plan.prefix, kept, plan.latest_filename, None, None,
                     relative=self._relative,
                 )  # fmt: skip
 
-            self._kept.enter(plan.prefix, plan.meta_graph_suffix, tell)
+            self._retention.add(plan.prefix, plan.meta_graph_suffix, record)
         if plan.write_meta_graph:
             path = meta_graph_filename(plan.prefix, plan.meta_graph_suffix)
             self._write_graph(path, plan.graph)
@@ -310,7 +315,7 @@ class Saver:
     @property
     def last_checkpoints(self) -> list[str]:
         """The prefixes of the checkpoints that are kept temporarily, the oldest first."""
-        return self._kept.prefixes
+        return self._retention.prefixes
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
         """Set the list of earlier checkpoints, without their times: they are never removed.
@@ -318,7 +323,7 @@ class Saver:
         Args:
             last_checkpoints: prefixes of the checkpoints, the oldest first.
         """
-        self._kept.set([(path, math.inf) for path in last_checkpoints])
+        self._retention.set([(path, math.inf) for path in last_checkpoints])
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
@@ -328,7 +333,7 @@ class Saver:
         Args:
             last_checkpoints_with_time: prefix and seconds since 1970 of each.
         """
-        self._kept.set(last_checkpoints_with_time)
+        self._retention.set(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Take over the checkpoints of an earlier program, except those without files.
@@ -337,7 +342,7 @@ class Saver:
             checkpoint_paths: prefixes of the checkpoints, the oldest first.
         """
         there = [path for path in checkpoint_paths if checkpoint_exists(path)]
-        self._kept.set(list(zip(there, get_checkpoint_mtimes(there), strict=True)))
+        self._retention.set(list(zip(there, get_checkpoint_mtimes(there), strict=True)))
 
     # -- restoring -----------------------------------------------------------------------------
 
@@ -360,7 +365,7 @@ class Saver:
         check_session(sess, awaited=False)
         step = self._to_restore(sess, save_path)
         if step is not None:
-            with _explained(save_path):
+            with _restore_errors(save_path):
                 sess.run(*step)
 
     async def restore_async(self, sess: Any, save_path: str | None) -> None:
@@ -368,7 +373,7 @@ class Saver:
         check_session(sess, awaited=True)
         step = self._to_restore(sess, save_path)
         if step is not None:
-            with _explained(save_path):
+            with _restore_errors(save_path):
                 await sess.run(*step)
 
     def _to_restore(self, sess: Any, save_path: Any) -> tuple[str, dict[str, str]] | None:
@@ -378,11 +383,11 @@ class Saver:
         if self._def is None:
             raise RuntimeError(_UNBUILT)
         if save_path is None:
-            raise ValueError("save_path is None: there is no checkpoint to restore")
+            raise ValueError("save_path is None, so there is no checkpoint to restore")
         # Tasks elsewhere may see files that this process does not; in that case the step reports missing
         # files.
         if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
-            raise ValueError(f"the save_path is no checkpoint: nothing is at {save_path!r}")
+            raise ValueError(f"save_path is not a checkpoint: there is no file at {save_path!r}")
         return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
 
 
@@ -399,13 +404,13 @@ def _fed(names: SaverDef, plan: _Save) -> Iterator[dict[Any, str]]:
 
 
 @contextlib.contextmanager
-def _explained(save_path: Any) -> Iterator[None]:
+def _restore_errors(save_path: Any) -> Iterator[None]:
     """Add explanations for the user to errors of restoring."""
     try:
         yield
     except NotFoundError as exc:
         if exc.message.startswith(checkpoints.MISSING):
-            raise ValueError(f"the save_path is no checkpoint: {exc.message}") from exc
+            raise ValueError(f"save_path is not a checkpoint: {exc.message}") from exc
         exc.message = _hint(save_path, exc.message, "lacks a variable of the graph")
         raise
     except InvalidArgumentError as exc:

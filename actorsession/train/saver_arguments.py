@@ -21,10 +21,10 @@ def check_session(sess: Any, *, awaited: bool) -> None:
     """
     run = getattr(sess, "run", None)
     if not callable(run) or not hasattr(sess, "graph"):
-        raise TypeError(f"sess is a session, got {type(sess).__name__}: {sess!r:.100}")
+        raise TypeError(f"sess must be a session, got {type(sess).__name__}: {sess!r:.100}")
     if inspect.iscoroutinefunction(run) is not awaited:
-        right = "save and restore" if awaited else "save_async and restore_async"
-        raise TypeError(f"a {type(sess).__name__} goes with {right} of a Saver")
+        methods = "save and restore" if awaited else "save_async and restore_async"
+        raise TypeError(f"for the session of type {type(sess).__name__} use {methods} of the Saver")
 
 
 def is_symbolic(step: Any) -> bool:
@@ -42,5 +42,5 @@ def step_number(step: Any) -> int:
         return operator.index(step.item() if hasattr(step, "item") else step)
     except (TypeError, ValueError):
         raise TypeError(
-            f"global_step is an int, or a tensor or variable of one, got {step!r:.100}"
+            f"global_step must be an int, or an integer tensor or variable, got {step!r:.100}"
         ) from None

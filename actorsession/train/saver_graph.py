@@ -77,7 +77,7 @@ class SaverDef:
                 float(value.keep_checkpoint_every_n_hours),
             )
         except AttributeError as exc:
-            raise ValueError(f"saver_def is a SaverDef, got {value!r:.100}: {exc}") from None
+            raise ValueError(f"saver_def must be a SaverDef, got {value!r:.100}: {exc}") from None
 
 
 def build_saver(

@@ -27,8 +27,8 @@ class Subclassing:
     """The part of ``Optimizer`` for users' subclasses."""
 
     _slots: dict[str, dict[Variable, Variable]]
-    _loose: dict[Any, Variable]
-    _loose_variable: Callable[..., Variable]
+    _non_slots: dict[Any, Variable]
+    _non_slot_variable: Callable[..., Variable]
     _name: str
 
     def _call_if_callable(self, param: Any) -> Any:
@@ -67,15 +67,15 @@ class Subclassing:
         self, initial_value: Any, name: str, colocate_with: Variable
     ) -> Variable:
         """Return a variable that is no slot, one per graph and name, on the device of ``colocate_with``."""
-        return self._loose_variable(initial_value, name, colocate_with)
+        return self._non_slot_variable(initial_value, name, colocate_with)
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
         """Return the non-slot variable with this name, or ``None`` if it was not created."""
-        return self._loose.get((name, graph or get_default_graph()))
+        return self._non_slots.get((name, graph or get_default_graph()))
 
     def _non_slot_variables(self) -> list[Variable]:
         """Return all non-slot variables."""
-        return list(self._loose.values())
+        return list(self._non_slots.values())
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
         """Build a dense update under TensorFlow's second name; called if only this method is overridden."""

@@ -45,6 +45,11 @@ class SyncReplicasOptimizer(Optimizer):
         variables_to_average: the variables for it.
         use_locking: accepted for compatibility with TensorFlow; updates are atomic anyway.
         name: prefix of the operations.
+
+    Attributes:
+        chief_init_op: the operation that prepares the chief's local state; run before ``get_init_tokens_op``.
+        local_step_init_op: the operation that prepares another replica's local state.
+        ready_for_local_init_op: the names of uninitialised global variables; empty when replicas may begin.
     """
 
     def __init__(
@@ -72,11 +77,8 @@ class SyncReplicasOptimizer(Optimizer):
         self._tokens: FIFOQueue | None = None
         self._runner: QueueRunner | None = None
         self.chief_init_op: Operation | None = None
-        """The operation that prepares the chief's local state; run before ``get_init_tokens_op``."""
         self.local_step_init_op: Operation | None = None
-        """The operation that prepares another replica's local state."""
         self.ready_for_local_init_op: Tensor | None = None
-        """The names of uninitialised global variables; empty when replicas may begin."""
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Return the gradients of the wrapped optimiser, with its arguments."""
@@ -119,20 +121,20 @@ class SyncReplicasOptimizer(Optimizer):
             0, trainable=False, name="sync_rep_local_step", dtype=step.dtype,
             collections=[GraphKeys.LOCAL_VARIABLES],
         )  # fmt: skip
-        with graph.device(_processor_of(step)):
+        with graph.device(_cpu_of(step)):
             self.local_step_init_op = local_step.assign(step.value(), read_value=False)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         chief = [self.local_step_init_op]
         with graph.name_scope(self._name):
-            handed_in, taken = self._accumulate(pairs, local_step)
+            applied, means = self._accumulate(pairs, local_step)
         update = self._opt.apply_gradients(
-            list(zip(taken, [var for _, var in pairs], strict=True)), step
+            list(zip(means, [var for _, var in pairs], strict=True)), step
         )
-        with graph.device(_processor_of(step)), graph.name_scope(""):
+        with graph.device(_cpu_of(step)), graph.name_scope(""):
             tokens = self._tokens = FIFOQueue(
                 -1, step.dtype, shapes=[[]], shared_name="sync_token_q", name="sync_token_q"
             )
-        with graph.device(_processor_of(step)), graph.control_dependencies(handed_in):
+        with graph.device(_cpu_of(step)), graph.control_dependencies(applied):
             token = tokens.dequeue()
         train_op: Operation = local_step.assign(token, read_value=False, name=name)
         with graph.control_dependencies([update]):
@@ -152,7 +154,7 @@ class SyncReplicasOptimizer(Optimizer):
     ) -> tuple[list[Operation], list[Any]]:
         """Build accumulators; return the operations that add gradients, and the means taken from them."""
         graph = local_step.graph
-        handed_in, taken = [], []
+        applied, means = [], []
         for grad, var in pairs:
             with graph.device(var.device):
                 accumulator: Any
@@ -166,13 +168,13 @@ class SyncReplicasOptimizer(Optimizer):
                 stamp = cast(local_step.value(), int64)
                 count = self._replicas_to_aggregate
                 if isinstance(grad, IndexedSlices):
-                    handed_in.append(accumulator.apply_indexed_slices_grad(grad, stamp))
-                    taken.append(accumulator.take_indexed_slices_grad(count))
+                    applied.append(accumulator.apply_indexed_slices_grad(grad, stamp))
+                    means.append(accumulator.take_indexed_slices_grad(count))
                 else:
-                    handed_in.append(accumulator.apply_grad(grad, stamp))
-                    taken.append(accumulator.take_grad(count))
+                    applied.append(accumulator.apply_grad(grad, stamp))
+                    means.append(accumulator.take_grad(count))
                 self._accumulators.append((accumulator, var.device))
-        return handed_in, taken
+        return applied, means
 
     def get_chief_queue_runner(self) -> QueueRunner:
         """Return the runner that applies gradients and enqueues tokens; the chief starts it.
@@ -203,7 +205,7 @@ class SyncReplicasOptimizer(Optimizer):
                 f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)"
             )
         graph = self._global_step.graph
-        with graph.as_default(), graph.device(_processor_of(self._global_step)):
+        with graph.as_default(), graph.device(_cpu_of(self._global_step)):
             if num_tokens <= 0:
                 return control.no_op(name="no_init_tokens")
             tokens = fill([num_tokens], self._global_step.value())
@@ -222,7 +224,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.variables()
 
 
-def _processor_of(variable: Variable) -> str:
+def _cpu_of(variable: Variable) -> str:
     """Return the task of a variable, on any of its CPUs."""
     device = variable.device
     if not device:

@@ -65,21 +65,21 @@ def main(arguments: Sequence[str]) -> int:
     try:
         rows = find(_groups(options.group), options.rows)
     except KeyError as error:
-        return _complain(f"no row {error}; --list shows all", _CALLED_WRONGLY)
+        return _print_error(f"no row {error}; --list shows all", _CALLED_WRONGLY)
     if options.json and not options.json.parent.is_dir():
-        return _complain(f"--json: no folder {options.json.parent}", _CALLED_WRONGLY)
+        return _print_error(f"--json: no folder {options.json.parent}", _CALLED_WRONGLY)
     try:
         results = _run(options, rows, arguments)
     except SideError as error:
-        return _complain(str(error), _FAILED)
+        return _print_error(str(error), _FAILED)
     except KeyboardInterrupt:
         print("\nStopped.")
         return _INTERRUPTED
     failed = [result.row.name for result in results if result.status == "failed"]
-    return _complain(f"failed: {', '.join(failed)}", _FAILED) if failed else _OK
+    return _print_error(f"failed: {', '.join(failed)}", _FAILED) if failed else _OK
 
 
-def _complain(what: str, code: int) -> int:
+def _print_error(what: str, code: int) -> int:
     sys.stdout.flush()
     print(f"scripts/bench: {what}", file=sys.stderr)
     return code

@@ -179,13 +179,13 @@ def _raw_loop(question: Question) -> Case:
             for value in (ITERATIONS, question.given["factor"], question.given["term"])
         )
         i, value = (dataflow.merge([first, first]).output for first in entered)
-        goes_on = dataflow.loop_cond(i < end)
-        ways = [dataflow.switch(variable, goes_on) for variable in (i, value)]
-        with acts.control_dependencies([ways[0].output_true]):
-            following = ways[0].output_true + 1, ways[1].output_true * factor + term
+        condition = dataflow.loop_cond(i < end)
+        switched = [dataflow.switch(variable, condition) for variable in (i, value)]
+        with acts.control_dependencies([switched[0].output_true]):
+            following = switched[0].output_true + 1, switched[1].output_true * factor + term
         for variable, after in zip((i, value), following, strict=True):
             dataflow.close_loop(variable, dataflow.next_iteration(after))
-        result = dataflow.exit_(ways[1].output_false)
+        result = dataflow.exit_(switched[1].output_false)
     return _case(graph, result, {x: question.given["x"]})
 
 

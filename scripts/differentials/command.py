@@ -47,21 +47,21 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     chosen = [each for each in programs() if fnmatchcase(each.name, _pattern(options.only))]
     if not chosen:
-        return _complain(f"--only {options.only}: no program; --list shows all", _CALLED_WRONGLY)
+        return _print_error(f"--only {options.only}: no program; --list shows all", _CALLED_WRONGLY)
     if options.list:
         print("\n".join(program.name for program in chosen))
         return _SAME
     if options.peer is None:
-        return _complain("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
+        return _print_error("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
     try:
         ours = _side(OURS, sys.executable, chosen, options.seed)
         theirs = _side(THEIRS, _placed(options.peer), chosen, options.seed)
     except SideError as error:
-        return _complain(str(error), _CALLED_WRONGLY)
+        return _print_error(str(error), _CALLED_WRONGLY)
     except KeyboardInterrupt:
         print("\nStopped.")
         return _INTERRUPTED
-    return _tell(chosen, ours, theirs)
+    return _print_report(chosen, ours, theirs)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,13 +88,13 @@ def _placed(python: str) -> str:
     return os.path.abspath(python) if os.sep in python else python
 
 
-def _complain(what: str, code: int) -> int:
+def _print_error(what: str, code: int) -> int:
     sys.stdout.flush()
     print(f"scripts/differential: {what}", file=sys.stderr)
     return code
 
 
-def _tell(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[str, Any]) -> int:
+def _print_report(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[str, Any]) -> int:
     outcomes = [judge(each, ours[each.name], theirs[each.name]) for each in chosen]
     old = stale(outcomes, programs())
     print(f"{ours['']} beside {theirs['']}\n")

@@ -38,7 +38,7 @@ def test_what_is_written_is_read() -> None:
     "spec", ["5", "5 4 2,2", "5 2,2:-", "a 0,1", "5 1", "5 0,x", "5 2,4", "5 -1,2", "5  0,1"]
 )
 def test_other_texts_are_refused(spec: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"shape_and_slice|reaches over"):
+    with pytest.raises(InvalidArgumentError, match=r"shape_and_slice|exceeds the shape"):
         parse_spec(spec)
 
 

@@ -114,7 +114,7 @@ def test_jobs_that_cannot_be_read_are_called_wrongly(
     with pytest.raises(SystemExit) as info:
         cli.main(["cluster", "--jobs", jobs])
     assert info.value.code == 2
-    assert "each job once, with a number: ps=1,worker=2" in capsys.readouterr().err
+    assert "each name once, such as ps=1,worker=2" in capsys.readouterr().err
 
 
 def test_a_cluster_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -201,7 +201,7 @@ def test_a_level_that_is_none_is_one_line_and_status_2(
     assert cli.main(["status", "127.0.0.1:1"]) == 2
     assert capsys.readouterr() == (
         "",
-        "actorsession status: ACTORSESSION_LOG is one of debug, info, warning, error and critical, "
+        "actorsession status: ACTORSESSION_LOG must be one of debug, info, warning, error and critical, "
         "got 'loud'\n",
     )
 
@@ -244,7 +244,7 @@ def test_of_each_peer_a_warning_is_said_once_a_minute_with_how_often_it_was_not(
     assert said.lines == [
         "refused a, attempt 0",
         "refused b, attempt 0",
-        "refused a, attempt 100 (and 99 more times since it was said last)",
+        "refused a, attempt 100 (and 99 more times since the last such line)",
     ]
 
 
@@ -264,7 +264,7 @@ def test_what_is_remembered_of_peers_is_bounded() -> None:
     (handler,) = said.logger.handlers
     (kept,) = handler.filters
     assert isinstance(kept, OncePerMinute)
-    assert len(kept._said) <= 4096
+    assert len(kept._logged) <= 4096
 
 
 def test_how_long_a_kernel_took_is_no_warning_unless_a_level_is_asked_for(

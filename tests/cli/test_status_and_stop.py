@@ -128,7 +128,7 @@ def test_a_timeout_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as info:
         cli.main(["status", "127.0.0.1:1", f"--timeout={seconds}"])
     assert info.value.code == 2
-    assert "a number of seconds above 0 is wanted" in capsys.readouterr().err
+    assert "expected a positive number of seconds" in capsys.readouterr().err
 
 
 def test_stop_ends_a_server_and_says_which() -> None:

@@ -115,7 +115,7 @@ async def test_outside_of_the_roots_nothing_is_opened(
         path = way.format(root=root, outside=outside)
         told = await refusal(server, graph, OPENERS[op](path))
         assert str(outside) in told, told
-        assert f"outside of the file roots of {server.task}: {root}" in told
+        assert f"outside the file roots of {server.task}: {root}" in told
         assert "--file-root DIR" in told
         assert contents(outside) == before
 
@@ -181,7 +181,7 @@ async def test_sessions_with_state_of_their_own_have_the_same_roots(
 ) -> None:
     fetch = ops.read_file(f"{outside}/x.txt")
     told = await refusal(server, graph, fetch, isolate_session_state=True)
-    assert "outside of the file roots" in told
+    assert "outside the file roots" in told
 
 
 async def test_sessions_that_bring_their_cluster_have_the_same_roots(
@@ -189,7 +189,7 @@ async def test_sessions_that_bring_their_cluster_have_the_same_roots(
 ) -> None:
     cluster = actorsession.ClusterSpec({"own": [server.target]})
     told = await refusal(server, graph, ops.read_file(f"{outside}/x.txt"), cluster_def=cluster)
-    assert "outside of the file roots" in told
+    assert "outside the file roots" in told
 
 
 async def test_beyond_loopback_there_are_no_roots_unless_they_are_named(
@@ -239,12 +239,12 @@ def test_a_link_that_comes_after_the_look_leads_nowhere(
         shutil.rmtree(root / "deep", ignore_errors=True)
         (root / "deep").unlink(missing_ok=True)
         _filled(root / "deep")
-        found = files._found(str(root / name))
+        found = files._resolve(str(root / name))
         where = root / swap
         shutil.rmtree(where) if where.is_dir() else where.unlink()
         where.symlink_to(outside if swap == "deep" else outside / "x.txt")
         with monkeypatch.context() as context:
-            context.setattr(FileRoots, "_found", lambda self, path, found=found: found)
+            context.setattr(FileRoots, "_resolve", lambda self, path, found=found: found)
             with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
                 files.opener(str(root / name), os.O_RDONLY)
 
@@ -271,7 +271,7 @@ def test_the_whole_file_system_can_be_a_root(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_file_can_have_is_refused_as_such(tmp_path: Path) -> None:
-    with pytest.raises(OpError, match="is no name of a file"):
+    with pytest.raises(OpError, match="is not the name of a file"):
         FileRoots([tmp_path]).real("a\0b")
 
 

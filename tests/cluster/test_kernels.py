@@ -89,7 +89,7 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
             assert await soon(said) == 0
             shown = capsys.readouterr().out.splitlines()[-1]
             assert shown.startswith(f"{W0}: 4 of 4 threads of the kernel pool are held by kernels")
-            assert shown.endswith("others wait until it is started again")
+            assert shown.endswith("other kernels wait until the task is restarted")
             another = asyncio.ensure_future(session.run(late))
             queued = await soon(_queued(session))
             assert "are held by kernels whose steps are over: 'TestGate" in str(queued)

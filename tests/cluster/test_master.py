@@ -167,7 +167,7 @@ async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a
     assert info.value.node == "b"
     assert "test_master.py:" in str(info.value.source)
     version = (await client.ask(everything)).graph_version
-    with pytest.raises(InvalidArgumentError, match="'b' has a name that exists"):
+    with pytest.raises(InvalidArgumentError, match="'b' has a name that already exists"):
         await client.ask(client.extension(graph, handle, version))
     answer = await client.ask(run_step(handle, [b.name], a=np.float32(3)))
     assert answer.values == [3.0]

@@ -82,7 +82,10 @@ async def test_a_task_that_leaves_fails_what_needs_it_and_nothing_else(
                     await soon(session.run(leaves, {x: 1.0}))
                 assert (info.value.node or "").startswith(leaves.op.name)
                 assert f"{W1}/device:CPU:0" in info.value.message
-                assert f"there are: {W0}/device:CPU:0. Bring the task back" in info.value.message
+                assert (
+                    f"the devices are: {W0}/device:CPU:0. Start the task again"
+                    in info.value.message
+                )
             assert await soon(session.run(stays, {x: 2.0})) == 4.0
             assert await devices(session) == [W0]
             async with joined(cluster, 1):

@@ -171,7 +171,7 @@ def test_a_local_session_has_no_cluster(kind: Any, graph: Graph) -> None:
 
 @pytest.mark.parametrize("given", [7, ["h:1"], {"worker": 7}, "worker"])
 def test_what_is_no_cluster_is_refused(given: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match="cluster_def is a ClusterSpec"):
+    with pytest.raises(InvalidArgumentError, match="cluster_def must be a ClusterSpec"):
         ConfigProto(cluster_def=given)
 
 

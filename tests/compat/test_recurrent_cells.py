@@ -379,9 +379,9 @@ def test_a_first_state_can_come_from_inputs() -> None:
     cell = Decaying(4)
     state = cell.get_initial_state(inputs=tf.zeros([5, 3], tf.float64))
     assert (state.shape.as_list(), state.dtype) == ([5, 4], tf.float64)
-    with pytest.raises(ValueError, match="inputs have batch size 5, batch_size is 2"):
+    with pytest.raises(ValueError, match="inputs have batch size 5, but batch_size is 2"):
         cell.get_initial_state(inputs=tf.zeros([5, 3]), batch_size=2)
-    with pytest.raises(ValueError, match="inputs are of float32"):
+    with pytest.raises(ValueError, match="inputs have dtype float32"):
         cell.get_initial_state(inputs=tf.zeros([5, 3]), dtype=tf.float64)
     with pytest.raises(ValueError, match="batch_size and dtype cannot be None"):
         cell.get_initial_state(batch_size=2)
@@ -393,9 +393,9 @@ def test_a_first_state_can_come_from_inputs() -> None:
 @pytest.mark.parametrize(
     ("make", "kind", "words"),
     [
-        (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell takes no argument 'units'"),
+        (lambda: cells.GRUCell(2, units=2), TypeError, "GRUCell has no argument 'units'"),
         (lambda: cells.GRUCell(2, dtype=tf.int32), ValueError, "only supports floating point"),
-        (lambda: cells.GRUCell(2, activation="loud"), ValueError, "loud. There are elu, "),
+        (lambda: cells.GRUCell(2, activation="loud"), ValueError, "loud. Known names are elu, "),
         (lambda: cells.GRUCell(2, activation=3), TypeError, "a function or the name of one, got 3"),
         (lambda: cells.MultiRNNCell([]), ValueError, "at least one cell"),
         (lambda: cells.MultiRNNCell(cells.GRUCell(2)), TypeError, "must be a list or tuple"),

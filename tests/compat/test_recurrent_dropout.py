@@ -83,7 +83,7 @@ def test_a_memory_is_not_dropped_unless_somebody_says_so() -> None:
     assert (state.h == 1).all()
     _, state = dropped(both, state_keep_prob=0.5, dropout_state_filter_visitor=lambda _: False)
     assert (state.c + state.h == 2).all()
-    with pytest.raises(TypeError, match="says True or False of a tensor, got 1"):
+    with pytest.raises(TypeError, match="must return True or False for a tensor, got 1"):
         dropped(both, state_keep_prob=0.5, dropout_state_filter_visitor=lambda _: 1)
 
 

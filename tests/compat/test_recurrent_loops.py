@@ -389,7 +389,7 @@ def test_states_are_kept_by_whoever_saves_them() -> None:
         ([3, 5, 2], {"dtype": None}, "argument `dtype` must be specified"),
         ([3, 2], {}, "must have rank at least 3"),
         ([3], {}, "should have rank >= 2"),
-        (None, {}, "inputs need a known rank"),
+        (None, {}, "the rank of inputs must be known"),
         ([3, 5, None], {}, "must be accessible via shape inference"),
         ([3, 5, 2], {"sequence_length": 3}, "must be a vector of length batch_size"),
         ([3, 5, 2], {"sequence_length": [1, 2]}, "2 lengths for a batch of 3"),

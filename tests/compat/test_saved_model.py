@@ -143,7 +143,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     nothing = tf.saved_model.build_signature_def({"x": type(utils.build_tensor_info(x))()})
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        with pytest.raises(AssertionError, match="signature 'key' does not say which tensor"):
+        with pytest.raises(AssertionError, match="signature 'key' has no tensor or no dtype"):
             builder.add_meta_graph_and_variables(sess, SERVE, {"key": nothing})
         with pytest.raises(TypeError, match="main_op needs to be an Operation: 3"):
             builder.add_meta_graph_and_variables(sess, SERVE, main_op=3)

@@ -37,7 +37,7 @@ def test_a_function_runs_steps_with_and_without_hooks() -> None:
             assert told.steps == 1
             with pytest.raises(ValueError, match="step_context argument"):
                 session.run_step_fn(lambda: None)  # type: ignore[misc, arg-type]
-            with pytest.raises(TypeError, match="is a function"):
+            with pytest.raises(TypeError, match="must be a function"):
                 session.run_step_fn(3)  # type: ignore[arg-type]
 
 

@@ -89,7 +89,7 @@ def test_nothing_is_made_in_place_of_what_there_is_not_to_be() -> None:
 @pytest.mark.parametrize("what", ["summary_op", "summary_writer"])
 def test_summaries_are_refused(what: str) -> None:
     one: Any = tf.constant(1)
-    with pytest.raises(tf.errors.UnimplementedError, match=f"so {what} is None or left out"):
+    with pytest.raises(tf.errors.UnimplementedError, match=f"so {what} must be None or omitted"):
         tf.train.Supervisor(**{what: one})
     sv = tf.train.Supervisor()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="requires a summary writer"):
@@ -130,7 +130,7 @@ def test_services_are_the_chiefs_and_need_a_folder(
         quiet = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, save_summaries_secs=0)
         assert quiet.start_standard_services(sess) == []
     assert [r.getMessage() for r in caplog.records] == [
-        "standard services need a logdir: nothing is saved"
+        "standard services need a logdir; no checkpoint is saved"
     ]
 
 

@@ -129,7 +129,7 @@ def test_a_claim_that_is_so_passes(claim: Callable[[Any], None]) -> None:
 
 def test_an_error_that_is_another_one_is_a_failure() -> None:
     made = Example("squares")
-    with pytest.raises(AssertionError, match="is another one"):
+    with pytest.raises(AssertionError, match="another error was raised"):
         with made.assertRaisesWithPredicateMatch(ValueError, "wanted"):
             raise ValueError("found")
     with made.assertRaisesWithPredicateMatch(ValueError, lambda e: "found" in str(e)):

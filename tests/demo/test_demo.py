@@ -200,9 +200,9 @@ def test_a_model_that_is_not_good_enough_is_a_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--steps", "0"], "argument --steps: a whole number from 1 upwards is needed, got '0'"),
-        (["--steps", "many"], "argument --steps: a whole number from 1 upwards is needed"),
-        (["--workers", "-1"], "argument --workers: a whole number from 1 upwards is needed"),
+        (["--steps", "0"], "argument --steps: expected a positive integer, got '0'"),
+        (["--steps", "many"], "argument --steps: expected a positive integer"),
+        (["--workers", "-1"], "argument --workers: expected a positive integer"),
         (["--data", "/no/such/file"], "--data: cannot read the digits file '/no/such/file'"),
         (["--data", __file__], "test_demo.py is not a digits file"),
         (["--output", __file__], "--output: cannot make the folder"),

@@ -116,7 +116,7 @@ def _recursive(message: GraphDef) -> None:
     [
         (_without_library, "is not in the graph's library"),
         (_with_too_few, "function"),
-        (_recursive, "no function can be inside itself"),
+        (_recursive, "functions cannot be recursive"),
     ],
     ids=["library", "few", "recursive"],
 )

@@ -135,8 +135,8 @@ def _with_wrong_output(message: GraphDef) -> None:
     ("spoil", "words"),
     [
         (_without_library, "is not in the graph's library"),
-        (_without_result, "does not say what it returns"),
-        (_with_nonsense, "is no argument and no 'node:output:index'"),
+        (_without_result, "has no entry in ret for its result"),
+        (_with_nonsense, "is neither an argument nor of the form 'node:output:index'"),
         (_with_too_few, "function"),
         (_with_wrong_output, "has no output 'spam'"),
     ],

@@ -30,9 +30,9 @@ def test_a_part_is_what_its_nodes_need_in_their_order() -> None:
 def test_a_part_of_what_is_not_there_is_refused() -> None:
     with pytest.raises(AssertionError, match="zz is not in the graph"):
         graph_util.extract_sub_graph(graph_def(CHAIN), ["zz"])
-    with pytest.raises(TypeError, match="is a list of names"):
+    with pytest.raises(TypeError, match="must be a list of names"):
         graph_util.extract_sub_graph(graph_def(CHAIN), "a")
-    with pytest.raises(TypeError, match="graph_def is a GraphDef"):
+    with pytest.raises(TypeError, match="graph_def must be a GraphDef"):
         graph_util.extract_sub_graph(object(), ["a"])
 
 

@@ -27,7 +27,7 @@ from actorsession.protobuf.wire import write_varint
         (b"\x39\x01\x02", "runs over the end"),
         (b"\x0a\x01\xff", "is not UTF-8"),
         (b"\x08\x01", "found wire type 0"),
-        (b"\x2d\x01\x02\x03\x04", "is a message, found wire type 5"),
+        (b"\x2d\x01\x02\x03\x04", "is a message, but found wire type 5"),
     ],
 )
 def test_bytes_that_are_no_message_are_refused_with_the_place(data: bytes, words: str) -> None:

@@ -206,18 +206,18 @@ def test_text_takes_every_spelling_of_values() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name 'a'", "line 1: 'name' is followed by ':'"),
+        ("name 'a'", "line 1: 'name' must be followed by ':'"),
         ("\nnmae: 'a'", "line 2: NodeDef has no field 'nmae'"),
-        ("name: 3", "a value of type string is wanted"),
-        ("name: 'a", "no word of a message"),
-        ("attr { key: 'x'", "a field or '}' is wanted, found 'the end'"),
-        ("attr { key: 'x' value { type: DT_SPAM } }", "a value of type DataType is wanted"),
+        ("name: 3", "expected a value of type string"),
+        ("name: 'a", "not a token of a text message"),
+        ("attr { key: 'x'", "expected a field or '}', found 'the end'"),
+        ("attr { key: 'x' value { type: DT_SPAM } }", "expected a value of type DataType"),
         ("attr { key: 'x' value { i: 99999999999999999999 } }", "a value of type int64"),
         ("attr { key: 'x' value { i: 1.5 } }", "a value of type int64"),
         ("name: '\\q'", "a value of type string"),
-        ("}", "a field is wanted, found '}'"),
-        ("experimental_debug_info { a", "'}' is wanted, found the end"),
-        ("attr: 3", "'{' is wanted"),
+        ("}", "expected a field, found '}'"),
+        ("experimental_debug_info { a", "expected '}', found the end"),
+        ("attr: 3", "expected '{'"),
     ],
 )
 def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str) -> None:
@@ -227,7 +227,7 @@ def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str)
 
 def test_long_texts_without_a_word_are_refused_at_once() -> None:
     for text in (" " * 50_000 + "@", "#" * 50_000 + "\n@", 'name: "' + "a" * 50_000, "-" * 50_000):
-        with pytest.raises(InvalidArgumentError, match="no word of a message"):
+        with pytest.raises(InvalidArgumentError, match="not a token of a text message"):
             text_format.Parse(text, protos.NodeDef())
 
 

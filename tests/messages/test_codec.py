@@ -91,7 +91,7 @@ def test_what_does_not_travel_is_the_senders_error(value: Any) -> None:
 
 
 def test_what_is_no_message_is_the_senders_error() -> None:
-    with pytest.raises(InvalidArgumentError, match="dict is no message"):
+    with pytest.raises(InvalidArgumentError, match="dict is not a message"):
         encode(Tell("t", {}))
 
 
@@ -105,32 +105,32 @@ def test_a_value_that_holds_itself_is_the_senders_error() -> None:
 # --- hostile input -----------------------------------------------------------------------------
 
 BAD_ENVELOPES: list[tuple[Any, str]] = [
-    (None, "an envelope is a list"),
-    ({}, "an envelope is a list"),
-    ([], "an envelope is a list"),
-    (["call"], "an envelope's kind is 0 to 5, found 'call'"),
+    (None, "an envelope must be a list"),
+    ({}, "an envelope must be a list"),
+    ([], "an envelope must be a list"),
+    (["call"], "the kind of an envelope must be 0 to 5, found 'call'"),
     ([6], "found 6"),
     ([-1], "found -1"),
     ([True], "found True"),
     ([1.0], "found 1.0"),
     ([[]], r"found \[\]"),
-    ([0, 0], "a beat is empty"),
-    ([1, 5, "t", None], "a call has an id"),
-    ([1, "5", "t", None, BODY], "a call id is an int"),
-    ([1, -1, "t", None, BODY], "a call id is an int"),
-    ([1, 2**63, "t", None, BODY], "a call id is an int"),
-    ([1, None, "t", None, BODY], "a call id is an int"),
-    ([2, "t"], "a tell has"),
-    ([2, 5, BODY], "a target is the name"),
-    ([2, "t", None], "a message is a list"),
+    ([0, 0], "a beat must be empty"),
+    ([1, 5, "t", None], "a call must have an id"),
+    ([1, "5", "t", None, BODY], "a call id must be an int"),
+    ([1, -1, "t", None, BODY], "a call id must be an int"),
+    ([1, 2**63, "t", None, BODY], "a call id must be an int"),
+    ([1, None, "t", None, BODY], "a call id must be an int"),
+    ([2, "t"], "a tell must have"),
+    ([2, 5, BODY], "a target must be the name"),
+    ([2, "t", None], "a message must be a list"),
     ([2, "t", ["nope"]], "unknown message tag 'nope'"),
-    ([3, 5], "a reply has"),
-    ([3, [], ["done"]], "a call id is an int"),
-    ([4, 5], "a failure has"),
-    ([4, 1.5, []], "a call id is an int"),
-    ([5], "a cancel has"),
-    ([5, "x"], "a call id is an int"),
-    ([5, 1, 2], "a cancel has"),
+    ([3, 5], "a reply must have"),
+    ([3, [], ["done"]], "a call id must be an int"),
+    ([4, 5], "a failure must have"),
+    ([4, 1.5, []], "a call id must be an int"),
+    ([5], "a cancel must have"),
+    ([5, "x"], "a call id must be an int"),
+    ([5, 1, 2], "a cancel must have"),
 ]
 
 
@@ -142,19 +142,19 @@ def test_a_bad_envelope_is_a_protocol_error(wire: Any, words: str) -> None:
 
 
 BAD_MESSAGES: list[tuple[Any, bool, str]] = [
-    ([1, 5, 7, None, BODY], False, "a target is the name"),
-    ([1, 5, "t", "soon", BODY], False, "a time left is seconds"),
-    ([1, 5, "t", -1.0, BODY], False, "a time left is seconds"),
-    ([1, 5, "t", float("nan"), BODY], False, "a time left is seconds"),
-    ([1, 5, "t", float("inf"), BODY], False, "a time left is seconds"),
-    ([1, 5, "t", True, BODY], False, "a time left is seconds"),
-    ([1, 5, "t", None, None], False, "a message is a list"),
-    ([1, 5, "t", None, []], False, "a message is a list"),
+    ([1, 5, 7, None, BODY], False, "a target must be the name"),
+    ([1, 5, "t", "soon", BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", -1.0, BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", float("nan"), BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", float("inf"), BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", True, BODY], False, "a time left must be a number of seconds"),
+    ([1, 5, "t", None, None], False, "a message must be a list"),
+    ([1, 5, "t", None, []], False, "a message must be a list"),
     ([1, 5, "t", None, ["nope"]], False, "unknown message tag"),
     ([1, 5, "t", None, BODY[:-1]], False, "'run_graph' has 5 fields"),
     ([1, 5, "t", None, [*BODY, 1]], False, "'run_graph' has 5 fields"),
     ([1, 5, "t", None, [*BODY[:3], "1", [], False]], False, "field 'step_id'"),
-    ([3, 5, None], True, "a message is a list"),
+    ([3, 5, None], True, "a message must be a list"),
     ([3, 5, ["done", 1]], True, "'done' has no fields"),
     ([4, 5, None], True, "a wire error is a list"),
     ([4, 5, [["x"], "m", None, None, None, None, False]], True, "a wire error holds"),

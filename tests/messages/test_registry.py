@@ -43,7 +43,7 @@ def test_a_message_read_from_the_wire_is_frozen_and_equal_to_the_one_written() -
 
 def test_a_tag_that_is_taken_is_refused_and_the_first_class_keeps_it() -> None:
     registry = registry_of_pair()
-    with pytest.raises(ValueError, match="tag 'pair' of Nothing is taken by Pair"):
+    with pytest.raises(ValueError, match="tag 'pair' of Nothing is already registered by Pair"):
         registry.message("pair")(Nothing)
     assert registry.specs["pair"].cls is Pair
 
@@ -59,7 +59,7 @@ def test_the_reply_class_is_known_even_if_it_is_registered_later() -> None:
 
 
 def test_a_class_that_is_no_message_cannot_be_written() -> None:
-    with pytest.raises(InvalidArgumentError, match="Pair is no message"):
+    with pytest.raises(InvalidArgumentError, match="Pair is not a message"):
         Registry().to_wire(Pair(left=1, right=[]))
 
 
@@ -69,13 +69,15 @@ def test_a_class_that_is_no_message_cannot_be_written() -> None:
     ids=lambda v: type(v).__name__,
 )
 def test_what_is_no_list_is_no_message(wire: Any) -> None:
-    with pytest.raises(ProtocolError, match="a message is a list of a tag and its fields"):
+    with pytest.raises(ProtocolError, match="a message must be a list of a tag and its fields"):
         registry_of_pair().from_wire(wire)
 
 
 @pytest.mark.parametrize("tag", ["par", "Pair", "", None, 0, b"pair", [], {}, 1.5], ids=repr)
 def test_an_unknown_tag_is_a_protocol_error_that_lists_the_known_ones(tag: Any) -> None:
-    with pytest.raises(ProtocolError, match=r"unknown message tag .*; known: nothing, pair"):
+    with pytest.raises(
+        ProtocolError, match=r"unknown message tag .*; known tags are nothing, pair"
+    ):
         registry_of_pair().from_wire([tag, 1, []])
 
 

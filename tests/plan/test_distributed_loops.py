@@ -158,5 +158,5 @@ def test_a_part_with_a_loop_travels_and_a_made_up_cycle_does_not(graph: Graph) -
     for node in wire[1]:
         if node[1] == "Identity":
             node[2] = [["w/mul", 0]]
-    with pytest.raises(ProtocolError, match="not made there before"):
+    with pytest.raises(ProtocolError, match="which is not computed there before it"):
         Partition.from_wire(wire)

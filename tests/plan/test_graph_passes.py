@@ -185,7 +185,7 @@ async def test_masters_run_passes_too(add: Registered) -> None:
 
 def test_names_are_unique_and_groups_must_exist(add: Registered) -> None:
     add("POST_PLACEMENT", lambda graph, context: graph)
-    with pytest.raises(KeyError, match="'mine' is registered already"):
+    with pytest.raises(KeyError, match="'mine' is already registered"):
         add("POST_PLACEMENT", lambda graph, context: graph)
     with pytest.raises(ValueError, match="SOME_DAY"):
         register_pass("SOME_DAY", 1, "other")
@@ -236,17 +236,17 @@ def nowhere(graph: PlacedGraph) -> PlacedGraph:
 
 
 BROKEN: dict[str, tuple[Any, str]] = {
-    "missing": (lambda g: without(g, "half"), "reads 'half:0', which is not there"),
-    "fetch": (lambda g: without(g, "sum"), "the fetch 'sum:0' is gone"),
+    "missing": (lambda g: without(g, "half"), "reads 'half:0', which does not exist"),
+    "fetch": (lambda g: without(g, "sum"), "the fetch 'sum:0' was removed"),
     "fetches": (fetches_changed, "the fetches are"),
     "cycle": (lambda g: changed(g, "half", inputs=(("sum", 0), ("sum", 0))), "has a cycle through"),
     "type": (lambda g: changed(g, "half", op="Spam"), "which is not registered here"),
-    "sense": (lambda g: changed(g, "half", op="LogicalAnd"), r"\(LogicalAnd\) makes no sense"),
-    "dtype": (lambda g: changed(g, "half", op="Less"), "and gives .'bool'"),
+    "sense": (lambda g: changed(g, "half", op="LogicalAnd"), r"\(LogicalAnd\) is invalid"),
+    "dtype": (lambda g: changed(g, "half", op="Less"), "shape function returns .'bool'"),
     "control": (lambda g: changed(g, "half", control_inputs=("no",)), "runs after 'no'"),
-    "device": (nowhere, "is no device of the session"),
-    "nothing": (lambda g: None, "gives no PlacedGraph"),
-    "graph": (lambda g: PlacedGraph(None, {}), "gives no StepGraph"),  # type: ignore[arg-type]
+    "device": (nowhere, "is not a device of the session"),
+    "nothing": (lambda g: None, "must return a PlacedGraph"),
+    "graph": (lambda g: PlacedGraph(None, {}), "must return a StepGraph"),  # type: ignore[arg-type]
 }
 
 
@@ -265,10 +265,13 @@ def test_a_pass_that_breaks_the_graph_is_refused_with_its_name(kind: str, add: R
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda nodes: {k: n for k, n in nodes.items() if k != "sum"}, "'sum' is gone"),
-        (lambda nodes: {**nodes, "other": nodes["sum"]}, "under the name 'other'"),
-        (lambda nodes: {**nodes, "sum": replace(nodes["sum"], outputs=())}, "gives no float32"),
-        (lambda nodes: list(nodes), "gives no nodes by name"),
+        (lambda nodes: {k: n for k, n in nodes.items() if k != "sum"}, "'sum' was removed"),
+        (lambda nodes: {**nodes, "other": nodes["sum"]}, "for the name 'other'"),
+        (
+            lambda nodes: {**nodes, "sum": replace(nodes["sum"], outputs=())},
+            "no longer of dtype float32",
+        ),
+        (lambda nodes: list(nodes), "must return nodes by name"),
     ],
     ids=["gone", "name", "outputs", "list"],
 )
@@ -288,10 +291,13 @@ def test_a_pass_before_placement_must_keep_what_others_rely_on(
     ("spoil", "words"),
     [
         (lambda parts: (), "partitions are on"),
-        (lambda parts: None, "gives no partitions"),
+        (lambda parts: None, "must return partitions"),
         (lambda parts: [replace(parts[0], fetches=())], "the fetches on"),
-        (lambda parts: [replace(parts[0], nodes=parts[0].nodes[:1])], "is gone"),
-        (lambda parts: [replace(parts[0], nodes=parts[0].nodes[1:])], "what is fed to"),
+        (lambda parts: [replace(parts[0], nodes=parts[0].nodes[:1])], "was removed"),
+        (
+            lambda parts: [replace(parts[0], nodes=parts[0].nodes[1:])],
+            "the feeds, sends or receives of",
+        ),
     ],
     ids=["none", "nothing", "fetches", "node", "feed"],
 )

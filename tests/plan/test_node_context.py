@@ -25,9 +25,9 @@ def test_a_context_shows_the_node() -> None:
 
 
 def test_code_is_generated_without_resources_and_state() -> None:
-    with pytest.raises(InternalError, match="'n' asks for resources while code is generated"):
+    with pytest.raises(InternalError, match="'n' requests resources while code is generated"):
         BARE.resources  # noqa: B018
-    with pytest.raises(InternalError, match="'n' asks for its state while code is generated"):
+    with pytest.raises(InternalError, match="'n' requests its state while code is generated"):
         BARE.state(list)
 
 

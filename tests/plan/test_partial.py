@@ -281,10 +281,10 @@ def broken(rule: str) -> PartialParts:
     [
         ("a feed stays", "CPU:0 has feeds or fetches of its own"),
         ("a fetch stays", "CPU:1 has feeds or fetches of its own"),
-        ("a fetch before its producer", "'_fetch/0' on .* stands before 'z'"),
+        ("a fetch before its producer", "'_fetch/0' on .* comes before 'z'"),
         ("a feed nowhere", r"feed '.*feed_0_a:0.*' is not received on the device"),
         ("a feed received twice", "'again' repeats the key"),
-        ("a feed on another device", "is not received on the device that it names"),
+        ("a feed on another device", "is not received on the device in its key"),
         ("a fetch not sent", "fetch '.*fetch_0_z:0.*' is sent 0 times"),
         ("a fetch sent twice", "fetch '.*fetch_0_z:0.*' is sent 2 times"),
         ("a transfer without receiver", r"sends \['.*edge_0_y:0.*'\] and receives \[\]"),

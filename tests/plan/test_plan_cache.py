@@ -98,14 +98,14 @@ def test_clearing_hands_back_what_was_kept() -> None:
     assert cache.clear() == []
 
 
-def test_a_plan_asked_for_in_ever_new_orders_does_not_fill_the_memory() -> None:
+def test_a_plan_orders_for_in_ever_new_orders_does_not_fill_the_memory() -> None:
     cache: PlanCache[str] = PlanCache(4)
     orders = [asks(*names) for names in itertools.permutations("abcdefg")]
     cache.put(orders[0], "plan")
     assert all(cache.get(order) == "plan" for order in orders)
-    assert len(cache._asked) <= 100
+    assert len(cache._orders) <= 100
     cache.discard(orders[-1])
-    assert not cache._asked
+    assert not cache._orders
     assert all(cache.get(order) is None for order in orders)
 
 

@@ -273,14 +273,17 @@ def test_a_view_grows_and_keeps_the_order() -> None:
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        (const("a"), "'a' has a name that exists"),
-        (const("_arg/a/0"), "'_arg/a/0' has a name of those that plans give"),
+        (const("a"), "'a' has a name that already exists"),
+        (const("_arg/a/0"), "'_arg/a/0' has a name that is reserved for nodes of plans"),
         (node("n", op="NoSuchOp"), "'n' is of type 'NoSuchOp', which is not registered"),
         (node("n", op=ARG), f"'n' is of type '{ARG}', which is not registered"),
-        (node("n", "nope"), "'n' reads 'nope:0', which the graph does not have"),
-        (node("n", "a:1"), "'n' reads 'a:1', which the graph does not have"),
+        (node("n", "nope"), "'n' reads 'nope:0', which the graph does not contain"),
+        (node("n", "a:1"), "'n' reads 'a:1', which the graph does not contain"),
         (NodeDef(name="n", op="Identity", inputs=(("a", -1),)), "'n' reads 'a:-1'"),
-        (node("n", after=["nope"]), "'n' runs after 'nope', which the graph does not have"),
+        (
+            node("n", after=["nope"]),
+            "'n' has the control input 'nope', which the graph does not contain",
+        ),
     ],
 )
 def test_a_node_that_cannot_be_in_the_graph_is_named_and_nothing_is_added(
@@ -303,5 +306,5 @@ def test_nodes_can_be_checked_before_anything_else_is_told_of_them() -> None:
 
 
 def test_two_new_nodes_of_one_name_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="'a' has a name that exists"):
+    with pytest.raises(InvalidArgumentError, match="'a' has a name that already exists"):
         GraphView([const("a"), const("a")])

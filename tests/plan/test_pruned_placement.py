@@ -80,7 +80,7 @@ def test_a_tie_between_state_in_two_places_is_an_invalid_argument(
     placement.place([variable("v", "/cpu:0")])
     placement.place([variable("w", "/cpu:1")])
     both = replace(op("a"), attrs={"_class": ["loc:@v", "loc:@w"]})
-    with pytest.raises(InvalidArgumentError, match=r"'a' must be where"):
+    with pytest.raises(InvalidArgumentError, match=r"'a' must be colocated with"):
         placement.place([both])
 
 

@@ -79,7 +79,9 @@ def test_what_was_built_is_parsed_back(
     ],
 )
 def test_anything_else_is_an_invalid_argument(text: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"invalid rendezvous key .* it is 'src_device;"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"invalid rendezvous key .* the form is 'src_device;"
+    ):
         parse_key(text)
 
 

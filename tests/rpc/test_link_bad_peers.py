@@ -47,8 +47,8 @@ async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[list[Any], Op
     [
         ([1, 5, "desk", None, ["nope"]], "unknown message tag 'nope'"),
         ([1, 5, "desk", None, ["test.say", 3]], "field 'text' is declared str"),
-        ([1, 5, "desk", "soon", ["test.say", "x"]], "a time left is seconds"),
-        ([1, 5, 7, None, ["test.say", "x"]], "a target is the name"),
+        ([1, 5, "desk", "soon", ["test.say", "x"]], "a time left must be a number of seconds"),
+        ([1, 5, 7, None, ["test.say", "x"]], "a target must be the name"),
     ],
     ids=repr,
 )
@@ -67,10 +67,10 @@ async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(
     [
         (b"", "cannot decode"),
         (b"\xc1", "cannot decode"),
-        (pack({"call": 1}), "an envelope is a list"),
-        (pack([9]), "an envelope's kind"),
+        (pack({"call": 1}), "an envelope must be a list"),
+        (pack([9]), "the kind of an envelope"),
         (pack([2, "desk", ["nope"]]), "unknown message tag"),
-        (pack([1, "x", "desk", None, ["test.say", "x"]]), "a call id is an int"),
+        (pack([1, "x", "desk", None, ["test.say", "x"]]), "a call id must be an int"),
     ],
     ids=repr,
 )

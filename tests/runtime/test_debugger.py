@@ -42,14 +42,20 @@ def as_any(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: DebugTensorWatch(node_name=""), "node_name is the name of a node, got ''"),
-        (lambda: DebugTensorWatch(node_name="x", output_slot=-2), "output_slot is at least -1"),
+        (lambda: DebugTensorWatch(node_name=""), "node_name must be the name of a node, got ''"),
+        (
+            lambda: DebugTensorWatch(node_name="x", output_slot=-2),
+            "output_slot must be at least -1",
+        ),
         (lambda: DebugTensorWatch(node_name="x", debug_ops="DebugIdentity"), "list of strings"),
-        (lambda: DebugTensorWatch(node_name="x", debug_ops=[]), "debug_ops names at least one"),
-        (lambda: DebugTensorWatch(node_name="x", debug_urls=()), "debug_urls names at least one"),
-        (lambda: DebugOptions(break_on="nan"), "break_on is 'nan_or_inf'"),
-        (lambda: DebugOptions(break_exclude="log"), "break_exclude is a list of strings"),
-        (lambda: DebugOptions(run_byte_usage_limit=-1), "run_byte_usage_limit is at least 0"),
+        (lambda: DebugTensorWatch(node_name="x", debug_ops=[]), "debug_ops must name at least one"),
+        (
+            lambda: DebugTensorWatch(node_name="x", debug_urls=()),
+            "debug_urls must name at least one",
+        ),
+        (lambda: DebugOptions(break_on="nan"), "break_on must be 'nan_or_inf'"),
+        (lambda: DebugOptions(break_exclude="log"), "break_exclude must be a list of strings"),
+        (lambda: DebugOptions(run_byte_usage_limit=-1), "run_byte_usage_limit must be at least 0"),
         (lambda: DebugTensorWatch(node_name="x", debug_ops=as_any(3)), "list of strings, got 3"),
     ],
     ids=range(9),
@@ -62,9 +68,9 @@ def test_settings_that_make_no_sense_are_refused(make: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("debug_tensor_watch_opts", ["x"], "debug_tensor_watch_opts holds DebugTensorWatch"),
-        ("disk_byte_usage_limit", "1", "disk_byte_usage_limit is of type int, got '1'"),
-        ("raise_sink_errors", "no", "raise_sink_errors is of type bool, got 'no'"),
+        ("debug_tensor_watch_opts", ["x"], "debug_tensor_watch_opts must contain DebugTensorWatch"),
+        ("disk_byte_usage_limit", "1", "disk_byte_usage_limit must be of type int, got '1'"),
+        ("raise_sink_errors", "no", "raise_sink_errors must be of type bool, got 'no'"),
     ],
 )
 def test_settings_of_a_wrong_type_are_refused(field: str, value: Any, said: str) -> None:

@@ -153,7 +153,7 @@ def test_what_two_processes_left_out_is_added_up() -> None:
     ],
 )
 def test_bad_statistics_from_a_peer_are_refused(wire: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match="bad step statistics"):
+    with pytest.raises(InvalidArgumentError, match="invalid step statistics"):
         StepStats.from_wire(wire)
 
 

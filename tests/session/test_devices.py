@@ -177,7 +177,7 @@ async def test_an_operation_without_a_kernel_on_its_device_is_named(make_session
         product = ops.matmul(fine, fine, name="product")
     with pytest.raises(
         InvalidArgumentError,
-        match=r"'product' asks for /device:TOY:0; there is no kernel for MatMul\. "
+        match=r"'product' requests /device:TOY:0, but there is no kernel for MatMul\. "
         r"Devices that have one: /job:localhost.*CPU:0\.",
     ) as caught:
         await face.run(product)

@@ -40,7 +40,7 @@ async def test_each_call_that_meets_new_nodes_is_refused_and_changes_nothing(
         lambda: session.callable(new, [x])(1),
     ]
     for call in calls * 2:
-        with pytest.raises(InvalidArgumentError, match="'astray' asks for device /job:nowhere"):
+        with pytest.raises(InvalidArgumentError, match="'astray' requests device /job:nowhere"):
             await call()
         assert summary(session) == before
     # What was begun or planned before goes on, with its state.

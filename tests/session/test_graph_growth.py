@@ -71,7 +71,7 @@ async def test_a_failed_extend_changes_nothing(make_session: Any) -> None:
     with graph.device("/device:CPU:7"):
         ops.identity(x, name="astray")
     for _ in range(2):
-        with pytest.raises(InvalidArgumentError, match="'astray' asks for device"):
+        with pytest.raises(InvalidArgumentError, match="'astray' requests device"):
             await session.run(x + 2.0)
         assert session.session.statistics().nodes == known
     # What was planned before still runs.
@@ -88,7 +88,7 @@ async def test_with_place_pruned_graph_a_bad_device_elsewhere_is_no_error(
     with x.graph.device("/device:CPU:7"):
         bad = ops.identity(x, name="astray")
     assert await session.run(x + 2.0) == 3.0
-    with pytest.raises(InvalidArgumentError, match="'astray' asks for device"):
+    with pytest.raises(InvalidArgumentError, match="'astray' requests device"):
         await session.run(bad)
     assert await session.run(x + 3.0) == 4.0
 

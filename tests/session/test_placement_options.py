@@ -99,8 +99,8 @@ async def test_log_device_placement_logs_the_devices_and_a_line_for_each_node(
     assert [d.partition(" -> ")[0] for d in devices] == [DEVICE.format(0), DEVICE.format(1)]
     assert all("device type: CPU" in d for d in devices)
     assert lines == [
-        f"a: (Const): {DEVICE.format(1)} (no device asked for: where its consumer is)",
-        f"b: (AddV2): {DEVICE.format(1)} (asked for /device:CPU:1)",
+        f"a: (Const): {DEVICE.format(1)} (no device requested: placed with its consumer)",
+        f"b: (AddV2): {DEVICE.format(1)} (requested /device:CPU:1)",
     ]
 
 

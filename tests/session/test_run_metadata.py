@@ -362,7 +362,7 @@ async def test_the_session_tells_where_nodes_are_and_why(graph: Graph) -> None:
     async with AsyncSession(graph=graph, config=TWO) as session:
         placed = await session.placement()
         assert placed["b"].device == f"{DEVICE}1"
-        assert placed["b"].reason == "asked for /device:CPU:1"
+        assert placed["b"].reason == "requested /device:CPU:1"
         assert placed["x"].device == f"{DEVICE}0"
 
 

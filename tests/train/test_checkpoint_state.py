@@ -102,7 +102,7 @@ def test_paths_in_a_relative_folder_become_relative_to_it(
 
 
 def test_there_is_a_timestamp_for_each_path_or_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="1 checkpoints, 2 timestamps"):
+    with pytest.raises(ValueError, match="2 timestamps for 1 checkpoints"):
         train.update_checkpoint_state(
             str(tmp_path), "a", ["a"], all_model_checkpoint_timestamps=[1.0, 2.0]
         )
@@ -119,7 +119,7 @@ def test_there_is_a_timestamp_for_each_path_or_none(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_with_the_name_of_the_state_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="name of the state file"):
+    with pytest.raises(RuntimeError, match="same name as the state file"):
         train.update_checkpoint_state(str(tmp_path), str(tmp_path / "checkpoint"))
 
 
@@ -131,7 +131,7 @@ def test_no_state_file_and_an_unreadable_one_give_nothing(
     (tmp_path / "checkpoint").write_text("garbage {")
     with caplog.at_level(logging.WARNING, "actorsession.train"):
         assert train.get_checkpoint_state(str(tmp_path)) is None
-    assert "passed over: line 1 is no field" in caplog.text
+    assert "ignored: line 1 is not a field" in caplog.text
 
 
 def test_a_state_file_that_cannot_be_written_leaves_the_old_one(
@@ -162,7 +162,7 @@ def test_the_latest_checkpoint_is_the_one_named_if_it_is_there(
     train.remove_checkpoint(prefix)
     with caplog.at_level(logging.ERROR, "actorsession.train"):
         assert train.latest_checkpoint(str(tmp_path)) is None
-    assert "m-1' are not there" in caplog.text
+    assert "m-1' do not exist" in caplog.text
 
 
 def test_the_latest_checkpoint_may_be_one_of_tensorflow() -> None:

@@ -129,11 +129,11 @@ def test_a_variable_may_start_from_tensorflow(graph: Graph) -> None:
     [
         ({"gone": "b"}, "has no tensor 'gone'"),
         ({"old/b": "gone"}, "no variable 'gone'"),
-        ({"old/": "b"}, "a scope goes to a scope"),
-        ({"old/b": "new/"}, "a scope goes to a scope"),
+        ({"old/": "b"}, "a scope can only be assigned to a scope"),
+        ({"old/b": "new/"}, "a scope can only be assigned to a scope"),
         ({"old/": "new/"}, "no variables in 'new/'"),
         ({"gone/": "/"}, "no tensor 'gone/b'"),
-        ({"old/w": "b"}, r"'b' has shape \(1,\), the tensor 'old/w' .* \[4, 2\]"),
+        ({"old/w": "b"}, r"'b' has shape \(1,\), but the tensor 'old/w' .* \[4, 2\]"),
     ],
     ids=range(7),
 )

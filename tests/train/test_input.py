@@ -201,7 +201,7 @@ def test_unwanted_rows_are_left_out() -> None:
         (lambda x: train.batch([x], 2, enqueue_many=True), "is a scalar"),
         (lambda x: train.maybe_batch([x], [True], 2), "cannot be a vector"),
         (lambda x: train.batch_join([{"a": x}, {"b": x}], 2), "the same keys"),
-        (lambda x: train.batch_join([[x], [[x]]], 2), "differ in rank"),
+        (lambda x: train.batch_join([[x], [[x]]], 2), "their ranks differ"),
     ],
 )
 def test_what_makes_no_batch_is_refused(call: Any, said: str) -> None:

@@ -197,7 +197,7 @@ def test_a_rate_needs_a_step(make: Any) -> None:
 def test_boundaries_and_values_must_fit() -> None:
     with pytest.raises(ValueError, match="the dtype of x, int32; got float32"):
         train.piecewise_constant(constant(1), [1.5], [1.0, 2.0])
-    with pytest.raises(ValueError, match="one dtype, got float32, int32"):
+    with pytest.raises(ValueError, match="the same dtype, got float32, int32"):
         train.piecewise_constant(constant(1.0), [1.5], [1.0, 2])
     with pytest.raises(ValueError, match="got 3 values and 1 boundaries"):
         train.piecewise_constant_decay(constant(1.0), [1.5], [1.0, 2.0, 3.0])

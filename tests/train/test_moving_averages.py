@@ -165,12 +165,12 @@ def test_variables_are_restored_from_their_averages() -> None:
 
 
 def test_only_floating_types_have_averages() -> None:
-    with pytest.raises(TypeError, match="floating types, got <Variable"):
+    with pytest.raises(TypeError, match="floating-point types can be averaged, got <Variable"):
         ExponentialMovingAverage(0.5).apply([Variable(1)])
 
 
 def test_a_tensor_of_open_shape_has_no_average() -> None:
-    with pytest.raises(ValueError, match="needs a shape that is known"):
+    with pytest.raises(ValueError, match="must be known to average it"):
         ExponentialMovingAverage(0.5).apply([placeholder(float32, [None])])
 
 

@@ -394,23 +394,23 @@ def test_applying_no_gradient_at_all_is_refused() -> None:
 
 def test_an_integer_loss_is_refused() -> None:
     w = Variable([1.0])
-    with pytest.raises(ValueError, match="dtype int32; a floating type is needed"):
+    with pytest.raises(ValueError, match="dtype int32; it must have a floating-point type"):
         GradientDescentOptimizer(0.1).minimize(cast(squares(w), int32))
 
 
 def test_an_integer_variable_is_refused() -> None:
     w = Variable([1])
-    with pytest.raises(ValueError, match="dtype int32; a floating type is needed"):
+    with pytest.raises(ValueError, match="dtype int32; it must have a floating-point type"):
         GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), var_list=[w])
 
 
 def test_what_is_no_variable_cannot_be_trained() -> None:
     loss = squares(Variable([1.0]))
-    with pytest.raises(TypeError, match="var_list holds variables, got str"):
+    with pytest.raises(TypeError, match="var_list must contain variables, got str"):
         GradientDescentOptimizer(0.1).minimize(loss, var_list=["w"])
     with pytest.raises(TypeError, match="expected a variable, got str"):
         GradientDescentOptimizer(0.1).apply_gradients([(loss, "w")])  # type: ignore[list-item]
-    with pytest.raises(NotImplementedError, match="a tensor has no value that can be changed"):
+    with pytest.raises(NotImplementedError, match="a tensor cannot be updated"):
         GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
 
 

@@ -43,7 +43,7 @@ def test_a_step_that_is_no_whole_number_is_refused(
 ) -> None:
     ops.Variable(1.0)
     saver = Saver()
-    with pytest.raises(TypeError, match="global_step is an int"):
+    with pytest.raises(TypeError, match="global_step must be an int"):
         saver.save(started(session), str(tmp_path / "m"), step)
     assert names(tmp_path) == []
 
@@ -93,7 +93,7 @@ def test_the_graph_lies_beside_the_checkpoint(session: Session, tmp_path: Path) 
         ("m", "a/last", "without folders"),
         ("checkpoint", None, "collides"),
         ("last", "last", "collides"),
-        ("", None, "ends in a name"),
+        ("", None, "must end in a name"),
     ],
 )
 def test_names_that_collide_or_are_none_are_refused(
@@ -209,7 +209,7 @@ def test_an_old_checkpoint_that_cannot_go_ends_nothing(
     monkeypatch.setattr(os, "unlink", refuse)
     with caplog.at_level(logging.WARNING, "actorsession.train"):
         assert saver.save(session, str(tmp_path / "m"), 2) == str(tmp_path / "m-2")
-    assert "m-1' is not removed" in caplog.text
+    assert "cannot remove the old checkpoint" in caplog.text
 
 
 def without_nonces(folder: Path) -> list[str]:

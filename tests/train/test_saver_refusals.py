@@ -45,7 +45,7 @@ def test_there_must_be_something_to_save(session: Session, tmp_path: Path) -> No
 def test_a_path_without_a_checkpoint_is_refused(session: Session, tmp_path: Path) -> None:
     ops.Variable(1.0)
     saver = Saver()
-    with pytest.raises(ValueError, match=r"no checkpoint: nothing is at .*/m'"):
+    with pytest.raises(ValueError, match=r"not a checkpoint: there is no file at .*/m'"):
         saver.restore(session, str(tmp_path / "m"))
     with pytest.raises(ValueError, match="save_path is None"):
         saver.restore(session, None)
@@ -149,14 +149,14 @@ def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_n
         (lambda v: Saver([v, v]), ValueError, "at least two variables .* name 'v'"),
         (lambda v: Saver({"a": v, "b": v}), ValueError, "restored from two names, 'a' and 'b'"),
         (lambda v: Saver(v), TypeError, "list or a dict"),
-        (lambda v: Saver([1]), TypeError, "saves variables and saveable objects, got 1"),
-        (lambda v: Saver({"a": 1}), TypeError, "what is saved as 'a' is a variable"),
-        (lambda v: Saver({1: v}), TypeError, "names that are strings"),
+        (lambda v: Saver([1]), TypeError, "can save variables and saveable objects, got 1"),
+        (lambda v: Saver({"a": 1}), TypeError, "the value for 'a' must be a variable"),
+        (lambda v: Saver({1: v}), TypeError, "must be strings"),
         (lambda v: Saver({"a": [v]}), ValueError, "parts of one partitioned variable"),
-        (lambda v: Saver([v], defer_build=True), ValueError, "give no var_list"),
+        (lambda v: Saver([v], defer_build=True), ValueError, "var_list must be None"),
         (lambda v: Saver([v], builder=object()), ValueError, "builder must be None"),
-        (lambda v: Saver([v], write_version=3), ValueError, "write_version is 2"),
-        (lambda v: Saver(saver_def=v), ValueError, "saver_def is a SaverDef"),
+        (lambda v: Saver([v], write_version=3), ValueError, "write_version must be 2"),
+        (lambda v: Saver(saver_def=v), ValueError, "saver_def must be a SaverDef"),
     ],
     ids=range(11),
 )
@@ -185,7 +185,7 @@ def test_a_session_is_asked_for(graph: Graph, tmp_path: Path) -> None:
     ops.Variable(1.0)
     saver = Saver()
     for other in (None, "session", graph):
-        with pytest.raises(TypeError, match="sess is a session"):
+        with pytest.raises(TypeError, match="sess must be a session"):
             saver.save(other, str(tmp_path / "m"))
-        with pytest.raises(TypeError, match="sess is a session"):
+        with pytest.raises(TypeError, match="sess must be a session"):
             saver.restore(other, str(tmp_path / "m"))

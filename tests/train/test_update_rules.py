@@ -231,25 +231,25 @@ def test_the_ops_are_those_of_tensorflow(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value is above 0"),
-        (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), "initial_accumulator_value is above 0"),
+        (lambda: train.AdagradOptimizer(0.1, 0.0), "initial_accumulator_value must be positive"),
+        (lambda: train.ProximalAdagradOptimizer(0.1, -1.0), "initial_accumulator_value must be positive"),
         (
             lambda: train.AdagradDAOptimizer(0.1, 0, 0.0),
-            "initial_gradient_squared_accumulator_value is above 0",
+            "initial_gradient_squared_accumulator_value must be positive",
         ),
-        (lambda: train.FtrlOptimizer(0.1, 0.5), "learning_rate_power is at most 0, got 0.5"),
+        (lambda: train.FtrlOptimizer(0.1, 0.5), "learning_rate_power must be at most 0, got 0.5"),
         (lambda: train.FtrlOptimizer(0.1, initial_accumulator_value=-1.0), "at least 0"),
         (
             lambda: train.FtrlOptimizer(0.1, l1_regularization_strength=-1.0),
-            "l1_regularization_strength is at least 0",
+            "l1_regularization_strength must be at least 0",
         ),
         (
             lambda: train.FtrlOptimizer(0.1, l2_regularization_strength=-1.0),
-            "l2_regularization_strength is at least 0",
+            "l2_regularization_strength must be at least 0",
         ),
         (
             lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=-1.0),
-            "l2_shrinkage_regularization_strength is at least 0",
+            "l2_shrinkage_regularization_strength must be at least 0",
         ),
     ],
 )  # fmt: skip

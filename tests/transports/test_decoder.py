@@ -133,7 +133,7 @@ def test_the_limits_themselves_are_within_the_limits() -> None:
 
 def test_a_length_over_the_limit_allocates_nothing() -> None:
     decoder = FrameDecoder()
-    with pytest.raises(ProtocolError, match=r"segment of .* bytes announced, at most"):
+    with pytest.raises(ProtocolError, match=r"segment of .* bytes is announced; the limit is"):
         decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**63).to_bytes(8))
     assert decoder._segments == []
 
@@ -162,7 +162,7 @@ def test_a_length_that_memory_does_not_hold_is_the_peers_fault(
 ) -> None:
     monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**62)
     decoder = FrameDecoder(max_segment=2**64, max_frame=2**64)
-    with pytest.raises(ProtocolError, match=r"memory does not hold it"):
+    with pytest.raises(ProtocolError, match=r"there is not enough memory"):
         decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
 
 

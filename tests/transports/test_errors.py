@@ -42,7 +42,7 @@ def test_a_connect_error_tells_address_phase_number_and_attempts() -> None:
 
 
 def test_a_connect_error_without_a_number_says_so() -> None:
-    error = ConnectError("it hung up", address="tcp://h:1")
+    error = ConnectError("it closed the connection", address="tcp://h:1")
     assert error.errno is None
     assert str(error).endswith("(phase connect, no errno, 1 attempt)")
 

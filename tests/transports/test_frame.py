@@ -92,9 +92,9 @@ def test_a_view_with_gaps_is_refused_where_the_frame_is_written() -> None:
 
 
 def test_a_frame_that_every_receiver_would_refuse_is_refused_by_the_sender() -> None:
-    with pytest.raises(ValueError, match=r"header bytes cannot be sent, at most"):
+    with pytest.raises(ValueError, match=r"header bytes cannot be sent; the limit is"):
         encode_frame(Frame(_zeros(MAX_HEADER + 1)))
-    with pytest.raises(ValueError, match=r"segments cannot be sent, at most"):
+    with pytest.raises(ValueError, match=r"segments cannot be sent; the limit is"):
         measure_frame(Frame(b"", (b"",) * (MAX_SEGMENTS + 1)))
 
 
@@ -114,12 +114,18 @@ def test_frames_are_equal_when_their_bytes_are() -> None:
 @pytest.mark.parametrize(
     ("prefix", "complaint"),
     [
-        (b"GET / HTTP/1.1\r\n", "found b'GET / HTTP/1' where a frame must start with"),
-        (PREFIX.pack(MAGIC, 9, 0, 0, 0), "wire version 9 with flags 0, agreed are version 1"),
+        (b"GET / HTTP/1.1\r\n", "received b'GET / HTTP/1' where a frame must begin with"),
+        (
+            PREFIX.pack(MAGIC, 9, 0, 0, 0),
+            "wire version 9 with flags 0; the peers agreed on version 1",
+        ),
         (PREFIX.pack(MAGIC, HANDSHAKE_VERSION, 0, 0, 0), "wire version 0"),
         (PREFIX.pack(MAGIC, WIRE_VERSION, 4, 0, 0), "with flags 4"),
-        (PREFIX.pack(MAGIC, WIRE_VERSION, 0, 11, 0), "header of 11 bytes announced, at most 10"),
-        (PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 3), "3 segments announced, at most 2 fit"),
+        (
+            PREFIX.pack(MAGIC, WIRE_VERSION, 0, 11, 0),
+            "header of 11 bytes is announced; the limit is 10",
+        ),
+        (PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 3), "3 segments are announced; the limit is 2"),
     ],
 )
 def test_a_bad_prefix_is_refused_with_what_was_found(prefix: bytes, complaint: str) -> None:

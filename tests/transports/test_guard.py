@@ -85,7 +85,9 @@ async def test_without_a_token_nobody_listens_beyond_loopback(address: str) -> N
 async def test_a_token_that_can_be_guessed_does_not_do_there(
     address: str, files: SecurityConfig
 ) -> None:
-    with pytest.raises(BindError, match=r"the token has 15 characters.* 16 or more") as caught:
+    with pytest.raises(
+        BindError, match=r"the token has 15 characters.* 16 characters or more"
+    ) as caught:
         await listen(address, PS, refuse_to_serve, token=SHORT, security=files)
     assert SHORT not in str(caught.value)
 
@@ -115,7 +117,7 @@ async def test_loopback_takes_no_token_or_any(address: str) -> None:
 
 
 async def test_a_transport_that_does_not_look_who_dials_takes_a_token_on_loopback_too() -> None:
-    with pytest.raises(BindError, match=r"whole cannot tell here which user .* set a token"):
+    with pytest.raises(BindError, match=r"whole cannot determine here which user .* set a token"):
         await listen("whole://127.0.0.1:0", PS, refuse_to_serve)
     async with await listen("whole://127.0.0.1:0", PS, echo, token=SHORT) as listener:
         assert listener.near
@@ -124,8 +126,8 @@ async def test_a_transport_that_does_not_look_who_dials_takes_a_token_on_loopbac
 async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("transports.stream.peer_user.tells_users", lambda: False)
-    with pytest.raises(BindError, match=r"tcp cannot tell here which user .* unix://"):
+    monkeypatch.setattr("transports.stream.peer_user.can_identify_users", lambda: False)
+    with pytest.raises(BindError, match=r"tcp cannot determine here which user .* unix://"):
         await listen("tcp://127.0.0.1:0", PS, refuse_to_serve)
 
 

@@ -129,8 +129,8 @@ def test_a_wrong_peer_is_one_at_both_ends_with_what_was_expected_and_found(
     ("ours", "theirs", "words"),
     [
         ("secret", "other", ["wrong token"]),
-        ("secret", None, [f"dialler {WORKER.task} asks for a token", "has none"]),
-        (None, "secret", ["asks for a token", f"dialler {WORKER.task} has none"]),
+        ("secret", None, [f"dialler {WORKER.task} requires a token", "has none"]),
+        (None, "secret", ["requires a token", f"dialler {WORKER.task} has none"]),
     ],
 )
 def test_a_token_that_one_side_lacks_fails_both(
@@ -249,7 +249,7 @@ def test_a_listener_that_takes_another_version_is_refused() -> None:
     welcome = {"type": "welcome", "proof": None, "wire_version": 2}
     end = side.receive(msgpack.packb(welcome))[-1]
     assert isinstance(end, Fail)
-    assert "took wire version 2, the highest that both speak is 1" in str(end.error)
+    assert "chose wire version 2; the highest that both support is 1" in str(end.error)
 
 
 def test_a_refusal_is_shown_without_what_a_terminal_would_obey() -> None:
@@ -280,12 +280,12 @@ def test_what_has_ended_takes_no_message() -> None:
 def test_a_handshake_starts_once() -> None:
     side = dialler()
     side.start()
-    with pytest.raises(RuntimeError, match=r"started once"):
+    with pytest.raises(RuntimeError, match=r"started only once"):
         side.start()
 
 
 def test_a_nonce_has_its_size_and_a_token_is_not_empty() -> None:
-    with pytest.raises(ValueError, match=r"nonce of 5 bytes given, 32 wanted"):
+    with pytest.raises(ValueError, match=r"nonce has 32 bytes, got 5"):
         dialler(nonce=b"short")
     with pytest.raises(ValueError, match=r"the token is empty"):
         listener(token="")

@@ -82,7 +82,7 @@ async def test_the_wrong_peer_is_told_why_and_so_are_we(
 
 async def test_a_listener_without_a_token_is_refused_by_a_dialler_with_one(address: str) -> None:
     async with await listen(address, PS, refuse_to_serve) as listener:
-        with pytest.raises(AuthenticationError, match="asks for a token"):
+        with pytest.raises(AuthenticationError, match="requires a token"):
             await connect(listener.address, WORKER, token="secret")
 
 

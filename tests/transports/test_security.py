@@ -78,9 +78,9 @@ def test_a_file_that_is_missing_is_named(files: SecurityConfig, which: str) -> N
 @pytest.mark.parametrize(
     ("which", "complaint"),
     [
-        ("ca_file", r"the ca_file '.*nonsense.pem' holds no certificate"),
-        ("certificate_file", r"'.*nonsense.pem' and the key_file '.*' do not hold"),
-        ("key_file", r"the key_file '.*nonsense.pem' do not hold"),
+        ("ca_file", r"the ca_file '.*nonsense.pem' contains no certificate"),
+        ("certificate_file", r"'.*nonsense.pem' and the key_file '.*' do not contain"),
+        ("key_file", r"the key_file '.*nonsense.pem' do not contain"),
     ],
 )
 def test_a_file_that_is_no_pem_is_named(
@@ -108,7 +108,7 @@ def test_a_locked_key_asks_nobody_at_the_terminal(files: SecurityConfig, tmp_pat
             serialization.BestAvailableEncryption(b"secret"),
         )
     )
-    with pytest.raises(SecurityFault, match=r"locked.pem' is locked with a passphrase"):
+    with pytest.raises(SecurityFault, match=r"locked.pem' is encrypted with a passphrase"):
         make_context(replace(files, key_file=str(locked)), server_side=True)
 
 
@@ -122,8 +122,8 @@ def _alert(reason: str) -> ssl.SSLError:
     ("reason", "kind", "words"),
     [
         ("TLSV1_ALERT_UNKNOWN_CA", AuthenticationError, "both sides need the same ca_file"),
-        ("TLSV13_ALERT_CERTIFICATE_REQUIRED", AuthenticationError, "was shown none"),
-        ("UNSUPPORTED_PROTOCOL", ProtocolError, "no TLS of version 1.2 or newer"),
+        ("TLSV13_ALERT_CERTIFICATE_REQUIRED", AuthenticationError, "received none"),
+        ("UNSUPPORTED_PROTOCOL", ProtocolError, "does not support TLS 1.2 or newer"),
         ("SOMETHING_NEW", ProtocolError, "the TLS handshake failed: SOMETHING_NEW"),
     ],
 )

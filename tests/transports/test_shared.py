@@ -80,7 +80,7 @@ def pages(connection: Connection) -> int:
 async def given_back(writer: Connection, reader: Connection) -> None:
     """Wait until the writer knows that nobody looks at what it has shared."""
     async with asyncio.timeout(60):
-        while writer._shared._out:  # type: ignore[attr-defined]
+        while writer._shared._outstanding:  # type: ignore[attr-defined]
             reader.write(Frame(b"something to read"))
             await writer.recv()
 
@@ -265,7 +265,9 @@ async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
 async def test_an_end_that_shares_nothing_is_told_of_nothing_but_offers() -> None:
     async with raw_peer(LOOPBACK, shares=False) as (connection, _, writer):
         writer.write(word(b"r"))
-        with pytest.raises(ProtocolError, match=r"about shared memory came, and none is shared"):
+        with pytest.raises(
+            ProtocolError, match=r"about shared memory, although no memory is shared"
+        ):
             await connection.recv()
 
 
@@ -315,7 +317,7 @@ async def test_parts_that_were_given_back_make_room_for_a_larger_one(
 async def test_memory_that_is_not_used_goes_back_to_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shared, "KEPT_FOR", 0.0)
+    monkeypatch.setattr(shared, "RELEASE_AFTER", 0.0)
     async with neighbours() as (dialled, accepted):
         kept = await carry(dialled, accepted, large(3))
         await carry(dialled, accepted, large(1, 5 * SHARE_FROM))
@@ -337,7 +339,7 @@ def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.Data
     try:
         for _ in range(source.draw(st.integers(0, 30))):
             if len(taken) > 0 and source.draw(st.booleans()):
-                whole.put_back(*taken.pop(source.draw(st.integers(0, len(taken) - 1))))
+                whole.free(*taken.pop(source.draw(st.integers(0, len(taken) - 1))))
                 continue
             length = source.draw(st.integers(1, 6 * page))
             part = whole.take(length)
@@ -349,7 +351,7 @@ def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.Data
             if part is not None:
                 taken.append((part[0], length))
         for part_taken in taken:
-            whole.put_back(*part_taken)
+            whole.free(*part_taken)
         everything = whole.take(16 * page)
         assert everything is not None
         assert everything[0] == 0
@@ -456,7 +458,7 @@ async def test_a_part_that_was_not_given_back_is_not_shared_again(theirs: int) -
         writer.write(offer(theirs, TOKEN) + data((0, 5, 0, 10)))
         held = await connection.recv()
         writer.write(data((0, 5, 100, 10)))
-        with pytest.raises(ProtocolError, match=r"part 5 .* was not given back"):
+        with pytest.raises(ProtocolError, match=r"part 5 .* was not released"):
             await connection.recv()
         assert len(held.segments[0]) == 10
         del held  # or it would hold a descriptor

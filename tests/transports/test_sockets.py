@@ -17,7 +17,7 @@ from transports.stream.sockets import (
     bind_unix,
     check_family,
     file_identity,
-    is_near,
+    is_local,
     socket_address,
 )
 
@@ -38,7 +38,7 @@ def tcp_socket(host: str, family: int = socket.AF_INET) -> socket.socket:
 )
 def test_only_this_machine_reaches_loopback_addresses(host: str, family: int) -> None:
     with tcp_socket(host, family) as sock:
-        assert is_near(sock.getsockname())
+        assert is_local(sock.getsockname())
         assert socket_address("tcp", sock).host == host
         assert socket_address("tcp", sock).port == sock.getsockname()[1] != 0
 
@@ -46,7 +46,7 @@ def test_only_this_machine_reaches_loopback_addresses(host: str, family: int) ->
 @pytest.mark.parametrize(("host", "family"), [("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)])
 def test_others_reach_other_addresses(host: str, family: int) -> None:
     with tcp_socket(host, family) as sock:
-        assert not is_near(sock.getsockname())
+        assert not is_local(sock.getsockname())
 
 
 def test_a_port_that_is_served_cannot_be_bound() -> None:
@@ -116,9 +116,9 @@ def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path)
     with tcp_socket("127.0.0.1") as tcp, bind_unix(unix) as bound:
         check_family(ANY, tcp)
         check_family(unix, bound)
-        with pytest.raises(ValueError, match=r"a stream socket of AF_UNIX is wanted"):
+        with pytest.raises(ValueError, match=r"needs a stream socket of AF_UNIX"):
             check_family(unix, tcp)
-        with pytest.raises(ValueError, match=r"a stream socket of AF_INET or AF_INET6 is wanted"):
+        with pytest.raises(ValueError, match=r"needs a stream socket of AF_INET or AF_INET6"):
             check_family(ANY, bound)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         with pytest.raises(ValueError, match=r"SOCK_DGRAM"):

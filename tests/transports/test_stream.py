@@ -27,12 +27,14 @@ async def test_bytes_that_are_no_frame_end_the_connection(socket_address: str) -
         writer.writelines(encode_frame(numbered(1)))
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         assert await connection.recv() == numbered(1)
-        with pytest.raises(ProtocolError, match=r"found b'GET / HTTP/1'") as caught:
+        with pytest.raises(ProtocolError, match=r"received b'GET / HTTP/1'") as caught:
             await connection.recv()
         assert caught.value.address == connection.peer_address
         assert WORKER.task in str(caught.value)
         assert connection.closed
-        with pytest.raises(ConnectionClosed, match=r"by us: it sent what is no frame") as end:
+        with pytest.raises(
+            ConnectionClosed, match=r"by us: it sent data that is not a frame"
+        ) as end:
             await connection.recv()
         assert end.value.by_us
         assert await reader.read() == b""
@@ -96,7 +98,9 @@ async def test_a_peer_that_vanishes_has_closed(socket_address: str) -> None:
 async def test_a_frame_over_the_limit_is_refused_before_it_comes(socket_address: str) -> None:
     async with raw_peer(socket_address) as (connection, _, writer):
         writer.write(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 2**32 - 1, 0))
-        with pytest.raises(ProtocolError, match=r"header of 4294967295 bytes announced, at most"):
+        with pytest.raises(
+            ProtocolError, match=r"header of 4294967295 bytes is announced; the limit is"
+        ):
             await connection.recv()
 
 

@@ -38,13 +38,13 @@ async def assert_serves(listener: Listener) -> None:
 
 @pytest.fixture
 def room_for_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_listener, "MAX_STRANGERS", 3)
+    monkeypatch.setattr(stream_listener, "MAX_HANDSHAKES", 3)
 
 
-async def wait_for_strangers(listener: Listener, count: int) -> None:
+async def wait_for_handshakes(listener: Listener, count: int) -> None:
     assert isinstance(listener, StreamListener)
-    strangers = listener._strangers
-    await until(lambda: len(strangers) == count)
+    handshakes = listener._in_handshake
+    await until(lambda: len(handshakes) == count)
 
 
 @pytest.mark.usefixtures("room_for_three")
@@ -56,13 +56,13 @@ async def test_one_stranger_too_many_pushes_out_the_one_that_has_waited_longest(
             streams = []
             for count in (1, 2, 3):
                 streams.append(await open_raw(listener))
-                await wait_for_strangers(listener, count)
+                await wait_for_handshakes(listener, count)
             streams.append(await open_raw(listener))
             with suppress(ConnectionResetError):
                 assert await streams[0][0].read() == b""
-            assert "it has waited longest" in (await records.get()).getMessage()
+            assert "has been in it longest" in (await records.get()).getMessage()
             readers = [await start(reader.read(), "read") for reader, _ in streams[1:]]
-            await wait_for_strangers(listener, 3)
+            await wait_for_handshakes(listener, 3)
             assert not any(reader.done() for reader in readers)
             for _, writer in streams:
                 writer.transport.abort()
@@ -83,7 +83,7 @@ async def test_idle_strangers_keep_no_peer_out(socket_address: str) -> None:
 async def test_who_has_shaken_hands_is_no_stranger_and_takes_no_room(socket_address: str) -> None:
     async with await listen(socket_address, PS, echo) as listener:
         peers = [await connect(listener.address, WORKER, timeout=60) for _ in range(8)]
-        await wait_for_strangers(listener, 0)
+        await wait_for_handshakes(listener, 0)
         for number, peer in enumerate(peers):
             peer.write(numbered(number))
             assert await peer.recv() == numbered(number)
@@ -147,7 +147,7 @@ async def test_a_hello_of_the_largest_size_is_read_and_one_byte_more_is_not() ->
         async with await listen("tcp://127.0.0.1:0", PS, echo) as listener:
             for header, complaint in (
                 (padded, "is not msgpack"),  # read whole; what follows a map is no msgpack
-                (padded + b"x", f"at most {MAX_MESSAGE} fit"),
+                (padded + b"x", f"the limit is {MAX_MESSAGE}"),
             ):
                 reader, writer = await open_raw(listener)
                 prefix = encode_frame(Frame(b""), HANDSHAKE_VERSION)[0]

@@ -93,7 +93,7 @@ async def test_a_stranger_that_hangs_up_at_once_is_nothing_to_warn_of(
             _, writer = await open_raw(listener)
             writer.close()
             await writer.wait_closed()
-            assert "hung up" in (await records.get()).getMessage()
+            assert "closed the connection" in (await records.get()).getMessage()
             await assert_serves(listener)
     ours = [record for record in caplog.records if record.name == "transports"]
     assert [record for record in ours if record.levelname == "WARNING"] == []
@@ -133,9 +133,9 @@ async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address
         (
             b"SSH-2.0-OpenSSH_9.7\r\n",
             ProtocolError,
-            "does not speak this protocol: found b'SSH-2.0",
+            "does not speak this protocol: received b'SSH-2.0",
         ),
-        (b"", ConnectError, "hung up in the middle of the hello"),
+        (b"", ConnectError, "closed the connection during the hello"),
     ],
     ids=["ssh", "nothing"],
 )

@@ -81,8 +81,8 @@ async def test_another_user_of_this_machine_is_refused_and_told_why() -> None:
                 record = await records.get()
         assert told.startswith("AuthenticationError refused by the listener: the dialler at "), told
         for words in (told, record.getMessage()):
-            assert f"it is user {NOBODY}'s" in words
-            assert "without a token user 0 alone" in words
+            assert f"it belongs to user {NOBODY}" in words
+            assert "without a token only user 0" in words
             assert "ACTORSESSION_TOKEN" in words
 
 
@@ -103,7 +103,7 @@ async def test_a_socket_file_that_was_opened_to_all_lets_no_other_user_in(tmp_pa
         async with await listen(f"unix://{folder}/s", PS, refuse_to_serve) as listener:
             (folder / "s").chmod(0o666)
             with nobody(DIAL, listener.address) as process:
-                assert f"it is user {NOBODY}'s" in await said(process)
+                assert f"it belongs to user {NOBODY}" in await said(process)
     finally:
         folder.rmdir()
 
@@ -144,7 +144,7 @@ async def test_who_says_everything_and_hangs_up_is_not_taken_for_root() -> None:
             with nobody(PIPELINED, str(parse_address(listener.address).port)) as process:
                 assert process.stdout is not None
                 assert process.stdout.readline() == "closed\n"  # while the loop is held
-            assert "dropped a connection" in (await records.get()).getMessage()
+            assert "closed a connection" in (await records.get()).getMessage()
 
 
 LISTEN = """
@@ -170,7 +170,7 @@ async def test_a_listener_of_another_user_is_not_trusted_either() -> None:
     with nobody(LISTEN) as process:
         address = await said(process)
         with pytest.raises(
-            AuthenticationError, match=f"whoever listens at .* user {NOBODY}'s"
+            AuthenticationError, match=f"the listener at .* belongs to user {NOBODY}"
         ) as caught:
             await connect(address, WORKER, timeout=10)
         assert caught.value.address == address
@@ -217,7 +217,7 @@ def test_where_nothing_tells_nobody_is_trusted(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(users, "_PROC", Path("/nowhere"))
     with pair("127.0.0.1") as (here, _):
         assert users.peer_user(here) is None
-        with pytest.raises(AuthenticationError, match=r"cannot be known which user's it is"):
+        with pytest.raises(AuthenticationError, match=r"the user who owns it is unknown"):
             users.check_user(here, "tcp://there:1", "the dialler")
 
 
@@ -234,7 +234,7 @@ def test_a_user_without_a_number_here_is_not_taken_for_nobody(
     users._nobody.cache_clear()
     try:
         with socket.socket() as sock:
-            with pytest.raises(AuthenticationError, match=r"this user namespace does not know"):
+            with pytest.raises(AuthenticationError, match=r"unknown in this user namespace"):
                 users.check_user(sock, "tcp://there:1", "the dialler")
     finally:
         users._nobody.cache_clear()

@@ -44,28 +44,28 @@ class Arena:
         The first part that fits is taken: low parts are reused, and their pages exist.
         """
         size = _whole_pages(length)
-        for at, (offset, room) in enumerate(self._free):
-            if size <= room:
-                self._free[at : at + 1] = [(offset + size, room - size)] if size < room else []
+        for at, (offset, extent) in enumerate(self._free):
+            if size <= extent:
+                self._free[at : at + 1] = [(offset + size, extent - size)] if size < extent else []
                 self._touched = max(self._touched, offset + size)
                 return offset, memoryview(self._mapped())[offset : offset + length]
         return None
 
-    def put_back(self, offset: int, length: int) -> None:
+    def free(self, offset: int, length: int) -> None:
         """Free a part."""
         size = _whole_pages(length)
         joined: list[tuple[int, int]] = []
-        for begin, room in sorted([*self._free, (offset, size)]):
+        for begin, extent in sorted([*self._free, (offset, size)]):
             if joined and sum(joined[-1]) == begin:
-                joined[-1] = (joined[-1][0], joined[-1][1] + room)
+                joined[-1] = (joined[-1][0], joined[-1][1] + extent)
             else:
-                joined.append((begin, room))
+                joined.append((begin, extent))
         self._free = joined
 
-    def give_up_pages(self) -> None:
+    def release_pages(self) -> None:
         """Return the pages of all free parts to the operating system."""
-        for offset, room in self._free:
-            size = min(offset + room, self._touched) - offset
+        for offset, extent in self._free:
+            size = min(offset + extent, self._touched) - offset
             if size > 0:
                 self._mapped().madvise(mmap.MADV_REMOVE, offset, size)
         if self._free and sum(self._free[-1]) == self.size:
@@ -74,7 +74,7 @@ class Arena:
     def close(self) -> None:
         """Close the arena; parts that the peer still maps exist until it releases them."""
         with suppress(OSError):  # pages that stay only cost memory
-            self.give_up_pages()
+            self.release_pages()
         if self._memory is not None:
             with suppress(BufferError):  # a copy was interrupted; its end closes the mapping
                 self._memory.close()

@@ -52,7 +52,7 @@ SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
 # as long as the messages about a shared one.
 SHARE_FROM = CHUNK_SIZE
 # Pages that were unused for this many seconds are released, at the latest after twice this.
-KEPT_FOR = 5.0
+RELEASE_AFTER = 5.0
 
 _OFFER, _READY, _REFUSED, _DATA, _TAKEN, _RETURNED = b"o", b"r", b"n", b"d", b"t", b"b"
 _COUNT = Struct("!I")
@@ -84,7 +84,9 @@ def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
         ProtocolError: The frame is not an offer.
     """
     if bytes(frame.header[:1]) != _OFFER or frame.segments:
-        raise ProtocolError("a frame about shared memory came, and none is shared")
+        raise ProtocolError(
+            "received a frame about shared memory, although no memory is shared on this connection"
+        )
     send(_REFUSED)
 
 
@@ -131,19 +133,19 @@ class SharedLane:
         self._peer_pid = peer_pid
         self._send = send
         self._loop = asyncio.get_running_loop()
-        self._writes = False  # the peer has reported that it can open our arena
+        self._peer_ready = False  # the peer has reported that it can open our arena
         self._numbers = itertools.count()
         # Offset and length of the parts that the peer has, or will have once it reads what was sent.
-        self._out: dict[int, tuple[int, int]] = {}
+        self._outstanding: dict[int, tuple[int, int]] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that the peer has not received
         self._read = asyncio.Event()
         self._trimming: asyncio.TimerHandle | None = None
         self._used = False  # since _trim last ran
         self._offered = False  # the peer has offered its arena
-        self._theirs = -1  # the descriptor of the peer's arena, until it is mapped
+        self._peer_descriptor = -1  # the descriptor of the peer's arena, until it is mapped
         self._mapped: Bytes | None = None
         self._lent: dict[int, weakref.ref[Bytes]] = {}
-        self._words: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
+        self._notices: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # numbers to be sent
         self._closed = False
 
     @property
@@ -179,7 +181,7 @@ class SharedLane:
         """
         if not self._has_offered and any(len(flat(s)) >= SHARE_FROM for s in frame.segments):
             self._offer()
-        if not self._writes or self._arena is None:
+        if not self._peer_ready or self._arena is None:
             return None
         table = _COUNT.size + _PLACE.size * len(frame.segments)
         if len(_DATA) + table + len(flat(frame.header)) > MAX_HEADER:
@@ -194,7 +196,7 @@ class SharedLane:
                 rest.append(segment)
                 continue
             number = next(self._numbers) % 2**32
-            self._out[number] = taken[0], length
+            self._outstanding[number] = taken[0], length
             self._unread[number] = length
             places.append(_PLACE.pack(position, number, taken[0], length))
             copies.append(Copy(memoryview(segment), taken[1]))
@@ -204,31 +206,34 @@ class SharedLane:
         header = b"".join((_DATA, _COUNT.pack(len(places)), *places, flat(frame.header)))
         return Frame(header, tuple(rest)), copies
 
-    def _note_read(self, numbers: Sequence[int]) -> None:
+    def _on_read(self, numbers: Sequence[int]) -> None:
         """Record that the peer has received parts."""
         for number in numbers:
             if self._unread.pop(number, None) is None:
-                raise ProtocolError(f"part {number} was read of and is not out, or was before")
+                raise ProtocolError(
+                    f"the peer reports that it has read part {number}, which is not in use or was "
+                    "reported before"
+                )
         self._read.set()  # waiters check their condition themselves
 
-    def _take_back(self, numbers: Sequence[int]) -> None:
+    def _on_returned(self, numbers: Sequence[int]) -> None:
         """Free parts that the peer has released."""
         for number in numbers:
-            part = self._out.pop(number, None)
+            part = self._outstanding.pop(number, None)
             if part is None or number in self._unread or self._arena is None:
-                raise ProtocolError(f"part {number} was given back and is not out")
-            self._arena.put_back(*part)
+                raise ProtocolError(f"the peer released part {number}, which is not in use")
+            self._arena.free(*part)
         if self._trimming is None:
-            self._trimming = self._loop.call_later(KEPT_FOR, self._trim)
+            self._trimming = self._loop.call_later(RELEASE_AFTER, self._trim)
 
     def _trim(self) -> None:
         """Release unused pages, unless some were used recently and will be again."""
         self._trimming = None
         if self._used:
             self._used = False
-            self._trimming = self._loop.call_later(KEPT_FOR, self._trim)
+            self._trimming = self._loop.call_later(RELEASE_AFTER, self._trim)
         elif self._arena is not None:
-            self._arena.give_up_pages()
+            self._arena.release_pages()
 
     # -- receiving ---------------------------------------------------------------------------------
 
@@ -246,33 +251,33 @@ class SharedLane:
             ProtocolError: The frame is malformed, or nothing was agreed.
         """
         kind, body = bytes(frame.header[:1]), memoryview(frame.header)[1:]
-        if kind == _DATA and (self._theirs >= 0 or self._mapped is not None):
-            return self._take_data(body, frame.segments)
+        if kind == _DATA and (self._peer_descriptor >= 0 or self._mapped is not None):
+            return self._on_data(body, frame.segments)
         if frame.segments:
             kind = b""
         if kind == _OFFER and len(body) == _COUNT.size + TOKEN_SIZE and not self._offered:
-            self._take_offer(_COUNT.unpack_from(body)[0], bytes(body[_COUNT.size :]))
+            self._on_offer(_COUNT.unpack_from(body)[0], bytes(body[_COUNT.size :]))
         elif kind == _READY and not body and self._arena is not None:
-            self._writes = True
-        elif kind == _REFUSED and not body and not self._out:
+            self._peer_ready = True
+        elif kind == _REFUSED and not body and not self._outstanding:
             self._close_arena()
-        elif kind in self._words and len(body) % _COUNT.size == 0:
+        elif kind in self._notices and len(body) % _COUNT.size == 0:
             numbers = unpack(f"!{len(body) // _COUNT.size}I", body)
-            (self._note_read if kind == _TAKEN else self._take_back)(numbers)
+            (self._on_read if kind == _TAKEN else self._on_returned)(numbers)
         else:
             raise ProtocolError(
-                f"a frame of {len(frame.header)} bytes about shared memory makes no sense"
+                f"a frame of {len(frame.header)} bytes about shared memory is malformed"
             )
         return None
 
-    def _take_offer(self, descriptor: int, token: bytes) -> None:
+    def _on_offer(self, descriptor: int, token: bytes) -> None:
         """Open the peer's arena, and report to the peer whether it was found."""
         self._offered = True
         with suppress(OSError):  # another host, another container, or a process of another user
-            self._theirs = open_arena(self._peer_pid, descriptor, token)
-        self._send(_REFUSED if self._theirs < 0 else _READY)
+            self._peer_descriptor = open_arena(self._peer_pid, descriptor, token)
+        self._send(_REFUSED if self._peer_descriptor < 0 else _READY)
 
-    def _take_data(self, body: memoryview, rest: Sequence[Buffer]) -> Frame:
+    def _on_data(self, body: memoryview, rest: Sequence[Buffer]) -> Frame:
         try:
             (count,) = _COUNT.unpack_from(body)
             places = [
@@ -280,23 +285,23 @@ class SharedLane:
                 for n in range(min(count, MAX_SEGMENTS + 1))
             ]
         except StructError:
-            raise ProtocolError("the places of shared segments are cut off") from None
+            raise ProtocolError("the positions of shared segments are truncated") from None
         header = bytes(body[_COUNT.size + _PLACE.size * count :])
         total = len(header) + sum(place[3] for place in places) + sum(map(len, rest))
         if len(places) + len(rest) > MAX_SEGMENTS or total > MAX_FRAME:
             raise ProtocolError(
-                f"a frame of {len(places) + len(rest)} segments and {total} bytes was shared, at most "
-                f"{MAX_SEGMENTS} and {MAX_FRAME} fit"
+                f"a frame of {len(places) + len(rest)} segments and {total} bytes was shared; "
+                f"the limits are {MAX_SEGMENTS} segments and {MAX_FRAME} bytes"
             )
         whole = [*rest]
         for position, number, offset, length in places:
             if position > len(whole) or number in self._lent:
                 raise ProtocolError(
-                    f"part {number} is shared as segment {position} of {len(places) + len(rest)}: that "
-                    "position does not exist, or the part was not given back"
+                    f"part {number} is shared as segment {position} of {len(places) + len(rest)}: "
+                    "that position does not exist, or the part was not released"
                 )
             whole.insert(position, self._lend(number, offset, length))
-            self._say(_TAKEN, number)
+            self._queue_notice(_TAKEN, number)
         return Frame(header, tuple(whole))
 
     def _lend(self, number: int, offset: int, length: int) -> memoryview:
@@ -304,7 +309,7 @@ class SharedLane:
         whole = self._map()
         if not 0 < length <= len(whole) - offset:
             raise ProtocolError(
-                f"{length} bytes are said to be at {offset} of an arena of {len(whole)} bytes"
+                f"{length} bytes are announced at offset {offset} of an arena of {len(whole)} bytes"
             )
         part = whole[offset : offset + length]
         lane = weakref.ref(self)
@@ -314,7 +319,7 @@ class SharedLane:
             self_ = lane()
             if self_ is not None and not self_._closed:
                 with suppress(RuntimeError):  # the loop is closed, and all connections with it
-                    self_._loop.call_soon_threadsafe(self_._give_back, number)
+                    self_._loop.call_soon_threadsafe(self_._return_part, number)
 
         self._lent[number] = weakref.ref(part, over)
         return part.data
@@ -323,31 +328,29 @@ class SharedLane:
         """Return the peer's arena, mapped when it is first needed."""
         if self._mapped is None:
             try:
-                memory = mmap.mmap(self._theirs, 0)
+                memory = mmap.mmap(self._peer_descriptor, 0)
             except (OSError, ValueError) as error:
-                raise ProtocolError(
-                    f"the memory that is shared cannot be mapped: {error}"
-                ) from None
+                raise ProtocolError(f"the shared memory cannot be mapped: {error}") from None
             self._mapped = np.frombuffer(memory, np.uint8)
-            self._forget_theirs()
+            self._close_peer_descriptor()
         return self._mapped
 
-    def _give_back(self, number: int) -> None:
+    def _return_part(self, number: int) -> None:
         """Record that a part is no longer referenced."""
         if not self._closed:
             del self._lent[number]
-            self._say(_RETURNED, number)
+            self._queue_notice(_RETURNED, number)
 
-    def _say(self, word: bytes, number: int) -> None:
+    def _queue_notice(self, notice: bytes, number: int) -> None:
         """Send a number to the peer; numbers of one iteration of the event loop are sent together."""
-        if not any(self._words.values()):
-            self._loop.call_soon(self._send_words)
-        self._words[word].append(number)
+        if not any(self._notices.values()):
+            self._loop.call_soon(self._send_notices)
+        self._notices[notice].append(number)
 
-    def _send_words(self) -> None:
-        for word, numbers in self._words.items():
+    def _send_notices(self) -> None:
+        for notice, numbers in self._notices.items():
             if numbers and not self._closed:
-                self._send(word + pack(f"!{len(numbers)}I", *numbers))
+                self._send(notice + pack(f"!{len(numbers)}I", *numbers))
             numbers.clear()
 
     # -- closing -----------------------------------------------------------------------------------
@@ -357,7 +360,7 @@ class SharedLane:
         self._closed = True
         self._unread.clear()
         self._read.set()
-        self._forget_theirs()
+        self._close_peer_descriptor()
         self._mapped = None
         self._lent.clear()
         self._close_arena()
@@ -365,11 +368,11 @@ class SharedLane:
     def _close_arena(self) -> None:
         if self._trimming is not None:
             self._trimming.cancel()
-        arena, self._arena, self._writes = self._arena, None, False
+        arena, self._arena, self._peer_ready = self._arena, None, False
         if arena is not None:
             arena.close()
 
-    def _forget_theirs(self) -> None:
-        theirs, self._theirs = self._theirs, -1
-        if theirs >= 0:
-            os.close(theirs)
+    def _close_peer_descriptor(self) -> None:
+        descriptor, self._peer_descriptor = self._peer_descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)

@@ -36,7 +36,7 @@ class BulkLane:
         overhead: The number of bytes of chunk prefixes written so far.
     """
 
-    __slots__ = ("_child", "_pieces", "_room", "_version", "_writer", "nbytes", "overhead")
+    __slots__ = ("_child", "_drained", "_pieces", "_version", "_writer", "nbytes", "overhead")
 
     def __init__(self, writer: ByteWriter, version: int) -> None:
         """Make an empty lane.
@@ -49,7 +49,7 @@ class BulkLane:
         self._version = version
         self._pieces: deque[memoryview | Copy] = deque()
         self._child: asyncio.Task[None] | None = None
-        self._room = asyncio.Event()
+        self._drained = asyncio.Event()
         self.nbytes = 0
         self.overhead = 0
 
@@ -73,11 +73,11 @@ class BulkLane:
                     self._write_all(), name="write large frames"
                 )
 
-    async def wait_for_room(self, above: int) -> None:
+    async def wait_until_below(self, above: int) -> None:
         """Wait while more than ``above`` bytes are unsent and some of them are queued here."""
         while self.nbytes and self.nbytes + self._writer.transport.get_write_buffer_size() > above:
-            self._room.clear()
-            await self._room.wait()
+            self._drained.clear()
+            await self._drained.wait()
 
     async def flush(self) -> None:
         """Wait until everything is passed to the transport; cancelling the call does not stop the writing."""
@@ -88,7 +88,7 @@ class BulkLane:
         """Drop queued pieces, because the stream has ended."""
         self._pieces.clear()
         self.nbytes = 0
-        self._room.set()
+        self._drained.set()
         if self._child is not None:
             self._child.cancel()
 
@@ -127,7 +127,7 @@ class BulkLane:
             transport.write(chunk)
             self.nbytes -= len(chunk)
             self.overhead += len(prefix)
-        self._room.set()  # waiters check their condition themselves
+        self._drained.set()  # waiters check their condition themselves
 
     def _copy_some(self, most: int) -> int:
         """Do the copies at the front of the queue, up to ``most`` bytes, and return how many were copied."""

@@ -163,7 +163,7 @@ class StreamConnection(Connection):
     async def drain(self, above: int = HIGH_WATER) -> None:
         """Wait while the bulk lane, the shared-memory lane or the transport applies backpressure."""
         if self._ended is None:
-            await self._bulk.wait_for_room(above)
+            await self._bulk.wait_until_below(above)
         if self._ended is None and self._shared is not None:
             await self._shared.wait_for_reader(above)
         if self._ended is None and (above <= HIGH_WATER or self.unsent > above):
@@ -275,7 +275,7 @@ class StreamConnection(Connection):
         task = asyncio.current_task()
         if self._receiver is not None or task is None:
             raise RuntimeError(
-                f"recv() of {self!r} takes one child at a time, and a child it must be"
+                f"recv() of {self!r} must be called by an asyncio.Task, and by one at a time"
             )
         self._receiver = task
         cancelled_before = task.cancelling()
@@ -329,7 +329,7 @@ class StreamConnection(Connection):
 
     def _broken(self, error: ProtocolError) -> ProtocolError:
         """End because the peer's bytes are invalid."""
-        self._note_end(by_us=True, detail=f"it sent what is no frame: {error}")
+        self._note_end(by_us=True, detail=f"it sent data that is not a frame: {error}")
         self._drop()
         return ProtocolError(
             f"{self.peer.task} at {self.peer_address}: {error}", address=self.peer_address

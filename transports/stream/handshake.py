@@ -93,9 +93,11 @@ def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:
         ProtocolError: The peer speaks TLS. A dialler that does is sent the error.
     """
     if role is Role.DIALLER and start.startswith(TLS_ALERT):
-        raise ProtocolError("it speaks TLS; dial it as tls://")
+        raise ProtocolError("it speaks TLS; connect to it with tls://")
     if role is Role.LISTENER and start.startswith(TLS_HANDSHAKE):
-        error = ProtocolError("the dialler speaks TLS and this port does not; dial it as tcp://")
+        error = ProtocolError(
+            "the client speaks TLS and this port does not; connect to it with tcp://"
+        )
         refuse(writer, error)
         raise error
 

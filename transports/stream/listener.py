@@ -3,7 +3,7 @@
 ``transport`` makes one per listening address. The module imports ``transports.listener``, ``connection``,
 ``handshake``, ``sockets``, ``peer_user``, ``security``, ``address`` and ``errors``.
 
-A stranger is a dialler that has not completed the handshake. A listener holds ``MAX_STRANGERS`` of them and
+A stranger is a dialler that has not completed the handshake. A listener holds ``MAX_HANDSHAKES`` of them and
 some tens of KiB for each; when one more arrives, the one that has waited longest is dropped. So idle
 strangers cannot block a listener: to displace a peer that shakes hands within milliseconds, as many others
 have to arrive within that time.
@@ -41,7 +41,7 @@ from transports.stream.peer_user import check_user
 # second.
 BACKLOG = 512
 # As many as the backlog holds, so that the whole cluster may be accepted at once.
-MAX_STRANGERS = BACKLOG
+MAX_HANDSHAKES = BACKLOG
 # How much is read ahead from a stranger: twice this, and one read of the event loop. A hello is 8 KiB at
 # most, and the certificates of TLS about as much.
 STRANGER_LIMIT = 2**14
@@ -79,7 +79,7 @@ class StreamListener(Listener):
         self._secure = secure
         self._own_user_only = own_user_only
         # The children in the handshake, in order of arrival.
-        self._strangers: dict[asyncio.Task[None], str] = {}
+        self._in_handshake: dict[asyncio.Task[None], str] = {}
         self._server: asyncio.Server | None = None
         self._sock: socket.socket | None = None
         self._file = sockets.file_identity(address.path)
@@ -95,7 +95,7 @@ class StreamListener(Listener):
         loop = asyncio.get_running_loop()
 
         def make_protocol() -> asyncio.StreamReaderProtocol:
-            return asyncio.StreamReaderProtocol(StrangersReader(loop), self._accept, loop=loop)
+            return asyncio.StreamReaderProtocol(HandshakeReader(loop), self._accept, loop=loop)
 
         if self._parsed.path:
             self._server = await loop.create_unix_server(make_protocol, sock=sock, backlog=BACKLOG)
@@ -138,24 +138,26 @@ class StreamListener(Listener):
             return
         peer = self._peer_address(writer)
         name = f"connection of {self.address} from {peer}"
-        self._make_room()
-        child = self._own_child(self._welcome(reader, writer, peer), name, writer.transport.abort)
-        self._strangers[child] = peer
-        child.add_done_callback(lambda _: self._strangers.pop(child, None))
+        self._end_longest_handshake()
+        child = self._own_child(
+            self._complete_handshake(reader, writer, peer), name, writer.transport.abort
+        )
+        self._in_handshake[child] = peer
+        child.add_done_callback(lambda _: self._in_handshake.pop(child, None))
 
-    def _make_room(self) -> None:
+    def _end_longest_handshake(self) -> None:
         """Drop the strangers that have waited longest until there is space for one more."""
-        while len(self._strangers) >= MAX_STRANGERS:
-            child, peer = next(iter(self._strangers.items()))
-            del self._strangers[child]
+        while len(self._in_handshake) >= MAX_HANDSHAKES:
+            child, peer = next(iter(self._in_handshake.items()))
+            del self._in_handshake[child]
             child.cancel()
             logger.info(
-                "%s dropped a connection from %s: %d others are shaking hands, and it has waited "
-                "longest",
-                self.address, peer, MAX_STRANGERS - 1,
+                "%s closed a connection from %s: %d connections are in the handshake, and "
+"this one has been in it longest",
+                self.address, peer, MAX_HANDSHAKES - 1,
             )  # fmt: skip
 
-    async def _welcome(
+    async def _complete_handshake(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
     ) -> None:
         """Shake hands with a dialler, and serve the connection if the handshake succeeds."""
@@ -186,9 +188,9 @@ class StreamListener(Listener):
                 "%s refused a connection from %s: %s", self.address, peer, error, extra=known_as
             )
         except (OSError, EOFError) as error:
-            # A port scanner, a health check, or a dialler that gave up: no reason for a warning.
+            # A port scanner, a health check, or a client that gave up: no reason for a warning.
             reason, _ = explain(error, self._handshake_timeout, "hello")
-            logger.info("%s dropped a connection from %s: %s", self.address, peer, reason)
+            logger.info("%s closed a connection from %s: %s", self.address, peer, reason)
         else:
             self._trust(reader)
             await self._serve(connection)
@@ -197,8 +199,8 @@ class StreamListener(Listener):
         """Record that the calling child serves a peer and is no longer a stranger."""
         child = asyncio.current_task()
         assert child is not None  # _own_child made it
-        self._strangers.pop(child, None)
-        if isinstance(reader, StrangersReader):
+        self._in_handshake.pop(child, None)
+        if isinstance(reader, HandshakeReader):
             reader.trust()
 
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
@@ -209,7 +211,7 @@ class StreamListener(Listener):
         return str(Address(scheme=self._parsed.scheme, host=name[0], port=name[1]))
 
 
-class StrangersReader(asyncio.StreamReader):
+class HandshakeReader(asyncio.StreamReader):
     """A reader that reads little ahead until the peer is identified."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -315,9 +317,14 @@ def explain(error: OSError | EOFError, timeout: float, phase: str) -> tuple[str,
         phase: As in ``ConnectError``.
     """
     if isinstance(error, EOFError) and phase == "tls":
-        return "it hung up in the middle of the TLS handshake: perhaps it speaks no TLS", None
+        return (
+            "it closed the connection during the TLS handshake; perhaps it does not speak TLS"
+        ), None
     if isinstance(error, EOFError):
-        return "it hung up in the middle of the hello: no peer of ours, or one that closes", None
+        return (
+            "it closed the connection during the hello; it is not a peer of this "
+            "protocol, or it is shutting down"
+        ), None
     if isinstance(error, socket.gaierror):  # its numbers are not errno's
         return f"the host name does not resolve: {error.strerror}", None
     if isinstance(error, TimeoutError) and error.errno is None:  # asyncio's, not the kernel's

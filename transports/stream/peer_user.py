@@ -63,18 +63,19 @@ def check_user(sock: socket.socket, address: str, who: str) -> None:
     own, uid = os.geteuid(), peer_user(sock)
     if uid is None:
         found = (
-            "it cannot be known which user's it is (it comes from another network namespace or a "
-            "forwarder, or this system does not tell)"
+            "the user who owns it is unknown (it comes from another network namespace or "
+            "a forwarder, or this system does not report owners)"
         )
     elif uid == _nobody():
-        found = f"it is of a user whom this user namespace does not know (shown as {uid})"
+        found = f"its user is unknown in this user namespace (shown as {uid})"
     elif uid == own or (uid == 0 and sock.family == socket.AF_UNIX):  # root opens any file
         return
     else:
-        found = f"it is user {uid}'s"
+        found = f"it belongs to user {uid}"
     raise AuthenticationError(
-        f"{who} at {address} is refused: {found}, and without a token user {own} alone, who runs "
-        "this process, is trusted; give both sides the same token (ACTORSESSION_TOKEN), or use tls://",
+        f"{who} at {address} is refused: {found}, and without a token only user "
+        f"{own}, who runs this process, is trusted; set the same token on both sides "
+        "(ACTORSESSION_TOKEN), or use tls://",
         address=address,
     )
 
@@ -106,7 +107,7 @@ def peer_user(sock: socket.socket) -> int | None:
     return None
 
 
-def tells_users() -> bool:
+def can_identify_users() -> bool:
     """Return whether this system reports the owners of its tcp sockets."""
     return (_PROC / "net" / "tcp").exists() or hasattr(socket, "AF_NETLINK")
 
@@ -129,12 +130,13 @@ def _by_netlink(local: _Name, remote: _Name) -> _Socket | None:
     """Return ``inet_diag``'s record of the socket with these two ends, or None if there is none."""
     number, packed = _packed(local, remote)
     ports = _PORTS.pack(local[1], remote[1])
-    asked = _ASK.pack(number, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ports
-    asked += b"".join(address.ljust(16, b"\0") for address in packed) + _ANY
+    request = _ASK.pack(number, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ports
+    request += b"".join(address.ljust(16, b"\0") for address in packed) + _ANY
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as diag:
             diag.send(
-                _HEAD.pack(_HEAD.size + len(asked), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0) + asked
+                _HEAD.pack(_HEAD.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0)
+                + request
             )
             answer, sender = diag.recvfrom(4096, socket.MSG_DONTWAIT)
     except (OSError, AttributeError):  # no such sockets here, or a sandbox forbids them

@@ -72,7 +72,7 @@ def bind_unix(address: Address) -> socket.socket:
     return sock
 
 
-def is_near(name: object) -> bool:
+def is_local(name: object) -> bool:
     """Return whether only this machine can reach one end of a socket.
 
     Args:
@@ -105,13 +105,13 @@ def check_family(address: Address, sock: socket.socket) -> None:
     if sock.family not in wanted or sock.type != socket.SOCK_STREAM:
         names = " or ".join(family.name for family in wanted)
         raise ValueError(
-            f"{address} was given a socket of family {sock.family!r} and type {sock.type!r}, a "
-            f"stream socket of {names} is wanted"
+            f"{address} needs a stream socket of {names}, got one of family "
+            f"{sock.family!r} and type {sock.type!r}"
         )
     name = sock.getsockname()
     if address.path and not (isinstance(name, str) and name.startswith("/")):
         raise ValueError(
-            f"{address} was given a socket bound to {name!r}, an absolute path is wanted"
+            f"{address} needs a socket that is bound to an absolute path, got one bound to {name!r}"
         )
 
 

@@ -58,14 +58,14 @@ class TlsStream:
         """
         self._reader = reader
         self._writer = writer
-        self._below = writer.transport
+        self._plain_transport = writer.transport
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(
             self._incoming, self._outgoing, server_side=server_side, server_hostname=host
         )
-        self._kept = b""  # decrypted and not read yet
-        self._failed: ssl.SSLError | None = None  # raised after what was decrypted before it
-        self._peer_ended = self._we_ended = False
+        self._decrypted = b""  # decrypted and not read yet
+        self._pending_error: ssl.SSLError | None = None  # raised after what was decrypted before it
+        self._close_received = self._close_sent = False
 
     async def handshake(self, begin: bytes = b"") -> None:
         """Run the TLS handshake.
@@ -93,7 +93,7 @@ class TlsStream:
             if not data:
                 raise EOFError
             if not self._tls.server_side and data.startswith(MAGIC):
-                raise ProtocolError("it does not speak TLS; dial it as tcp://")
+                raise ProtocolError("it does not speak TLS; connect to it with tcp://")
             self._incoming.write(data)
 
     # -- reading -----------------------------------------------------------------------------------
@@ -111,21 +111,24 @@ class TlsStream:
             ssl.SSLError: The received bytes are not valid TLS.
             OSError: The stream broke, or ended before TLS did.
         """
-        if self._kept:
-            data, self._kept = self._kept[:limit], self._kept[limit:]
+        if self._decrypted:
+            data, self._decrypted = self._decrypted[:limit], self._decrypted[limit:]
             return data
-        if self._we_ended:
+        if self._close_sent:
             return await self._reader.read(limit)
         while True:
             if data := self._decrypt(limit):
                 return data
-            if self._failed is not None:
-                raise self._failed
-            if self._peer_ended:
+            if self._pending_error is not None:
+                raise self._pending_error
+            if self._close_received:
                 return b""
             data = await self._reader.read(limit)
             if not data:
-                words = "the stream ended before TLS did: the peer has died, or was cut off"
+                words = (
+                    "the stream ended before TLS was shut down: the peer has died, or the "
+                    "connection was cut"
+                )
                 raise ConnectionAbortedError(ECONNABORTED, words)
             self._incoming.write(data)
 
@@ -142,7 +145,7 @@ class TlsStream:
             if not more:
                 raise asyncio.IncompleteReadError(data, count)
             data += more
-        data, self._kept = data[:count], data[count:] + self._kept
+        data, self._decrypted = data[:count], data[count:] + self._decrypted
         return data
 
     def _decrypt(self, limit: int) -> bytes:
@@ -152,16 +155,16 @@ class TlsStream:
             while limit > 0:
                 record = self._tls.read(min(limit, _RECORD))
                 if not record:
-                    self._peer_ended = True
+                    self._close_received = True
                     break
                 records.append(record)
                 limit -= len(record)
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLZeroReturnError:
-            self._peer_ended = True
+            self._close_received = True
         except ssl.SSLError as error:
-            self._failed = error
+            self._pending_error = error
         self._send_pending()
         return records[0] if len(records) == 1 else b"".join(records)
 
@@ -178,9 +181,9 @@ class TlsStream:
         try:
             for at in range(0, len(view), CHUNK):
                 self._tls.write(view[at : at + CHUNK])
-                self._below.write(self._outgoing.read())
+                self._plain_transport.write(self._outgoing.read())
         except ssl.SSLError:
-            self._below.abort()  # the reading side raises the error
+            self._plain_transport.abort()  # the reading side raises the error
 
     def writelines(self, pieces: Iterable[Buffer]) -> None:
         """Encrypt pieces and queue them."""
@@ -189,11 +192,11 @@ class TlsStream:
 
     def write_eof(self) -> None:
         """Send close_notify, and end this direction."""
-        self._we_ended = True
+        self._close_sent = True
         with suppress(ssl.SSLError):  # raised because the peer's close_notify is not awaited
             self._tls.unwrap()
         self._send_pending()
-        self._below.write_eof()
+        self._plain_transport.write_eof()
 
     async def drain(self) -> None:
         """Wait while the stream applies backpressure."""
@@ -201,7 +204,7 @@ class TlsStream:
 
     def close(self) -> None:
         """Send close_notify, and close once all bytes are sent."""
-        if not self._we_ended and not self._below.is_closing():
+        if not self._close_sent and not self._plain_transport.is_closing():
             self.write_eof()
         self._writer.close()
 
@@ -211,19 +214,19 @@ class TlsStream:
 
     def abort(self) -> None:
         """Close at once, without close_notify."""
-        self._below.abort()
+        self._plain_transport.abort()
 
     def is_closing(self) -> bool:
         """Return whether the stream is closed or about to be."""
-        return self._below.is_closing()
+        return self._plain_transport.is_closing()
 
     def get_write_buffer_size(self) -> int:
         """Return how many encrypted bytes wait to be sent."""
-        return self._below.get_write_buffer_size()
+        return self._plain_transport.get_write_buffer_size()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """Set the limits between which ``drain`` waits."""
-        self._below.set_write_buffer_limits(high=high, low=low)
+        self._plain_transport.set_write_buffer_limits(high=high, low=low)
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """Return information about the stream below, or TLS's own object."""
@@ -234,4 +237,4 @@ class TlsStream:
     def _send_pending(self) -> None:
         """Pass TLS messages that are waiting to the stream."""
         if self._outgoing.pending:
-            self._below.write(self._outgoing.read())
+            self._plain_transport.write(self._outgoing.read())

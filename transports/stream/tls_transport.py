@@ -106,7 +106,9 @@ async def _first_bytes(
         writer.transport.abort()
         raise
     if begin == MAGIC:
-        error = ProtocolError("this port speaks TLS and the dialler does not; dial it as tls://")
+        error = ProtocolError(
+            "this port speaks TLS and the client does not; connect to it with tls://"
+        )
         refuse(writer, error)
         await hang_up(reader, writer)
         error.address = peer

@@ -131,9 +131,9 @@ class StreamTransport(ABC):
 
         There is none for a listener on another host, whose user cannot be determined.
         """
-        if self.authenticates or not sockets.is_near(writer.get_extra_info("peername")):
+        if self.authenticates or not sockets.is_local(writer.get_extra_info("peername")):
             return None
-        return user_check(writer, str(address), "whoever listens")
+        return user_check(writer, str(address), "the listener")
 
     def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
         """Return the function that encrypts a dialled stream; these transports have none.
@@ -177,7 +177,7 @@ class TcpTransport(StreamTransport):
 
     async def _open(self, address: Address) -> Streams:
         """Try the addresses of the host one after the other; the last error is raised if all fail."""
-        refused = OSError("the host name resolves to nothing")
+        refused = OSError("the host name does not resolve to any address")
         for family, host in await _resolve(address):
             try:
                 streams = await asyncio.open_connection(

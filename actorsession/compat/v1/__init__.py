@@ -32,7 +32,6 @@ from actorsession.compat.v1 import (
 )
 from actorsession.compat.v1 import text as compat
 from actorsession.compat.v1.devices import DeviceSpec
-from actorsession.compat.v1.former import batch_matmul, mul, neg, pack, sub, unpack
 from actorsession.compat.v1.forms import (
     as_dtype,
     colocate_with,
@@ -42,6 +41,7 @@ from actorsession.compat.v1.forms import (
     op_scope,
 )
 from actorsession.compat.v1.graphs import Graph, get_default_graph
+from actorsession.compat.v1.legacy_ops import batch_matmul, mul, neg, pack, sub, unpack
 from actorsession.compat.v1.operations import *  # noqa: F403 - its __all__ is the list
 from actorsession.compat.v1.python.client import timeline as _timeline  # noqa: F401 - tf.python.client.timeline
 from actorsession.compat.v1.runs import RunMetadata, RunOptions
@@ -171,7 +171,7 @@ def enable_eager_execution(
         UnimplementedError: always.
     """
     raise UnimplementedError(
-        "there is no eager execution here: put operations into a Graph and run it with a Session"
+        "there is no eager execution here; build operations in a Graph and run them with a Session"
     )
 
 

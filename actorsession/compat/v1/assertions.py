@@ -105,7 +105,7 @@ class Assertions(unittest.TestCase):
         found = np.asarray(self._value(target))
         above = found > lower_bound if open_lower_bound else found >= lower_bound
         below = found < upper_bound if open_upper_bound else found <= upper_bound
-        self.assertTrue(np.all(above & below), f"not in range: {found!r}")
+        self.assertTrue(np.all(above & below), f"not in the range: {found!r}")
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
         """Assert that two numbers differ by at most ``err``."""

@@ -1,7 +1,7 @@
 """The hook that saves checkpoints, and its listeners.
 
-``monitored`` adds the hook to training sessions. The hook writes the graph once, in TensorFlow's text form;
-the saver writes the graph next to each checkpoint.
+``monitored_session`` adds the hook to training sessions. The hook writes the graph once, in the text form of
+TensorFlow; the saver writes the graph next to each checkpoint.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class CheckpointSaverHook(SessionRunHook):
         there = get_default_graph().get_collection(GraphKeys.SAVERS)
         if len(there) != 1:
             raise RuntimeError(
-                f"{'No items' if not there else 'More than one item'} in collection {GraphKeys.SAVERS}: "
-                "give the hook a saver or a scaffold"
+                f"{'No items' if not there else 'More than one item'} in collection "
+                f"{GraphKeys.SAVERS}; pass a saver or a scaffold to the hook"
             )
         return there[0]
 
@@ -146,4 +146,4 @@ def write_graph_text(graph: Any, folder: str) -> None:
         write_graph(graph, folder, "graph.pbtxt")
     except ValueError as exc:
         # Training and checkpoints need no such file.
-        _log.warning("the graph is not written to %r: %s", folder, exc)
+        _log.warning("cannot write the graph to %r: %s", folder, exc)

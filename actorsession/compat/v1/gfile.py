@@ -192,4 +192,4 @@ def Rename(oldname: str, newname: str, overwrite: bool = False) -> None:
 
 def _check_free(path: str, overwrite: bool) -> None:
     if not overwrite and os.path.exists(path):
-        raise AlreadyExistsError(f"{path} exists; say overwrite=True to replace it")
+        raise AlreadyExistsError(f"{path} exists; pass overwrite=True to replace it")

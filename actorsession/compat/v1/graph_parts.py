@@ -13,12 +13,12 @@ from typing import Any
 from actorsession import ops
 from actorsession.compat.v1.graphs import get_default_graph
 
-__all__ = ["found_or_made", "initialises_locally"]
+__all__ = ["default_local_init_op", "get_or_create"]
 
 _log = logging.getLogger("actorsession.compat")
 
 
-def found_or_made(key: str, make: Callable[[], Any]) -> Any:
+def get_or_create(key: str, make: Callable[[], Any]) -> Any:
     """Return the first element of a collection of the default graph, or create and add one.
 
     Args:
@@ -28,7 +28,7 @@ def found_or_made(key: str, make: Callable[[], Any]) -> Any:
     graph = get_default_graph()
     there = graph.get_collection(key)
     if len(there) > 1:
-        _log.info("there are %d of %s: the first one is used", len(there), key)
+        _log.info("collection %s has %d elements; the first one is used", key, len(there))
     if there:
         return there[0]
     made = make()
@@ -37,6 +37,6 @@ def found_or_made(key: str, make: Callable[[], Any]) -> Any:
     return made
 
 
-def initialises_locally() -> Any:
+def default_local_init_op() -> Any:
     """Return an operation that initialises local variables and tables."""
     return ops.group(ops.local_variables_initializer(), ops.tables_initializer())

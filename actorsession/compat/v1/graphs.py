@@ -42,10 +42,10 @@ class Graph(ours.Graph):
 
 def get_default_graph() -> Any:
     """Return the innermost default graph of this thread, or the thread's own graph."""
-    return adopted(ours.get_default_graph())
+    return as_compat_graph(ours.get_default_graph())
 
 
-def adopted(graph: Any) -> Any:
+def as_compat_graph(graph: Any) -> Any:
     """Return the graph, converted in place to the ``Graph`` of this module."""
     if type(graph) is ours.Graph:
         graph.__class__ = Graph

@@ -1,6 +1,6 @@
 """Hooks: callbacks before and after each step of a monitored session.
 
-``monitored`` calls them. A hook adds its nodes in ``begin``, because the graph is finalized after that.
+``monitored_session`` calls them. A hook adds its nodes in ``begin``; the graph is finalized after that.
 ``checkpoint_hooks`` and ``step_hooks`` hold further hooks.
 """
 
@@ -303,7 +303,7 @@ class NanTensorHook(SessionRunHook):
         if np.isnan(run_values.results):
             if self._fails:
                 raise NanLossDuringTrainingError
-            _log.warning("the loss is not a number: training stops")
+            _log.warning("the loss is NaN; training stops")
             run_context.request_stop()
 
 

@@ -15,8 +15,8 @@ from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
 
 __all__ = [
-    "KINDS", "Names", "Pair", "at_thresholds", "collected", "count_where", "fitted",
-    "metric_variable",
+    "KINDS", "Names", "Pair", "at_thresholds", "count_where", "match_shapes",
+    "metric_variable", "publish",
 ]  # fmt: skip
 
 Pair = tuple[Tensor, Tensor]
@@ -41,7 +41,7 @@ def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
     )
 
 
-def collected(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any, Any]:
+def publish(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any, Any]:
     """Add the value and update of a metric to the requested collections, and return both."""
     for names, found in ((metrics, value), (updates, update)):
         if names:
@@ -49,7 +49,7 @@ def collected(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any,
     return value, update
 
 
-def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+def match_shapes(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
     """Return operands of the same rank; a last dimension of 1 is added or removed where needed.
 
     Args:
@@ -102,7 +102,7 @@ def count_where(
         numbers = numbers * weight
     value = ops.convert_to_tensor(count)
     update = ops.assign_add(count, ops.reduce_sum(numbers))
-    return collected(value, update, metrics, updates)
+    return publish(value, update, metrics, updates)
 
 
 def at_thresholds(
@@ -114,7 +114,7 @@ def at_thresholds(
         labels: the true values.
         predictions: numbers between 0 and 1; others raise ``InvalidArgumentError`` at run time.
         thresholds: the thresholds.
-        weights: as for ``fitted``.
+        weights: as for ``match_shapes``.
         kinds: the requested counts, of tp, fn, tn and fp.
 
     Returns:
@@ -127,7 +127,9 @@ def at_thresholds(
         ops.assert_less_equal(numbers, 1.0, message=said),
     ]
     with control_dependencies(checks):
-        numbers, wanted, weight = fitted(ops.identity(numbers), ops.cast(labels, bool_), weights)
+        numbers, wanted, weight = match_shapes(
+            ops.identity(numbers), ops.cast(labels, bool_), weights
+        )
     limits = ops.constant([[limit] for limit in thresholds], float32)
     positive = ops.greater(ops.reshape(numbers, [1, -1]), limits)
     true = ops.logical_and(ops.reshape(wanted, [1, -1]), ops.ones_like(positive))

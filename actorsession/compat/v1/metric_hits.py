@@ -14,9 +14,9 @@ from actorsession.compat.v1.metric_counts import (
     Names,
     Pair,
     at_thresholds,
-    collected,
     count_where,
-    fitted,
+    match_shapes,
+    publish,
 )
 from actorsession.graph.dtypes import bool_
 
@@ -39,18 +39,15 @@ def _counter(key: str) -> Callable[..., Pair]:
         updates_collections: Names = None,
         name: str | None = None,
     ) -> Pair:
+        """Return the weighted number of elements of the kind in the name; arguments as ``mean``."""
         with ops.variable_scope(name, kind):
-            predicted, wanted, weight = fitted(
+            predicted, wanted, weight = match_shapes(
                 ops.cast(predictions, bool_), ops.cast(labels, bool_), weights
             )
             found = ops.logical_and(ops.equal(wanted, says), ops.equal(predicted, predicts))
             return count_where(found, weight, metrics_collections, updates_collections)
 
     count.__name__ = count.__qualname__ = kind
-    count.__doc__ = (
-        f"The weighted number of {kind.replace('_', ' ')}: labels that are {says}, predicted "
-        f"{predicts}; arguments as ``mean``."
-    )
     return count
 
 
@@ -67,13 +64,13 @@ def _counter_at(key: str) -> Callable[..., Pair]:
         updates_collections: Names = None,
         name: str | None = None,
     ) -> Pair:
+        """Return the same for predictions that are true above each threshold."""
         with ops.variable_scope(name, kind):
             values, updates = at_thresholds(labels, predictions, thresholds, weights, (key,))
             value = ops.convert_to_tensor(values[key])
-            return collected(value, updates[key], metrics_collections, updates_collections)
+            return publish(value, updates[key], metrics_collections, updates_collections)
 
     count.__name__ = count.__qualname__ = f"{kind}_at_thresholds"
-    count.__doc__ = f"As ``{kind}``, with predictions above each threshold taken as true."
     return count
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.metric_counts import Names, Pair, collected, fitted, metric_variable
+from actorsession.compat.v1.metric_counts import Names, Pair, match_shapes, metric_variable, publish
 from actorsession.graph.dtypes import float32, float64, int64
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
@@ -47,7 +47,7 @@ def mean(
         if weights is None:
             number = ops.cast(ops.size(numbers), float32)
         else:
-            numbers, _, weight = fitted(numbers, None, weights)
+            numbers, _, weight = match_shapes(numbers, None, weights)
             numbers, number = numbers * weight, ops.reduce_sum(weight)
         return _quotient(
             total, count, ops.reduce_sum(numbers), number, numbers,
@@ -69,7 +69,7 @@ def mean_tensor(
         count = metric_variable(numbers.shape, "count_tensor")
         number = ops.ones_like(numbers)
         if weights is not None:
-            numbers, _, weight = fitted(numbers, None, weights)
+            numbers, _, weight = match_shapes(numbers, None, weights)
             numbers, number = numbers * weight, number * weight
         return _quotient(
             total, count, numbers, number, numbers, metrics_collections, updates_collections
@@ -91,7 +91,7 @@ def _quotient(
         new_count = ops.assign_add(count, number)
     value = ops.div_no_nan(total, ops.maximum(count, 0.0), name="value")
     update = ops.div_no_nan(new_total, ops.maximum(new_count, 0.0), name="update_op")
-    return collected(value, update, metrics, updates)
+    return publish(value, update, metrics, updates)
 
 
 def accuracy(
@@ -103,7 +103,7 @@ def accuracy(
     name: str | None = None,
 ) -> Pair:
     """Return the share of ``predictions`` that equal ``labels``; the arguments are those of ``mean``."""
-    predicted, wanted, weight = fitted(predictions, labels, weights)
+    predicted, wanted, weight = match_shapes(predictions, labels, weights)
     if predicted.dtype is not wanted.dtype:
         predicted = ops.cast(predicted, wanted.dtype)
     right = ops.cast(ops.equal(predicted, wanted), float32)
@@ -119,7 +119,7 @@ def mean_absolute_error(
     name: str | None = None,
 ) -> Pair:
     """Return the mean of ``|predictions - labels|``; the arguments are those of ``mean``."""
-    predicted, wanted, weight = fitted(predictions, labels, weights)
+    predicted, wanted, weight = match_shapes(predictions, labels, weights)
     name = name or "mean_absolute_error"
     errors = ops.abs(predicted - wanted)
     return mean(errors, weight, metrics_collections, updates_collections, name)
@@ -134,7 +134,7 @@ def mean_squared_error(
     name: str | None = None,
 ) -> Pair:
     """Return the mean of ``(labels - predictions) ** 2``; the arguments are those of ``mean``."""
-    predicted, wanted, weight = fitted(predictions, labels, weights)
+    predicted, wanted, weight = match_shapes(predictions, labels, weights)
     name = name or "mean_squared_error"
     errors = ops.squared_difference(wanted, predicted)
     return mean(errors, weight, metrics_collections, updates_collections, name)
@@ -151,7 +151,7 @@ def root_mean_squared_error(
     """Return the square root of ``mean_squared_error``; the arguments are those of ``mean``."""
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, None, None, name)
-    return collected(ops.sqrt(value), ops.sqrt(update), metrics_collections, updates_collections)
+    return publish(ops.sqrt(value), ops.sqrt(update), metrics_collections, updates_collections)
 
 
 def mean_relative_error(
@@ -167,8 +167,8 @@ def mean_relative_error(
 
     The arguments are those of ``mean``.
     """
-    predicted, wanted, weight = fitted(predictions, labels, weights)
-    predicted, by, _ = fitted(predicted, normalizer, None)
+    predicted, wanted, weight = match_shapes(predictions, labels, weights)
+    predicted, by, _ = match_shapes(predicted, normalizer, None)
     errors = ops.where(
         ops.equal(by, ops.zeros_like(by)), ops.zeros_like(wanted), ops.abs(wanted - predicted) / by
     )
@@ -189,10 +189,10 @@ def mean_cosine_distance(
 
     The arguments are those of ``mean``.
     """
-    predicted, wanted, weight = fitted(predictions, labels, weights)
+    predicted, wanted, weight = match_shapes(predictions, labels, weights)
     products = ops.reduce_sum(predicted * wanted, axis=[dim], keepdims=True)
     value, update = mean(products, weight, None, None, name or "mean_cosine_distance")
-    return collected(
+    return publish(
         ops.subtract(1.0, value), ops.subtract(1.0, update), metrics_collections,
         updates_collections,
     )  # fmt: skip
@@ -243,4 +243,4 @@ def mean_iou(
         present = ops.reduce_sum(ops.cast(ops.not_equal(union, 0.0), float32))
         shares = hits / ops.where(ops.greater(union, 0.0), union, ops.ones_like(union))
         value = ops.div_no_nan(ops.reduce_sum(shares, name="mean_iou"), present)
-        return collected(value, update, metrics_collections, updates_collections)
+        return publish(value, update, metrics_collections, updates_collections)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.metric_counts import Names, Pair, at_thresholds, collected
+from actorsession.compat.v1.metric_counts import Names, Pair, at_thresholds, publish
 from actorsession.compat.v1.metric_hits import false_negatives, false_positives, true_positives
 from actorsession.graph.operation import Tensor
 
@@ -68,7 +68,7 @@ def _share(right: Pair, wrong: Pair, metrics: Names, updates: Names) -> Pair:
         ops.div_no_nan(a, a + b, name=name)
         for a, b, name in zip(right, wrong, ("value", "update_op"), strict=True)
     )
-    return collected(value, update, metrics, updates)
+    return publish(value, update, metrics, updates)
 
 
 def precision_at_thresholds(
@@ -106,7 +106,7 @@ def _shares(counts: Any, other: str, name: str, metrics: Names, updates: Names) 
         ops.divide(of["tp"], _TINY + of["tp"] + of[other], name=f"{name}_{suffix}")
         for of, suffix in zip(counts, ("value", "update_op"), strict=True)
     )
-    return collected(value, update, metrics, updates)
+    return publish(value, update, metrics, updates)
 
 
 def auc(
@@ -135,9 +135,11 @@ def auc(
         ValueError: for an unknown curve or method, or shapes that do not fit.
     """
     if curve not in ("ROC", "PR"):
-        raise ValueError(f"curve is 'ROC' or 'PR', got {curve!r}")
+        raise ValueError(f"curve must be 'ROC' or 'PR', got {curve!r}")
     if summation_method not in _HEIGHTS:
-        raise ValueError(f"summation_method is one of {sorted(_HEIGHTS)}, got {summation_method!r}")
+        raise ValueError(
+            f"summation_method must be one of {sorted(_HEIGHTS)}, got {summation_method!r}"
+        )
     inner = (
         [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
         if thresholds is None
@@ -146,14 +148,14 @@ def auc(
     with ops.variable_scope(name, "auc"):
         limits = [-_TINY, *inner, 1.0 + _TINY]
         counts = at_thresholds(labels, predictions, limits, weights, ("tp", "fn", "tn", "fp"))
-        careful = curve == "PR" and summation_method == "careful_interpolation"
+        careful_interpolation = curve == "PR" and summation_method == "careful_interpolation"
         value, update = (
-            _careful_area(of, suffix)
-            if careful
+            _careful_interpolation(of, suffix)
+            if careful_interpolation
             else _area(curve, of, _HEIGHTS[summation_method], suffix)
             for of, suffix in zip(counts, ("value", "update_op"), strict=True)
         )
-        return collected(value, update, metrics_collections, updates_collections)
+        return publish(value, update, metrics_collections, updates_collections)
 
 
 def _area(curve: str, counts: Any, height: Callable[[Tensor, Tensor], Any], name: str) -> Tensor:
@@ -167,7 +169,7 @@ def _area(curve: str, counts: Any, height: Callable[[Tensor, Tensor], Any], name
     return ops.reduce_sum((x[:-1] - x[1:]) * height(y[:-1], y[1:]), name=name)
 
 
-def _careful_area(counts: Any, name: str) -> Tensor:
+def _careful_interpolation(counts: Any, name: str) -> Tensor:
     """Return the area under precision over recall, interpolated between two thresholds.
 
     Davis and Goadrich, 2006, section 4: true positives grow in proportion to all positives between two

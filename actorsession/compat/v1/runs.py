@@ -32,7 +32,8 @@ class RunOptions(config.RunOptions):
         super().__init__(**values)
         if report_tensor_allocations_upon_oom:
             _log.info(
-                "report_tensor_allocations_upon_oom does nothing: memory is Python's own here"
+                "report_tensor_allocations_upon_oom has no effect here, because Python "
+                "allocates the memory"
             )
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -30,7 +30,7 @@ class Saver(train.Saver):
             interop.export_meta_graph(path, saver_def=self.saver_def, graph=graph)
         except ValueError as exc:
             # The checkpoint is complete, and can be restored into any program that builds the same variables.
-            _log.warning("the graph is not written to %r: %s", path, exc)
+            _log.warning("cannot write the graph to %r: %s", path, exc)
 
     @property
     def saver_def(self) -> Any:
@@ -154,5 +154,5 @@ def import_meta_graph(
     graph: Graph = get_default_graph()
     if graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
         return Saver()
-    _log.info("no saver is made: the graph has no variables")
+    _log.info("there is no saver, because the graph has no variables")
     return None

@@ -101,7 +101,7 @@ class Server:
     def start(self) -> None:
         """Start to listen and serve; do nothing if the server is running."""
         if self._ended.is_set():
-            raise FailedPreconditionError("the server was stopped; make a new one")
+            raise FailedPreconditionError("the server was stopped; create a new one")
         if self._loop is not None:
             return
         loop = self._loop = new_event_loop()

@@ -1,6 +1,6 @@
 """Creators of the sessions of monitored sessions: for the chief, and for the tasks that wait for it.
 
-``monitored`` uses them; ``session_manager`` does the work.
+``monitored_session`` uses them; ``session_manager`` does the work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession import ops
-from actorsession.compat.v1.graph_parts import found_or_made, initialises_locally
+from actorsession.compat.v1.graph_parts import default_local_init_op, get_or_create
 from actorsession.compat.v1.graphs import get_default_graph
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
@@ -53,7 +53,9 @@ class Scaffold:
         local_init_feed_dict: Any = None,
     ) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
-            raise TypeError(f"copy_from_scaffold is a Scaffold, got {copy_from_scaffold!r:.100}")
+            raise TypeError(
+                f"copy_from_scaffold must be a Scaffold, got {copy_from_scaffold!r:.100}"
+            )
 
         def part(name: str, given: Any) -> Any:
             return getattr(copy_from_scaffold, name, None) if given is None else given
@@ -78,12 +80,12 @@ class Scaffold:
                 GraphKeys.READY_FOR_LOCAL_INIT_OP,
                 lambda: ops.report_uninitialized_variables(ops.global_variables()),
             ),
-            "local_init_op": (GraphKeys.LOCAL_INIT_OP, initialises_locally),
+            "local_init_op": (GraphKeys.LOCAL_INIT_OP, default_local_init_op),
             "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
         }
         for name, (key, make) in made.items():
             if getattr(self, name) is None:
-                setattr(self, name, found_or_made(key, make))
+                setattr(self, name, get_or_create(key, make))
         self.saver.build()
         graph.finalize()
         return self

@@ -1,6 +1,6 @@
 """``SessionManager``: sessions with a ready model, created by the task that prepares it and by others.
 
-``Supervisor`` and the session creators of ``monitored`` use it. The chief restores a checkpoint or
+``Supervisor`` and the session creators of ``monitored_session`` use it. The chief restores a checkpoint or
 initialises the model; the other tasks poll until it has. A session whose model is not ready is closed. Waits
 end with their time limit; a task sleeps between two polls.
 """
@@ -157,7 +157,7 @@ class SessionManager:
                 lacking = _lacking(self._ready_op, session)
         if lacking is not None:
             _log.info(
-                "what was restored from %s did not make the model ready: %s",
+                "restoring %s did not make the model ready: %s",
                 checkpoint_dir or checkpoint_filename_with_path, lacking,
             )  # fmt: skip
         return session, lacking is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import actorsession.session as ours
 from actorsession import interop
-from actorsession.compat.v1.graphs import adopted, get_default_graph
+from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.settings import as_settings
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
@@ -25,7 +25,7 @@ class Session(ours.Session):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        graph = get_default_graph() if graph is None else adopted(graph)
+        graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
 
     @property
@@ -51,7 +51,7 @@ class InteractiveSession(ours.InteractiveSession):
         settings = as_settings(config)
         if not target and (settings is None or isinstance(settings, ConfigProto)):
             settings = _placing_what_runs(settings or ConfigProto())
-        super().__init__(target, None if graph is None else adopted(graph), settings)
+        super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
 
     @property
     def graph_def(self) -> interop.GraphDef:

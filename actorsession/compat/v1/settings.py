@@ -199,7 +199,7 @@ class ConfigProto(Message):
         values = dict(self.__dict__["_values"])
         gpus = values.pop("gpu_options", None)
         if gpus is not None and vars(gpus):
-            _log.info("there are no GPUs: gpu_options %s do nothing", vars(gpus))
+            _log.info("there are no GPUs here, so gpu_options %s have no effect", vars(gpus))
         made: settings.ConfigProto = self._made_of(
             **{name: as_settings(value) for name, value in values.items()}
         )

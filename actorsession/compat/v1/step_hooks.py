@@ -1,6 +1,6 @@
 """Hooks for steps: their speed, their number, and their profiles.
 
-``monitored`` adds the first one to training sessions.
+``monitored_session`` adds the first one to training sessions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class StepCounterHook(SessionRunHook):
             raise ValueError("exactly one of every_n_steps and every_n_secs should be provided.")
         if summary_writer is not None:
             raise UnimplementedError(
-                f"there are no summaries here, so summary_writer is None, got {summary_writer!r:.100}"
+                "there are no summaries here, so summary_writer must be None, got "
+                f"{summary_writer!r:.100}"
             )
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
 
@@ -113,8 +114,8 @@ class GlobalStepWaiterHook(SessionRunHook):
         while (step := int(run_context.session.run(self._step))) < self._wait_until_step:
             if time.monotonic() >= end:
                 raise DeadlineExceededError(
-                    f"after {self._limit:g} s the global step is {step}, and {self._wait_until_step} was "
-                    "waited for"
+                    f"after {self._limit:g} s the global step is {step} instead of "
+                    f"{self._wait_until_step}"
                 )
             # TensorFlow polls at the same interval.
             if self._coord.wait_for_stop(min(0.5, self._limit)):
@@ -178,7 +179,7 @@ class ProfilerHook(SessionRunHook):
 
     def _draw(self, step: int, statistics: Any) -> None:
         path = os.path.join(self._folder, f"timeline-{step}.json")
-        _log.info("drawing step %d to %s", step, path)
+        _log.info("writing the timeline of step %d to %s", step, path)
         if self._folder:
             MakeDirs(self._folder)
         with GFile(path, "w") as file:

@@ -18,8 +18,8 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.compat.v1.checkpoint_hooks import write_graph_text
-from actorsession.compat.v1.graph_parts import found_or_made, initialises_locally
-from actorsession.compat.v1.graphs import adopted, get_default_graph
+from actorsession.compat.v1.graph_parts import default_local_init_op, get_or_create
+from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.savers import Saver
 from actorsession.compat.v1.session_manager import SessionManager
 from actorsession.compat.v1.sessions import Session
@@ -62,6 +62,21 @@ class Supervisor:
         init_fn: called with the session after ``init_op``.
         local_init_run_options: the run options of ``local_init_op``.
 
+    Attributes:
+        ready_op: the operation that returns the names of variables without a value.
+        ready_for_local_init_op: the same for the variables that ``local_init_op`` needs, or ``None``.
+        init_op: the operation that initialises variables.
+        local_init_op: the operation that initialises the local state of a session.
+        saver: the saver; ``None`` in a graph without variables.
+        global_step: the tensor that counts steps, or ``None``.
+        init_feed_dict: the feeds of ``init_op``.
+        is_chief: whether this task initialises, restores and saves.
+        coord: the coordinator that stops the threads.
+        save_model_secs: seconds between two checkpoints; ``None`` for tasks other than the chief.
+        save_summaries_secs: seconds between two log lines with the steps per second; ``None`` as well.
+        save_path: the prefix of the paths of checkpoints, or ``None``.
+        session_manager: the session manager.
+
     Raises:
         UnimplementedError: for a summary operation or writer.
     """
@@ -93,49 +108,39 @@ class Supervisor:
         local_init_run_options: Any = None,
     ) -> None:
         for name, given in (("summary_op", summary_op), ("summary_writer", summary_writer)):
-            if not (given is None or _left_out(given)):
+            if not (given is None or _is_default(given)):
                 raise UnimplementedError(
-                    f"there are no summaries here, so {name} is None or left out, got {given!r:.100}"
+                    f"there are no summaries here, so {name} must be None or omitted, got "
+                    f"{given!r:.100}"
                 )
-        graph = get_default_graph() if graph is None else adopted(graph)
+        graph = get_default_graph() if graph is None else as_compat_graph(graph)
         with graph.as_default():
-            self.ready_op = _found(ready_op, GraphKeys.READY_OP, ops.report_uninitialized_variables)
-            """Gives the names of variables that have no value."""
-            self.ready_for_local_init_op = _found(
+            self.ready_op = _part(ready_op, GraphKeys.READY_OP, ops.report_uninitialized_variables)
+            self.ready_for_local_init_op = _part(
                 ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None
             )
-            """Gives the names of those that must have one before ``local_init_op`` runs, if any."""
-            self.init_op = _found(init_op, GraphKeys.INIT_OP, ops.global_variables_initializer)
-            """Gives variables their values."""
-            self.local_init_op = _found(local_init_op, GraphKeys.LOCAL_INIT_OP, initialises_locally)
-            """Initialises what belongs to one session."""
-            self.saver = _found(saver, GraphKeys.SAVERS, _saver)
-            """Saves and restores; nothing in a graph without variables."""
-            self.global_step = _found(global_step, GraphKeys.GLOBAL_STEP, _global_step)
-            """Counts steps, if anything does."""
+            self.init_op = _part(init_op, GraphKeys.INIT_OP, ops.global_variables_initializer)
+            self.local_init_op = _part(
+                local_init_op, GraphKeys.LOCAL_INIT_OP, default_local_init_op
+            )
+            self.saver = _part(saver, GraphKeys.SAVERS, _saver)
+            self.global_step = _part(global_step, GraphKeys.GLOBAL_STEP, _global_step)
         self._graph = graph
         self._logdir = logdir if is_chief else None
         self._init_fn = init_fn
         self._stop_grace_secs = stop_grace_secs
         self.init_feed_dict = init_feed_dict
-        """The feeds of ``init_op``."""
         self.is_chief = is_chief
-        """Whether this task initialises, restores and saves."""
         self.coord = Coordinator()
-        """The coordinator that stops the threads."""
         self.save_model_secs = save_model_secs if is_chief else None
-        """Seconds between two checkpoints."""
         self.save_summaries_secs = save_summaries_secs if is_chief else None
-        """Seconds between two log lines with the steps per second."""
         self.save_path = os.path.join(logdir, checkpoint_basename) if logdir and is_chief else None
-        """The prefix of the paths of checkpoints."""
         self.summary_op = None
         self.summary_writer = None
         self.session_manager = session_manager or SessionManager(
             self.local_init_op, self.ready_op, self.ready_for_local_init_op, graph,
             recovery_wait_secs, local_init_run_options,
         )  # fmt: skip
-        """The session manager."""
         graph.finalize()
 
     # -- sessions ------------------------------------------------------------------------------
@@ -234,7 +239,7 @@ class Supervisor:
                 "write events."
             )
         if not self._logdir:
-            _log.warning("standard services need a logdir: nothing is saved")
+            _log.warning("standard services need a logdir; no checkpoint is saved")
             return None
         threads: list[threading.Thread] = []
         if self.save_summaries_secs and self.global_step is not None:
@@ -371,12 +376,12 @@ class _StepCounter(LooperThread):
         self._time, self._step = now, step
 
 
-def _left_out(given: Any) -> bool:
+def _is_default(given: Any) -> bool:
     return isinstance(given, int) and given == Supervisor.USE_DEFAULT
 
 
-def _found(given: Any, key: str, make: Callable[[], Any]) -> Any:
-    return found_or_made(key, make) if _left_out(given) else given
+def _part(given: Any, key: str, make: Callable[[], Any]) -> Any:
+    return get_or_create(key, make) if _is_default(given) else given
 
 
 def _saver() -> Saver | None:
@@ -387,5 +392,5 @@ def _global_step() -> Any:
     try:
         return get_global_step()
     except TypeError as exc:
-        _log.warning("steps are not counted: %s", exc)
+        _log.warning("cannot count steps: %s", exc)
         return None

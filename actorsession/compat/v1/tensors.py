@@ -76,7 +76,7 @@ def _as_is(value: Any, kind: type[Any], dtype: DType | None, name: str | None) -
     if not isinstance(value, kind):
         return ops.convert_to_tensor(value, dtype, name)
     if dtype is not None and value.dtype.base_dtype is not dtype.base_dtype:
-        raise ValueError(f"asked for {dtype.name}, and {value!r:.100} has {value.dtype.name}")
+        raise ValueError(f"{dtype.name} was requested, but {value!r:.100} has {value.dtype.name}")
     return value
 
 
@@ -100,12 +100,12 @@ def assert_same_float_dtype(
             continue
         found = tensor.dtype.base_dtype
         if dtype is not None and found is not dtype.base_dtype:
-            raise ValueError(f"{tensor!r:.100} must be of {dtype.name}, and it has {found.name}")
+            raise ValueError(f"{tensor!r:.100} must have dtype {dtype.name}, but has {found.name}")
         dtype = found
     if dtype is None:
         return float32
     if not dtype.is_floating:
-        raise ValueError(f"a floating type is needed, got {dtype.name}")
+        raise ValueError(f"expected a floating-point type, got {dtype.name}")
     return dtype
 
 

@@ -257,7 +257,7 @@ class TestCase(Assertions):
         found = (
             wanted(caught.exception) if callable(wanted) else re.search(wanted, _message(caught))
         )
-        self.assertTrue(found, f"the error is another one: {caught.exception!r}")
+        self.assertTrue(found, f"another error was raised: {caught.exception!r}")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """Assert like ``assertRaisesWithPredicateMatch`` for ``OpError``."""
@@ -327,13 +327,16 @@ def compute_gradient(
     feeds = {**dict(zip(xs, values, strict=True)), **(extra_feed_dict or {})}
     size = int(np.prod(y_shape))
     pairs = [
-        (_said(session, tensor, y, size, feeds), _measured(session, tensor, y, size, feeds, delta))
+        (
+            _symbolic_jacobian(session, tensor, y, size, feeds),
+            _numeric_jacobian(session, tensor, y, size, feeds, delta),
+        )
         for tensor in xs
     ]
     return pairs if many else pairs[0]
 
 
-def _said(session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any]) -> Any:
+def _symbolic_jacobian(session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any]) -> Any:
     with x.graph.as_default():
         seed = ops.placeholder(y.dtype, y.shape)
         gradient = ops.gradients([y], [x], [seed])[0]
@@ -345,7 +348,7 @@ def _said(session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any]) -> 
     return np.stack(columns, axis=1) if columns else np.zeros((np.size(feeds[x]), 0))
 
 
-def _measured(
+def _numeric_jacobian(
     session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any], delta: float
 ) -> Any:
     rows = []

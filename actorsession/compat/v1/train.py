@@ -19,7 +19,7 @@ from actorsession.compat.v1.hooks import (
     SessionRunValues,
     StopAtStepHook,
 )
-from actorsession.compat.v1.monitored import (
+from actorsession.compat.v1.monitored_session import (
     MonitoredSession,
     MonitoredTrainingSession,
     SingularMonitoredSession,

@@ -37,4 +37,4 @@ def basic_train_loop(
                     train_step_fn(session, *(args or ()), **(kwargs or {}))
             return
         except AbortedError as exc:
-            _log.info("the session was lost, and is made anew: %s", exc)
+            _log.info("the session was lost, and is created again: %s", exc)

@@ -55,6 +55,24 @@ def _binary(
         message: str | None = None,
         name: str | None = None,
     ) -> Operation:
+        """Assert a comparison of all elements of two tensors; the name of the function tells which one.
+
+        A comparison of values that are known while the graph is built is checked immediately.
+
+        Args:
+            x: numbers.
+            y: numbers of the same dtype; the two are broadcast.
+            data: contents of the error message; both tensors if omitted.
+            summarize: how many elements of each.
+            message: beginning of the error message.
+            name: wanted name.
+
+        Returns:
+            The operation, which must be run.
+
+        Raises:
+            InvalidArgumentError: immediately if the comparison is known to fail, else in the step.
+        """
         left = convert_to_tensor(x)
         graph = left.graph
         with graph.as_default(), graph.name_scope(name or opname):
@@ -74,24 +92,6 @@ def _binary(
 
     check.__name__ = opname
     check.__qualname__ = opname
-    check.__doc__ = f"""Asserts that ``x {sign} y`` for all elements.
-
-    What is known while the graph is built is checked there.
-
-    Args:
-        x: numbers.
-        y: numbers of the same dtype; the two are broadcast.
-        data: what the error tells; both tensors if left out.
-        summarize: how many elements of each.
-        message: what the error begins with.
-        name: wanted name.
-
-    Returns:
-        The operation, which has to be run.
-
-    Raises:
-        InvalidArgumentError: at once if that is known not to be so, else in the step.
-    """
     return check
 
 
@@ -115,6 +115,7 @@ def _sign(
         message: str | None = None,
         name: str | None = None,
     ) -> Operation:
+        """Assert the sign of all elements; the name tells which one. Arguments as ``assert_equal``."""
         tensor = convert_to_tensor(x)
         graph = tensor.graph
         with graph.as_default(), graph.name_scope(name or opname):
@@ -138,7 +139,6 @@ def _sign(
 
     check.__name__ = opname
     check.__qualname__ = opname
-    check.__doc__ = f"""Asserts that all elements are {sign} 0; arguments as ``assert_equal``."""
     return check
 
 
@@ -297,7 +297,7 @@ def _check_rank(
         known = [get_static_value(r) for r in wanted]
         for value, given in zip(known, wanted, strict=True):
             if (value is not None and value.ndim) or given.shape.rank not in (0, None):
-                raise ValueError(f"{opname}: a rank is a scalar, got {ranks}")
+                raise ValueError(f"{opname}: a rank must be a scalar, got {ranks}")
         found = tensor.shape.rank
         if found is not None and all(value is not None for value in known):
             numbers = tuple(int(value) for value in known if value is not None)

@@ -56,7 +56,7 @@ def _predicate(value: Any) -> bool:
     """Return whether a predicate without static rank holds."""
     if np.ndim(value):
         raise InvalidArgumentError(
-            f"a predicate is a scalar, but it has shape {list(np.shape(value))}"
+            f"a predicate must be a scalar, but it has shape {list(np.shape(value))}"
         )
     return bool(value)
 

@@ -151,7 +151,7 @@ class Emitter:
         comment = self.comment(i)
         arguments = [self.value(ref) for ref in flow.inputs[i]]
         if op is None:
-            assert node.op == SEND, f"{node.op} is no node of a segment"
+            assert node.op == SEND, f"{node.op} cannot be a node of a segment"
             value = arguments[0] if arguments else "TOKEN"
             self.line(f"C.send({len(text.sends)}, {value}){comment}", number, "None")
             text.sends.append(node.attrs["key"])
@@ -245,7 +245,7 @@ class Emitter:
         """Return the global name of a node's function that writes to an array, and the function."""
         context, op = self.flow.context(i), self.flow.ops[i]
         function = None if op is None or op.into is None else op.into(context)
-        assert function is not None, f"node {i} writes to no array"
+        assert function is not None, f"node {i} does not write into an existing array"
         return self._bound("o", i, context), function
 
     def number(self, i: int) -> int:

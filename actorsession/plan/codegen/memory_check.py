@@ -72,8 +72,9 @@ def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> 
             for spec in outputs:
                 if not _has_room(spec):
                     raise ResourceExhaustedError(
-                        f"{context.op}: a result of shape {spec.shape} and type {spec.dtype.name} takes "
-                        f"{_bytes(spec)} bytes; this process can have {memory_limit()}"
+                        f"{context.op}: a result of shape {spec.shape} and type {spec.dtype.name} "
+                        f"takes {_bytes(spec)} bytes; the memory limit of this process is "
+                        f"{memory_limit()}"
                     )
         return kernel(*values)
 

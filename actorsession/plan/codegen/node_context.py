@@ -74,7 +74,7 @@ class NodeContext:
     def resources(self) -> ResourceHost:
         """The device's resource manager."""
         if self._host is None:
-            raise InternalError(f"{self.name!r} asks for resources while code is generated")
+            raise InternalError(f"{self.name!r} requests resources while code is generated")
         return self._host
 
     def constant(self, index: int) -> Array | None:
@@ -84,7 +84,7 @@ class NodeContext:
     def state(self, make: Callable[[], Any]) -> Any:
         """Return the state kept per session under the node's name, made by ``make`` at first."""
         if self._states is None:
-            raise InternalError(f"{self.name!r} asks for its state while code is generated")
+            raise InternalError(f"{self.name!r} requests its state while code is generated")
         if self.name not in self._states:
             self._states[self.name] = make()
         return self._states[self.name]

@@ -28,7 +28,7 @@ from actorsession.plan.control_flow.rewrite import (
 __all__ = ["functionalize_conditionals"]
 
 
-def functionalize_conditionals(draft: GraphRewriter, frame: Frame) -> None:
+def functionalize_conditionals(rewriter: GraphRewriter, frame: Frame) -> None:
     """Replace each conditional of a frame by one node where that is possible, innermost first.
 
     Raises:
@@ -38,11 +38,11 @@ def functionalize_conditionals(draft: GraphRewriter, frame: Frame) -> None:
     lifted = True
     while lifted:
         lifted = False
-        ways = Predicates(draft, frame)
+        predicates = Predicates(rewriter, frame)
         seen: set[str] = set()
-        for name in ways.order:
-            if name in ways.choice and name not in seen:
-                branch = _Branch(draft, ways, name)
+        for name in predicates.order:
+            if name in predicates.choice and name not in seen:
+                branch = _Branch(rewriter, predicates, name)
                 seen |= branch.merges.keys()
                 if branch.fits():
                     branch.lift(frame)
@@ -53,8 +53,8 @@ class _Branch:
     """A conditional that may be functionalized.
 
     Args:
-        draft: the graph.
-        ways: control predicates of the nodes of its frame.
+        rewriter: the graph.
+        predicates: control predicates of the nodes of its frame.
         merge: one of its Merges.
 
     Attributes:
@@ -63,14 +63,14 @@ class _Branch:
         entries: the Switches that lead into it.
     """
 
-    def __init__(self, draft: GraphRewriter, ways: Predicates, merge: str) -> None:
-        self.draft = draft
-        self.ways = ways
-        self.predicate = ways.choice[merge]
-        around = ways.of(merge)
-        assert around is not None
-        self.around: Predicate = around
-        self.ways_in = [around | {(self.predicate, side)} for side in (0, 1)]
+    def __init__(self, rewriter: GraphRewriter, predicates: Predicates, merge: str) -> None:
+        self.rewriter = rewriter
+        self.predicates = predicates
+        self.predicate = predicates.choice[merge]
+        outer_choices = predicates.of(merge)
+        assert outer_choices is not None
+        self.outer_choices: Predicate = outer_choices
+        self.side_choices = [outer_choices | {(self.predicate, side)} for side in (0, 1)]
         self.merges: dict[str, None] = {}
         self.sides: tuple[set[str], set[str]] = set(), set()
         self.entries: dict[str, None] = {}
@@ -79,17 +79,17 @@ class _Branch:
 
     def _gather(self, merge: str) -> None:
         """Find all nodes connected with a Merge, without crossing a Switch or Merge."""
-        draft, waiting = self.draft, [merge]
+        rewriter, waiting = self.rewriter, [merge]
         while waiting:
             name = waiting.pop()
             if name in self.merges or name in self.sides[0] or name in self.sides[1]:
                 continue
-            node = draft.nodes[name]
+            node = rewriter.nodes[name]
             if self._ends(name):
                 self.merges[name] = None
             elif (side := self._side(name)) is not None:
                 self.sides[side].add(name)
-                waiting.extend(draft.readers[name])
+                waiting.extend(rewriter.readers[name])
             else:
                 self.is_closed = False
                 continue
@@ -100,142 +100,142 @@ class _Branch:
                     self.entries[producer] = None
 
     def _ends(self, name: str) -> bool:
-        choice, way = self.ways.choice, self.ways.of(name)
-        return choice.get(name) == self.predicate and way == self.around
+        choice, choices = self.predicates.choice, self.predicates.of(name)
+        return choice.get(name) == self.predicate and choices == self.outer_choices
 
     def _side(self, name: str) -> int | None:
-        way = self.ways.of(name)
-        return self.ways_in.index(way) if way in self.ways_in else None
+        choices = self.predicates.of(name)
+        return self.side_choices.index(choices) if choices in self.side_choices else None
 
     def _enters(self, name: str) -> bool:
-        node = self.draft.nodes[name]
-        if node.op != "Switch" or self.ways.of(name) != self.around:
+        node = self.rewriter.nodes[name]
+        if node.op != "Switch" or self.predicates.of(name) != self.outer_choices:
             return False
-        return predicate_of(self.draft, node.inputs[1]) == self.predicate
+        return predicate_of(self.rewriter, node.inputs[1]) == self.predicate
 
     # -- whether it is canonical ---------------------------------------------------------------
 
     def fits(self) -> bool:
         """Return whether the conditional can become one node."""
-        draft = self.draft
+        rewriter = self.rewriter
         if not (self.is_closed and self.entries):
             return False
         inside = [*self.sides[0], *self.sides[1]]
-        device = draft.device_of[next(iter(self.merges))]
-        if any(draft.device_of[n] != device for n in (*inside, *self.merges)):
+        device = rewriter.device_of[next(iter(self.merges))]
+        if any(rewriter.device_of[n] != device for n in (*inside, *self.merges)):
             return False
-        if any(n in draft.kept or not is_plain(draft.nodes[n]) for n in inside):
+        if any(n in rewriter.kept or not is_plain(rewriter.nodes[n]) for n in inside):
             return False
         for name in self.merges:
-            node = draft.nodes[name]
+            node = rewriter.nodes[name]
             if node.op != "Merge" or node.outputs[0].dtype is resource:
                 return False
         return all(self._is_known(ref) for ref in self._read())
 
     def _read(self) -> list[Ref]:
         names = (*self.sides[0], *self.sides[1], *self.merges)
-        return [ref for name in names for ref in self.draft.nodes[name].inputs]
+        return [ref for name in names for ref in self.rewriter.nodes[name].inputs]
 
     def _is_known(self, ref: Ref) -> bool:
         """Return whether a value is made here, or is alive wherever the conditional is."""
         name = ref[0]
         if name in self.entries or name in self.sides[0] or name in self.sides[1]:
             return True
-        way = self.ways.of_value(ref)
-        return way is not None and way <= self.around
+        choices = self.predicates.of_value(ref)
+        return choices is not None and choices <= self.outer_choices
 
     # -- the conditional as one node -----------------------------------------------------------
 
     def lift(self, frame: Frame) -> None:
         """Replace the nodes by one ``If``."""
-        draft = self.draft
+        rewriter = self.rewriter
         through = {
-            (name, side): draft.nodes[name].inputs[0] for name in self.entries for side in (0, 1)
+            (name, side): rewriter.nodes[name].inputs[0] for name in self.entries for side in (0, 1)
         }
         captures: dict[Ref, int] = {}
-        merged = sorted(self.merges, key=draft.position.__getitem__)
+        merged = sorted(self.merges, key=rewriter.position.__getitem__)
         indexed = [name for name in merged if self._index_is_read(name)]
         writers, results = [], []
         for side in (1, 0):  # the true branch comes first
             writer = FunctionWriter(
-                draft, self.sides[side], {}, captures, 0, through, self.entries.keys()
+                rewriter, self.sides[side], {}, captures, 0, through, self.entries.keys()
             )
-            inputs = {name: self._taken(name, side) for name in merged}
-            values = [writer.local(draft.nodes[name].inputs[inputs[name]]) for name in merged]
+            inputs = {name: self._input_of_side(name, side) for name in merged}
+            values = [writer.local(rewriter.nodes[name].inputs[inputs[name]]) for name in merged]
             values += [self._index(writer, name, inputs[name]) for name in indexed]
             writers.append(writer)
             results.append(values)
-        specs = [draft.spec((name, 0)) for name in merged]
-        specs += [draft.spec((name, 1)) for name in indexed]
+        specs = [rewriter.spec((name, 0)) for name in merged]
+        specs += [rewriter.spec((name, 1)) for name in indexed]
         functions = [w.defined((), values) for w, values in zip(writers, results, strict=True)]
         before = dict.fromkeys([c for w in writers for c in w.before])
-        before |= dict.fromkeys([c for e in self.entries for c in draft.nodes[e].control_inputs])
+        before |= dict.fromkeys([c for e in self.entries for c in rewriter.nodes[e].control_inputs])
         # A value passed to a Switch must be computed before the If, even if it is not read.
-        sent = [draft.nodes[e].inputs[0] for e in self.entries]
+        sent = [rewriter.nodes[e].inputs[0] for e in self.entries]
         before |= dict.fromkeys([ref[0] for ref in sent if ref not in captures])
-        first = draft.nodes[min(self.entries, key=draft.position.__getitem__)]
+        first = rewriter.nodes[min(self.entries, key=rewriter.position.__getitem__)]
         before.pop(first.inputs[1][0], None)
-        gone = self._gone()
-        name = first.name if first.name in gone else draft.new_name(f"{merged[0]}/If")
+        removed = self._removed()
+        name = first.name if first.name in removed else rewriter.new_name(f"{merged[0]}/If")
         node = NodeDef(
             name=name, op=IF, inputs=(first.inputs[1], *captures), device=first.device,
             control_inputs=tuple(before), source=first.source, outputs=tuple(specs),
             attrs={"then_branch": functions[0], "else_branch": functions[1]},
         )  # fmt: skip
-        self._put(node, frame, gone, merged, indexed)
+        self._put(node, frame, removed, merged, indexed)
 
-    def _taken(self, merge: str, side: int) -> int:
+    def _input_of_side(self, merge: str, side: int) -> int:
         """Return which input of a Merge comes from a side."""
-        first = self.ways.of_value(self.draft.nodes[merge].inputs[0])
-        return 0 if first == self.ways_in[side] else 1
+        first = self.predicates.of_value(self.rewriter.nodes[merge].inputs[0])
+        return 0 if first == self.side_choices[side] else 1
 
     def _index_is_read(self, merge: str) -> bool:
         """Return whether the second output of a Merge is read or fetched."""
-        nodes, readers = self.draft.nodes, self.draft.readers[merge]
-        fetched = (merge, 1) in self.draft.fetched
+        nodes, readers = self.rewriter.nodes, self.rewriter.readers[merge]
+        fetched = (merge, 1) in self.rewriter.fetched
         return fetched or any((merge, 1) in nodes[r].inputs for r in readers)
 
     def _index(self, writer: FunctionWriter, merge: str, index: int) -> Ref:
         """Return a constant in the branch of one side for the second output of a Merge."""
-        name = self.draft.new_name(f"{merge}/value_index")
+        name = self.rewriter.new_name(f"{merge}/value_index")
         writer.nodes.append(NodeDef(
             name=name, op="Const", attrs={"value": np.array(index, np.int32)},
-            outputs=(self.draft.spec((merge, 1)),), source=self.draft.nodes[merge].source,
+            outputs=(self.rewriter.spec((merge, 1)),), source=self.rewriter.nodes[merge].source,
         ))  # fmt: skip
         return name, 0
 
-    def _gone(self) -> set[str]:
+    def _removed(self) -> set[str]:
         """Return the nodes that are no longer needed; the Merges are replaced by nodes of the same names."""
-        gone = {*self.sides[0], *self.sides[1]}
-        ends = {*gone, *self.merges}
+        removed = {*self.sides[0], *self.sides[1]}
+        ends = {*removed, *self.merges}
         for name in self.entries:
-            if name not in self.draft.kept and ends.issuperset(self.draft.readers[name]):
-                gone.add(name)
-        return gone
+            if name not in self.rewriter.kept and ends.issuperset(self.rewriter.readers[name]):
+                removed.add(name)
+        return removed
 
     def _put(
         self,
         node: NodeDef,
         frame: Frame,
-        gone: Collection[str],
+        removed: Collection[str],
         merged: list[str],
         indexed: list[str],
     ) -> None:
-        draft = self.draft
-        device = draft.device_of[merged[0]]
-        position = draft.position[merged[0]]
-        old = {name: draft.nodes[name] for name in merged}
-        for name in gone:
-            draft.remove(name)
-        draft.put(node, frame, device, position)
-        draft.made.add(node.name)
+        rewriter = self.rewriter
+        device = rewriter.device_of[merged[0]]
+        position = rewriter.position[merged[0]]
+        old = {name: rewriter.nodes[name] for name in merged}
+        for name in removed:
+            rewriter.remove(name)
+        rewriter.put(node, frame, device, position)
+        rewriter.made.add(node.name)
         for k, name in enumerate(merged):
             inputs: tuple[Ref, ...] = ((node.name, k),)
             outputs: tuple[TensorSpec, ...] = old[name].outputs[:1]
             if name in indexed:
                 inputs += ((node.name, len(merged) + indexed.index(name)),)
                 outputs = old[name].outputs
-            draft.replace(NodeDef(
+            rewriter.replace(NodeDef(
                 name=name, op="IdentityN" if name in indexed else "Identity", inputs=inputs,
                 outputs=outputs, device=old[name].device, source=old[name].source,
             ))  # fmt: skip

@@ -207,7 +207,8 @@ class _Adder:
         if len(found) != 1:
             names = ", ".join(repr(node.name) for node in found) or "none"
             raise UnimplementedError(
-                f"loop {frame.name!r} has nodes on several devices, among them {device}; such a loop has "
-                f"exactly one LoopCond, this one has {names}. Put the loop on one device"
+                f"loop {frame.name!r} has nodes on several devices, among them {device}; such "
+                f"a loop must have exactly one LoopCond, but this one has {names}. Put the "
+                "loop on one device"
             )
         return found[0]

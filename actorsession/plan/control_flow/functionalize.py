@@ -56,10 +56,10 @@ def functionalize(
         return graph, dict(device_of)  # the partitioning raises the error
     refused: set[Frame] = set()
     for _ in range(_ATTEMPTS):
-        draft = GraphRewriter(graph.nodes, device_of, frames, graph.fetches, graph.targets)
+        rewriter = GraphRewriter(graph.nodes, device_of, frames, graph.fetches, graph.targets)
         try:
-            _lift_all(draft, refused)
-            return _finished(graph, draft)
+            _lift_all(rewriter, refused)
+            return _finished(graph, rewriter)
         except RefusedError as error:
             refused.add(error.frame)
         except ValueError:
@@ -67,22 +67,22 @@ def functionalize(
     return graph, dict(device_of)
 
 
-def _lift_all(draft: GraphRewriter, refused: set[Frame]) -> None:
-    frames = sorted(draft.members, key=lambda frame: -len(frame.outwards))
+def _lift_all(rewriter: GraphRewriter, refused: set[Frame]) -> None:
+    frames = sorted(rewriter.members, key=lambda frame: -len(frame.outwards))
     for frame in frames:
-        functionalize_conditionals(draft, frame)
+        functionalize_conditionals(rewriter, frame)
         if frame != ROOT and frame not in refused:
-            functionalize_loop(draft, frame)
+            functionalize_loop(rewriter, frame)
 
 
-def _finished(graph: StepGraph, draft: GraphRewriter) -> tuple[StepGraph, dict[str, str]]:
-    if not draft.made:
-        return graph, draft.device_of
-    order = sorted(draft.nodes, key=draft.position.__getitem__)
-    nodes = {name: draft.nodes[name] for name in in_order(draft.nodes, order)}
-    nodes = with_known_shapes(nodes, draft.made)
-    for name in draft.made:
+def _finished(graph: StepGraph, rewriter: GraphRewriter) -> tuple[StepGraph, dict[str, str]]:
+    if not rewriter.made:
+        return graph, rewriter.device_of
+    order = sorted(rewriter.nodes, key=rewriter.position.__getitem__)
+    nodes = {name: rewriter.nodes[name] for name in in_order(rewriter.nodes, order)}
+    nodes = with_known_shapes(nodes, rewriter.made)
+    for name in rewriter.made:
         fault = function_fault(nodes[name]) if name in nodes else None
         if fault is not None:
             raise ValueError(f"{name!r} {fault}")
-    return replace(graph, nodes=nodes), {name: draft.device_of[name] for name in nodes}
+    return replace(graph, nodes=nodes), {name: rewriter.device_of[name] for name in nodes}

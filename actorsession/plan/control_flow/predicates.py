@@ -30,7 +30,7 @@ class Predicates:
     """The control predicates of the nodes of a frame.
 
     Args:
-        draft: the graph.
+        rewriter: the graph.
         frame: the frame.
 
     Attributes:
@@ -42,55 +42,55 @@ class Predicates:
         ValueError: for a cycle that is no loop.
     """
 
-    def __init__(self, draft: GraphRewriter, frame: Frame) -> None:
-        self._draft = draft
-        self._ways: dict[str, Predicate | None] = {}
-        self.order = draft.ordered(draft.members.get(frame, ()))
+    def __init__(self, rewriter: GraphRewriter, frame: Frame) -> None:
+        self._rewriter = rewriter
+        self._choices_of: dict[str, Predicate | None] = {}
+        self.order = rewriter.ordered(rewriter.members.get(frame, ()))
         self.choice: dict[str, Ref] = {}
         for name in self.order:
-            self._ways[name] = self._way(draft.nodes[name])
+            self._choices_of[name] = self._choices(rewriter.nodes[name])
 
     def of(self, name: str) -> Predicate | None:
         """Return the control predicate of a node."""
-        return self._ways.get(name)
+        return self._choices_of.get(name)
 
     def of_value(self, ref: Ref) -> Predicate | None:
         """Return the control predicate of a value."""
-        way = self._ways.get(ref[0])
-        node = self._draft.nodes[ref[0]]
-        if way is None or node.op != "Switch":
-            return way
-        return way | {(predicate_of(self._draft, node.inputs[1]), ref[1])}
+        choices = self._choices_of.get(ref[0])
+        node = self._rewriter.nodes[ref[0]]
+        if choices is None or node.op != "Switch":
+            return choices
+        return choices | {(predicate_of(self._rewriter, node.inputs[1]), ref[1])}
 
-    def _way(self, node: NodeDef) -> Predicate | None:
+    def _choices(self, node: NodeDef) -> Predicate | None:
         if node.op == "Enter":
             return _ALWAYS
         if node.op == "Merge":
             return self._merged(node)
         if node.op in PRIMITIVES and node.op not in _KNOWN:
             return None
-        way = self._together(node.inputs, node.control_inputs)
-        if node.name in self._draft.loops:
-            self._check_loop(node, way)
-        if node.op == "Switch" and way is not None:
-            predicate = predicate_of(self._draft, node.inputs[1])
-            if (predicate, 0) in way or (predicate, 1) in way:
+        choices = self._union(node.inputs, node.control_inputs)
+        if node.name in self._rewriter.loops:
+            self._check_loop(node, choices)
+        if node.op == "Switch" and choices is not None:
+            predicate = predicate_of(self._rewriter, node.inputs[1])
+            if (predicate, 0) in choices or (predicate, 1) in choices:
                 return None
-        return way
+        return choices
 
-    def _together(self, refs: Iterable[Ref], control: Iterable[str] = ()) -> Predicate | None:
+    def _union(self, refs: Iterable[Ref], control: Iterable[str] = ()) -> Predicate | None:
         """Return the control predicate of a node that needs several values."""
         found = [*[self.of_value(ref) for ref in refs], *[self.of(name) for name in control]]
-        way = _ALWAYS
+        choices = _ALWAYS
         for each in found:
             if each is None:
                 return None
-            way |= each
-        sides = {predicate for predicate, _ in way}
-        return way if len(sides) == len(way) else None
+            choices |= each
+        sides = {predicate for predicate, _ in choices}
+        return choices if len(sides) == len(choices) else None
 
     def _merged(self, node: NodeDef) -> Predicate | None:
-        if is_loop_merge(self._draft, node):
+        if is_loop_merge(self._rewriter, node):
             return _ALWAYS
         if node.control_inputs or len(node.inputs) != 2:
             return None
@@ -103,25 +103,25 @@ class Predicates:
         self.choice[node.name] = predicate
         return one & other
 
-    def _check_loop(self, node: NodeDef, way: Predicate | None) -> None:
+    def _check_loop(self, node: NodeDef, choices: Predicate | None) -> None:
         """Refuse a loop whose condition and other inputs may be alive without each other."""
-        loop = self._draft.loops[node.name]
-        if way is None or self._together([node.inputs[k] for k in loop.decides]) != way:
+        loop = self._rewriter.loops[node.name]
+        if choices is None or self._union([node.inputs[k] for k in loop.decides]) != choices:
             raise RefusedError(loop.frame)
 
 
-def is_loop_merge(draft: GraphRewriter, node: NodeDef) -> bool:
+def is_loop_merge(rewriter: GraphRewriter, node: NodeDef) -> bool:
     """Return whether a node is the Merge of a variable of a loop, as TensorFlow builds it."""
     if node.op != "Merge" or len(node.inputs) != 2 or node.control_inputs:
         return False
-    first, second = [draft.nodes[name].op for name, _ in node.inputs]
+    first, second = [rewriter.nodes[name].op for name, _ in node.inputs]
     return (first, second) == ("Enter", "NextIteration")
 
 
-def predicate_of(draft: GraphRewriter, ref: Ref) -> Ref:
+def predicate_of(rewriter: GraphRewriter, ref: Ref) -> Ref:
     """Return the tensor that a boolean tensor is a copy of."""
-    node = draft.nodes[ref[0]]
+    node = rewriter.nodes[ref[0]]
     while node.op == "Identity" and not node.control_inputs:
         ref = node.inputs[0]
-        node = draft.nodes[ref[0]]
+        node = rewriter.nodes[ref[0]]
     return ref

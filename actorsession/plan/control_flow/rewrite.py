@@ -94,7 +94,7 @@ class GraphRewriter:
         self.readers: dict[str, dict[str, None]] = {name: {} for name in self.nodes}
         self.loops: dict[str, LiftedLoop] = {}
         self.made: set[str] = set()
-        self._taken = set(self.nodes)
+        self._input_of_side = set(self.nodes)
         for node in self.nodes.values():
             self.members.setdefault(self.frames[node.name], {})[node.name] = None
             self._link(node)
@@ -129,11 +129,11 @@ class GraphRewriter:
         name = node.name
         self.put(node, self.frames[name], self.device_of[name], self.position[name])
 
-    def construct(self, node: NodeDef, frame: Frame, gone: Collection[str]) -> None:
+    def construct(self, node: NodeDef, frame: Frame, removed: Collection[str]) -> None:
         """Replace nodes, which are on one device, by a functional control flow operation."""
-        device = self.device_of[next(iter(gone))]
-        position = max([self.position[name] for name in gone])
-        for name in gone:
+        device = self.device_of[next(iter(removed))]
+        position = max([self.position[name] for name in removed])
+        for name in removed:
             if name in self.nodes:
                 self.remove(name)
         self.put(node, frame, device, position)
@@ -142,10 +142,10 @@ class GraphRewriter:
     def new_name(self, wanted: str) -> str:
         """Return a name that no node has or had."""
         name, count = wanted, 0
-        while name in self._taken:
+        while name in self._input_of_side:
             count += 1
             name = f"{wanted}_{count}"
-        self._taken.add(name)
+        self._input_of_side.add(name)
         return name
 
     def spec(self, ref: Ref) -> TensorSpec:
@@ -233,7 +233,7 @@ class FunctionWriter:
     An Identity without control inputs is left out: its readers read its input.
 
     Args:
-        draft: the graph.
+        rewriter: the graph.
         inside: the nodes.
         given: values that are arguments of the function's own, with their numbers.
         captures: values that are read from outside, with numbers; grows.
@@ -248,7 +248,7 @@ class FunctionWriter:
 
     def __init__(
         self,
-        draft: GraphRewriter,
+        rewriter: GraphRewriter,
         inside: Collection[str],
         given: Mapping[Ref, int],
         captures: dict[Ref, int],
@@ -256,7 +256,7 @@ class FunctionWriter:
         through: Mapping[Ref, Ref],
         structure: Collection[str],
     ) -> None:
-        self._draft = draft
+        self._rewriter = rewriter
         self._inside = set(inside)
         self._given = given
         self._captures = captures
@@ -266,8 +266,8 @@ class FunctionWriter:
         self._passed: dict[str, Ref] = {}
         self.nodes: list[NodeDef] = []
         self.before: dict[str, None] = {}
-        for name in draft.ordered(inside):
-            self._add(draft.nodes[name])
+        for name in rewriter.ordered(inside):
+            self._add(rewriter.nodes[name])
 
     def _add(self, node: NodeDef) -> None:
         control = self.controls(node.control_inputs)
@@ -308,11 +308,11 @@ class FunctionWriter:
         local = self.local(ref)
         if not control:
             return local
-        node = self._draft.nodes[name]
+        node = self._rewriter.nodes[name]
         self.nodes.append(
             NodeDef(
                 name=name, op="Identity", inputs=(local,), control_inputs=control, source=node.source,
-                outputs=(self._draft.spec(ref),),
+                outputs=(self._rewriter.spec(ref),),
             )
         )  # fmt: skip
         return name, 0
@@ -324,5 +324,5 @@ class FunctionWriter:
             inputs: static types of its own arguments.
             outputs: its results, as references of the function.
         """
-        captures = tuple([self._draft.spec(ref) for ref in self._captures])
+        captures = tuple([self._rewriter.spec(ref) for ref in self._captures])
         return FunctionDef(tuple(inputs), captures, tuple(self.nodes), tuple(outputs))

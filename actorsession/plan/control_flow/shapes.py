@@ -82,7 +82,7 @@ def _inferred(node: NodeDef, specs: Specs, constants: Constants) -> list[TensorS
     context = InferContext(node.op, tuple(specs), node.attrs, tuple(constants))
     inferred = lookup(node.op).infer(context)
     if [s.dtype for s in inferred] != [s.dtype for s in node.outputs]:
-        raise ValueError(f"{node.name!r} would give other dtypes")
+        raise ValueError(f"{node.name!r} would produce other dtypes")
     return [
         TensorSpec(old.dtype, old.shape.merge_with(new.shape))
         for old, new in zip(node.outputs, inferred, strict=True)
@@ -153,7 +153,7 @@ class _Refiner:
         for node in function.nodes:
             self._left -= 1
             if self._left < 0:
-                raise ValueError("loops within loops whose shapes take too long to follow")
+                raise ValueError("the shapes of nested loops take too long to infer")
             read = [specs[ref] for ref in node.inputs]
             node = self._node(node, read, [values.get(ref) for ref in node.inputs])
             specs.update({(node.name, k): spec for k, spec in enumerate(node.outputs)})

@@ -34,11 +34,11 @@ def checked_nodes(
     nodes = _nodes(after)
     for name, node in before.items():
         if name not in nodes:
-            raise InvalidArgumentError(f"node {name!r} is gone, which any run may fetch")
+            raise InvalidArgumentError(f"node {name!r} was removed, although a run may fetch it")
         _check_outputs(node, nodes[name])
     for name in nodes:
         if name in view and name not in before:
-            raise InvalidArgumentError(f"node {name!r} has a name that is in the graph already")
+            raise InvalidArgumentError(f"node {name!r} has a name that already exists in the graph")
     _check_types(nodes, {**view, **before}, view)
     known = {name: node for name, node in view.items() if name not in nodes}
     return _in_order(nodes, known)
@@ -56,27 +56,27 @@ def checked_step(
         devices: the full names of all devices.
     """
     if not isinstance(after, StepGraph):
-        raise InvalidArgumentError(f"gives no StepGraph but {after!r:.100}")
+        raise InvalidArgumentError(f"must return a StepGraph, got {after!r:.100}")
     for what in ("feeds", "fetches", "targets"):
         if getattr(after, what) != getattr(before, what):
             raise InvalidArgumentError(
-                f"the {what} are {getattr(after, what)} now, asked for were {getattr(before, what)}"
+                f"the {what} are {getattr(after, what)} now, but the run has {getattr(before, what)}"
             )
     nodes = _nodes(after.nodes)
     for name, index in before.fetches:
         if name not in nodes or index >= len(nodes[name].outputs):
-            raise InvalidArgumentError(f"the fetch '{name}:{index}' is gone")
+            raise InvalidArgumentError(f"the fetch '{name}:{index}' was removed")
         _check_outputs(before.nodes[name], nodes[name], only=index)
     for name in before.targets:
         if name not in nodes:
-            raise InvalidArgumentError(f"the target {name!r} is gone")
+            raise InvalidArgumentError(f"the target {name!r} was removed")
     _check_types(nodes, before.nodes, {})
     if not isinstance(device_of, Mapping):
-        raise InvalidArgumentError(f"gives no devices but {device_of!r:.100}")
+        raise InvalidArgumentError(f"must return devices, got {device_of!r:.100}")
     for name in nodes:
         if device_of.get(name) not in devices:
             raise InvalidArgumentError(
-                f"node {name!r} is on {device_of.get(name)!r}, which is no device of the session"
+                f"node {name!r} is on {device_of.get(name)!r}, which is not a device of the session"
             )
     return replace(after, nodes=_in_order(nodes, {}))
 
@@ -89,10 +89,11 @@ def check_partitions(before: Sequence[Partition], after: Any) -> tuple[Partition
         after: its result.
     """
     if not isinstance(after, (list, tuple)) or not all(isinstance(p, Partition) for p in after):
-        raise InvalidArgumentError(f"gives no partitions but {after!r:.100}")
+        raise InvalidArgumentError(f"must return partitions, got {after!r:.100}")
     if [p.device for p in after] != [p.device for p in before]:
         raise InvalidArgumentError(
-            f"partitions are on {[p.device for p in after]}, were on {[p.device for p in before]}"
+            f"the partitions are on {[p.device for p in after]}, but were on "
+            f"{[p.device for p in before]}"
         )
     return tuple(map(_checked_partition, before, after))
 
@@ -100,20 +101,18 @@ def check_partitions(before: Sequence[Partition], after: Any) -> tuple[Partition
 def _checked_partition(before: Partition, after: Partition) -> Partition:
     nodes = {node.name: node for node in after.nodes}
     if len(nodes) < len(after.nodes):
-        raise InvalidArgumentError(f"nodes on {after.device} share names")
+        raise InvalidArgumentError(f"several nodes on {after.device} have the same name")
     known = {node.name: node for node in before.nodes}
     if sorted(after.fetches) != sorted(before.fetches):
         raise InvalidArgumentError(
-            f"the fetches on {after.device} are {after.fetches}, were {before.fetches}"
+            f"the fetches on {after.device} are {after.fetches}, but were {before.fetches}"
         )
     for _, name, index in after.fetches:
         if name not in nodes or index >= len(nodes[name].outputs):
-            raise InvalidArgumentError(f"the fetch '{name}:{index}' is gone")
+            raise InvalidArgumentError(f"the fetch '{name}:{index}' was removed")
         _check_outputs(known[name], nodes[name], only=index)
     if _ends(before.nodes) != _ends(after.nodes):
-        raise InvalidArgumentError(
-            f"what is fed to {after.device}, sent from or received there is not what it was"
-        )
+        raise InvalidArgumentError(f"the feeds, sends or receives of {after.device} were changed")
     _check_types(nodes, known, {})
     return replace(after, nodes=tuple(_in_order(nodes, {}).values()))
 
@@ -132,11 +131,11 @@ def _ends(nodes: Iterable[NodeDef]) -> list[tuple[str, str]]:
 
 def _nodes(given: Any) -> dict[str, NodeDef]:
     if not isinstance(given, Mapping):
-        raise InvalidArgumentError(f"gives no nodes by name but {given!r:.100}")
+        raise InvalidArgumentError(f"must return nodes by name, got {given!r:.100}")
     for name, node in given.items():
         if not isinstance(node, NodeDef) or node.name != name:
             raise InvalidArgumentError(
-                f"gives under the name {name!r} something else: {node!r:.100}"
+                f"the value for the name {name!r} is not a node of this name: {node!r:.100}"
             )
     return dict(given)
 
@@ -147,7 +146,8 @@ def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> 
     for index, spec in outputs:
         if index >= len(after.outputs) or after.outputs[index].dtype is not spec.dtype:
             raise InvalidArgumentError(
-                f"'{before.name}:{index}' gives no {spec.dtype.name} any more, which others rely on"
+                f"'{before.name}:{index}' is no longer of dtype {spec.dtype.name}, although "
+                "other nodes read it"
             )
 
 
@@ -160,12 +160,12 @@ def _check_types(
             producer = nodes.get(name) or around.get(name)
             if producer is None or not 0 <= index < len(producer.outputs):
                 raise InvalidArgumentError(
-                    f"node {node.name!r} reads '{name}:{index}', which is not there"
+                    f"node {node.name!r} reads '{name}:{index}', which does not exist"
                 )
         for name in node.control_inputs:
             if name not in nodes and name not in around:
                 raise InvalidArgumentError(
-                    f"node {node.name!r} runs after {name!r}, which is not there"
+                    f"node {node.name!r} runs after {name!r}, which does not exist"
                 )
         if before.get(node.name) is node:
             _check_read(node, nodes, before)
@@ -197,11 +197,12 @@ def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
     try:
         found = lookup(node.op).infer(InferContext(node.op, specs, node.attrs, constants))
     except Exception as exc:
-        raise InvalidArgumentError(f"node {node.name!r} ({node.op}) makes no sense: {exc}") from exc
+        raise InvalidArgumentError(f"node {node.name!r} ({node.op}) is invalid: {exc}") from exc
     if [spec.dtype for spec in found] != [spec.dtype for spec in node.outputs]:
         raise InvalidArgumentError(
-            f"node {node.name!r} ({node.op}) says that it gives "
-            f"{[spec.dtype.name for spec in node.outputs]}, and gives {[s.dtype.name for s in found]}"
+            f"node {node.name!r} ({node.op}) declares outputs of dtypes "
+            f"{[spec.dtype.name for spec in node.outputs]}, but its shape function "
+            f"returns {[s.dtype.name for s in found]}"
         )
 
 

@@ -137,7 +137,7 @@ class _Walk:
         self._targets = frozenset(graph.targets)
         self._kept = self._targets | {name for name, _ in graph.fetches}
         self._moved: dict[Ref, Ref] = {}  # values that are read from another node now
-        self._stand_in: dict[str, str] = {}  # replacements of nodes in control inputs
+        self._replacement: dict[str, str] = {}  # replacements of nodes in control inputs
         self._constants: dict[str, Constant] = {}
         self._folded = 0
         self._seen: dict[tuple[Any, ...], NodeDef] = {}
@@ -164,7 +164,7 @@ class _Walk:
         if definition is None:
             self.nodes[node.name] = node
             return
-        if op in _PASSING and self._passes(node):
+        if op in _PASSING and self._forwards(node):
             return
         if not node.control_inputs:
             if op == "Const":
@@ -183,7 +183,7 @@ class _Walk:
                 inputs = tuple([moved.get(ref, ref) for ref in inputs])
                 break
         if control:
-            stand_in = self._stand_in
+            stand_in = self._replacement
             after = [stand_in.get(name, name) for name in control]
             # A constant is available before the step begins.
             control = tuple(dict.fromkeys([n for n in after if n not in self._constants]))
@@ -204,7 +204,7 @@ class _Walk:
             for k, (name, _) in enumerate(node.inputs)
             if name in constants and self._built[read[k][0]].op != "Const"
         ]
-        if not late or self._is_acceptable(node, late):
+        if not late or self._accepts(node, late):
             return node
         inputs = list(node.inputs)
         for k in late:
@@ -222,7 +222,7 @@ class _Walk:
             inputs[k] = name, 0
         return replace(node, inputs=tuple(inputs))
 
-    def _is_acceptable(self, node: NodeDef, late: Sequence[int]) -> bool:
+    def _accepts(self, node: NodeDef, late: Sequence[int]) -> bool:
         read = self._built[node.name].inputs
         if node.op in CONSTRUCTS:  # their bodies were built for the static types
             return all(
@@ -246,7 +246,7 @@ class _Walk:
 
     # -- nodes that only forward their input ---------------------------------------------------------
 
-    def _passes(self, node: NodeDef) -> bool:
+    def _forwards(self, node: NodeDef) -> bool:
         """Redirect the readers of an Identity to its input if unobservable; return whether it was done."""
         if node.control_inputs or node.name in self._kept:
             return False
@@ -257,7 +257,7 @@ class _Walk:
         if not same_type or self._where(ref[0]) != self._where(node.name):
             return False
         self._moved[node.name, 0] = ref
-        self._stand_in[node.name] = ref[0]
+        self._replacement[node.name] = ref[0]
         return True
 
     def _where(self, name: str) -> str:
@@ -303,7 +303,7 @@ class _Walk:
         if name != node.name:
             self._moved[node.name, index] = self._moved.get((name, 0), (name, 0))
             # Any output will do for nodes that run after the node, because constants wait for nothing.
-            self._stand_in[node.name] = name
+            self._replacement[node.name] = name
 
     # -- equal nodes ---------------------------------------------------------------------------
 
@@ -323,7 +323,7 @@ class _Walk:
             return False
         for i in range(len(node.outputs)):
             self._moved[node.name, i] = first.name, i
-        self._stand_in[node.name] = first.name
+        self._replacement[node.name] = first.name
         return node.name not in self._kept
 
 

@@ -172,7 +172,7 @@ def register_pass(
 def _add(made: GraphPass) -> None:
     with _LOCK:
         if made.name in _PASSES:
-            raise KeyError(f"a graph pass named {made.name!r} is registered already")
+            raise KeyError(f"a graph pass named {made.name!r} is already registered")
         _PASSES[made.name] = made
 
 
@@ -206,7 +206,7 @@ def _load_entry_points() -> None:
         try:
             made = entry.load()
             if not isinstance(made, GraphPass):
-                raise TypeError(f"an entry point gives a GraphPass, got {made!r:.100}")
+                raise TypeError(f"an entry point must be a GraphPass, got {made!r:.100}")
             _add(made)
         except Exception as exc:
             # One broken distribution must not affect the others.
@@ -293,7 +293,7 @@ class PassRunner:
 
         def check(before: PlacedGraph, after: Any) -> PlacedGraph:
             if not isinstance(after, PlacedGraph):
-                raise InvalidArgumentError(f"gives no PlacedGraph but {after!r:.100}")
+                raise InvalidArgumentError(f"must return a PlacedGraph, got {after!r:.100}")
             nodes = checked_step(before.graph, after.graph, after.device_of, devices.by_name)
             return PlacedGraph(nodes, after.device_of)
 

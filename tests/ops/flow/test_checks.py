@@ -214,5 +214,5 @@ def test_a_scalar_is_handed_on() -> None:
     assert ops.assert_scalar(x) is x
     with pytest.raises(ValueError, match="Expected scalar shape"):
         ops.assert_scalar(ops.constant([1.0]))
-    with pytest.raises(ValueError, match="a rank is a scalar"):
+    with pytest.raises(ValueError, match="a rank must be a scalar"):
         ops.assert_rank(x, [1, 2])

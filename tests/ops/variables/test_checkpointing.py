@@ -94,7 +94,7 @@ def test_a_missing_checkpoint_and_a_missing_tensor_are_not_found(
     with pytest.raises(NotFoundError, match="there is no checkpoint"):
         run(restored)
     run(save_v2(prefix, ["weights"], [""], [np.float32(1)]))
-    with pytest.raises(NotFoundError, match="nearest are 'weights'") as info:
+    with pytest.raises(NotFoundError, match="most similar are 'weights'") as info:
         run(restored)
     assert info.value.node == "RestoreV2"
 

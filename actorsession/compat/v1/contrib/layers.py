@@ -41,7 +41,9 @@ def variance_scaling_initializer(
         ValueError: for a mode that does not exist.
     """
     if not dtype.is_floating:
-        raise TypeError(f"an initialiser of random values is of a floating type, got {dtype.name}")
+        raise TypeError(
+            f"an initialiser of random values needs a floating-point type, got {dtype.name}"
+        )
     distribution = "uniform" if uniform else "truncated_normal"
     return ops.variance_scaling_initializer(factor, mode.lower(), distribution, seed, dtype)
 
@@ -87,7 +89,7 @@ def _regularizer(
     if isinstance(whole, numbers.Integral):
         raise ValueError(f"scale cannot be an integer: {scale}")
     if scale < 0.0:
-        raise ValueError(f"a regulariser's scale is not negative: {scale}")
+        raise ValueError(f"the scale of a regulariser must not be negative: {scale}")
     if scale == 0.0:
         return lambda _: None
 

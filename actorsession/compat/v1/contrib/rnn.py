@@ -24,7 +24,7 @@ from actorsession.compat.v1.recurrent.static import (
     static_rnn,
     static_state_saving_rnn,
 )
-from actorsession.compat.v1.recurrent.steps import swapped as transpose_batch_time
+from actorsession.compat.v1.recurrent.steps import transposed as transpose_batch_time
 
 __all__ = [
     "BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell",

@@ -281,17 +281,21 @@ class Distribution:
         self,
         scope: str,
         value: Any,
-        *ways: tuple[Callable[[Any], Any], Callable[[Any], Any] | None],
+        *alternatives: tuple[Callable[[Any], Any], Callable[[Any], Any] | None],
     ) -> Tensor:
         """Return the result of the first method that the class implements, converted as requested."""
         with self._name_scope(scope):
             tensor = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
-            return self._found([(functools.partial(find, tensor), make) for find, make in ways])
+            return self._first_defined(
+                [(functools.partial(find, tensor), make) for find, make in alternatives]
+            )
 
     @staticmethod
-    def _found(ways: Sequence[tuple[Callable[[], Any], Callable[[Any], Any] | None]]) -> Tensor:
+    def _first_defined(
+        alternatives: Sequence[tuple[Callable[[], Any], Callable[[Any], Any] | None]],
+    ) -> Tensor:
         missing: NotImplementedError | None = None
-        for method, make in ways:
+        for method, make in alternatives:
             try:
                 found = method()
             except NotImplementedError as exc:
@@ -307,32 +311,32 @@ class Distribution:
     def mean(self, name: str = "mean") -> Tensor:
         """Return the mean."""
         with self._name_scope(name):
-            return self._found([(self._mean, None)])
+            return self._first_defined([(self._mean, None)])
 
     def mode(self, name: str = "mode") -> Tensor:
         """Return the most probable value."""
         with self._name_scope(name):
-            return self._found([(self._mode, None)])
+            return self._first_defined([(self._mode, None)])
 
     def variance(self, name: str = "variance") -> Tensor:
         """Return the variance of each component."""
         with self._name_scope(name):
-            return self._found([(self._variance, None), (self._stddev, ops.square)])
+            return self._first_defined([(self._variance, None), (self._stddev, ops.square)])
 
     def stddev(self, name: str = "stddev") -> Tensor:
         """Return the standard deviation of each component."""
         with self._name_scope(name):
-            return self._found([(self._stddev, None), (self._variance, ops.sqrt)])
+            return self._first_defined([(self._stddev, None), (self._variance, ops.sqrt)])
 
     def covariance(self, name: str = "covariance") -> Tensor:
         """Return the covariance of the components of a vector."""
         with self._name_scope(name):
-            return self._found([(self._covariance, None)])
+            return self._first_defined([(self._covariance, None)])
 
     def entropy(self, name: str = "entropy") -> Tensor:
         """Return Shannon's entropy in nats."""
         with self._name_scope(name):
-            return self._found([(self._entropy, None)])
+            return self._first_defined([(self._entropy, None)])
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
         """Return the cross entropy with another distribution in nats."""

@@ -68,4 +68,4 @@ def log_cdf_laplace(x: Tensor) -> Tensor:
 
 def _check(x: Tensor) -> None:
     if x.dtype not in _SERIES_BELOW:
-        raise TypeError(f"x.dtype={x.dtype.name} is not handled: it is float32 or float64")
+        raise TypeError(f"x.dtype={x.dtype.name} is not supported; it must be float32 or float64")

@@ -61,7 +61,7 @@ class RNNCell:
         self._reuse = kwargs.pop("_reuse", None)
         scope = kwargs.pop("_scope", None)
         if kwargs:
-            raise TypeError(f"{type(self).__name__} takes no argument {sorted(kwargs)[0]!r}")
+            raise TypeError(f"{type(self).__name__} has no argument {sorted(kwargs)[0]!r}")
         self.trainable = trainable
         self._name = self._base_name = name or None
         self._dtype = None if dtype is None else as_dtype(dtype)
@@ -176,7 +176,7 @@ class RNNCell:
             ValueError: as for ``get_variable``.
         """
         reuse = True if self.built else self._reuse
-        with ops.variable_scope(self._settled(None), reuse=reuse, auxiliary_name_scope=False):
+        with ops.variable_scope(self._enter_scope(None), reuse=reuse, auxiliary_name_scope=False):
             variable = ops.get_variable(
                 name, shape, as_dtype(dtype or self._dtype or float32), initializer, regularizer,
                 trainable is not False and self.trainable, partitioner=partitioner,
@@ -197,7 +197,7 @@ class RNNCell:
             if all(part is not known for known, _ in self._kept()):
                 self._kept().append((part, any(part is each for each in trained)))
 
-    def _noting(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _recording_getter(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Get a variable and record it: the custom getter for ``get_variable`` in ``call``."""
         variable = getter(*args, **kwargs)
         self._keep(variable)
@@ -217,18 +217,18 @@ class RNNCell:
             The output and the next state.
         """
         if scope is not None:
-            with ops.variable_scope(scope, custom_getter=self._noting) as opened:
+            with ops.variable_scope(scope, custom_getter=self._recording_getter) as opened:
                 return self._call(inputs, state, opened)
         if self._around is None:
             self._around = ops.get_variable_scope()
-        with ops.variable_scope(self._around, custom_getter=self._noting):
+        with ops.variable_scope(self._around, custom_getter=self._recording_getter):
             return self._call(inputs, state, None)
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Call the cell."""
         return self(inputs, *args, **kwargs)
 
-    def _settled(self, scope: Any) -> VariableScope:
+    def _enter_scope(self, scope: Any) -> VariableScope:
         """Return the scope of the variables, which is opened on first use."""
         if self._scope is None:
             _ = self.name
@@ -244,7 +244,7 @@ class RNNCell:
         return self._scope
 
     def _call(self, inputs: Any, state: Any, scope: Any) -> tuple[Any, Any]:
-        known, reuse = self._settled(scope), True if self.built else self._reuse
+        known, reuse = self._enter_scope(scope), True if self.built else self._reuse
         with (
             ops.variable_scope(known, reuse=reuse, auxiliary_name_scope=False) as opened,
             name_scope(opened.original_name_scope or None),
@@ -258,7 +258,9 @@ class RNNCell:
             given = {"scope": opened} if "scope" in inspect.signature(self.call).parameters else {}
             outputs: tuple[Any, Any] | None = self.call(inputs, state, **given)
         if outputs is None:
-            raise ValueError(f"{type(self).__name__}.call returned nothing: an output and a state")
+            raise ValueError(
+                f"{type(self).__name__}.call returned None; it must return an output and a state"
+            )
         # Set only now, because ``call`` may create variables.
         self.built = True
         return outputs
@@ -306,9 +308,9 @@ class RNNCell:
             sized = TensorShape(value.shape).sizes
             static = sized[0] if sized else None
             if batch_size is not None and static != batch_size:
-                raise ValueError(f"inputs have batch size {static}, batch_size is {batch_size}")
+                raise ValueError(f"inputs have batch size {static}, but batch_size is {batch_size}")
             if dtype is not None and value.dtype != as_dtype(dtype):
-                raise ValueError(f"inputs are of {value.dtype.name}, dtype is {dtype!r}")
+                raise ValueError(f"inputs have dtype {value.dtype.name}, but dtype is {dtype!r}")
             batch_size, dtype = static or ops.shape(value)[0], value.dtype
         if batch_size is None or dtype is None:
             raise ValueError(

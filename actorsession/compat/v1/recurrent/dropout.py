@@ -174,6 +174,6 @@ def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
 def _as_bool(said: Any) -> bool:
     if not isinstance(said, bool):
         raise TypeError(
-            f"dropout_state_filter_visitor says True or False of a tensor, got {said!r}"
+            f"dropout_state_filter_visitor must return True or False for a tensor, got {said!r}"
         )
     return said

@@ -19,7 +19,7 @@ from actorsession.compat.v1.recurrent.steps import (
     first_state,
     opened,
     sizes_of,
-    swapped,
+    transposed,
 )
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
@@ -69,7 +69,7 @@ def dynamic_rnn(
     """
     check_cell("cell", cell)
     with opened(scope, "rnn"):
-        swap = ops.convert_to_tensor if time_major else swapped
+        swap = ops.convert_to_tensor if time_major else transposed
         flat = [swap(leaf) for leaf in nests.flatten(inputs)]
         lengths = None
         if sequence_length is not None:
@@ -83,7 +83,7 @@ def dynamic_rnn(
         loop = _Loop(cell, nests.pack(inputs, flat), flat, lengths, state, dtype)
         outputs, last = loop.build(state, parallel_iterations or _PARALLEL, swap_memory)
         if not time_major:
-            outputs = nests.mapped(swapped, outputs)
+            outputs = nests.mapped(transposed, outputs)
     return outputs, last
 
 
@@ -176,7 +176,7 @@ class _Loop:
         leaves = nests.flatten(outputs)
         if len(leaves) != len(written):
             raise ValueError(
-                f"the cell has output_size {self.cell.output_size} and put out {outputs!r:.200}"
+                f"the cell has output_size {self.cell.output_size} but returned {outputs!r:.200}"
             )
         pairs = zip(written, leaves, strict=True)
         return time + 1, tuple([array.write(time, leaf) for array, leaf in pairs]), after

@@ -44,7 +44,7 @@ class LSTMStateTuple(_MemoryAndOutput):
 def _both(state: Any) -> Any:
     """Return the memory and the output of a state."""
     if not nests.is_nested(state):
-        raise TypeError(f"a state is a pair of memory and output, (c, h); got {state!r:.200}")
+        raise TypeError(f"a state must be a pair of memory and output, (c, h); got {state!r:.200}")
     return state
 
 

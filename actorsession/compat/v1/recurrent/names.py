@@ -53,10 +53,12 @@ def initializer_of(given: Any) -> Any:
 def _known(given: Any, table: dict[str, Callable[..., Any]], what: str) -> Callable[..., Any]:
     if isinstance(given, str):
         if given not in table:
-            raise ValueError(f"Unknown {what} function: {given}. There are {', '.join(table)}")
+            raise ValueError(
+                f"Unknown {what} function: {given}. Known names are {', '.join(table)}"
+            )
         return table[given]
     if not callable(given):
-        raise TypeError(f"an {what} is a function or the name of one, got {given!r:.100}")
+        raise TypeError(f"an {what} must be a function or the name of one, got {given!r:.100}")
     found: Callable[..., Any] = given
     return found
 

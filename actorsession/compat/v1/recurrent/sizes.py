@@ -38,7 +38,9 @@ def _known(part: Any) -> TensorShape:
         return TensorShape(_as_list(part))
     rank = part.shape.rank
     if rank not in (0, 1):
-        raise ValueError(f"a size is a scalar or a vector, got one of shape {part.shape}: {part!r}")
+        raise ValueError(
+            f"a size must be a scalar or a vector, got one of shape {part.shape}: {part!r}"
+        )
     value = get_static_value(part)
     if value is not None:
         return TensorShape([int(dim) for dim in value.ravel()])
@@ -97,8 +99,8 @@ def state_dtype(dtype: Any, state: Any) -> DType:
     found = list(dict.fromkeys(leaf.dtype for leaf in nests.flatten(state)))
     if len(found) != 1:
         raise ValueError(
-            "dtype must be given: it is that of the state only where all of it has the same, got "
-            f"{[each.name for each in found]}"
+            "dtype must be given, because it can be inferred only from a state with a "
+            f"single dtype, got {[each.name for each in found]}"
         )
     return as_dtype(found[0])
 

@@ -17,7 +17,7 @@ from actorsession.ops import VariableScope
 
 __all__ = [
     "Lengths", "as_tensors", "batch_of", "check_lengths", "copied_through", "first_state",
-    "opened", "sizes_of", "swapped",
+    "opened", "sizes_of", "transposed",
 ]  # fmt: skip
 
 
@@ -36,12 +36,12 @@ def opened(scope: Any, default: str) -> Iterator[VariableScope]:
         yield found
 
 
-def swapped(value: Any) -> Tensor:
+def transposed(value: Any) -> Tensor:
     """Return a tensor with its first two axes, batch and time, swapped; vectors are returned unchanged."""
     tensor = ops.convert_to_tensor(value)
     rank = tensor.shape.rank
     if rank is None:
-        raise ValueError(f"inputs need a known rank, got {tensor!r}")
+        raise ValueError(f"the rank of inputs must be known, got {tensor!r}")
     if rank < 2:
         return tensor
     return ops.transpose(tensor, [1, 0, *range(2, rank)])

@@ -84,7 +84,7 @@ class CellWrapper(RNNCell):
             function: the cell's ``__call__``.
             kwargs: further arguments of ``function``.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say what it does")
+        raise NotImplementedError(f"{type(self).__name__} must override _wrapped")
 
 
 class ResidualWrapper(CellWrapper):

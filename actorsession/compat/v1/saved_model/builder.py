@@ -207,7 +207,7 @@ def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
             for name, info in infos.items():
                 if info.WhichOneof("encoding") is None or not info.dtype:
                     raise AssertionError(
-                        f"signature {key!r} does not say which tensor and of what type {name!r} is: make it "
+                        f"signature {key!r} has no tensor or no dtype for {name!r}; create its value "
                         "with build_tensor_info"
                     )
 

@@ -25,7 +25,8 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
         tensor = tensor.value()
     if not isinstance(tensor, (Tensor, SparseTensor)):
         raise TypeError(
-            f"a signature is about tensors and sparse tensors, got {type(tensor).__name__}: {tensor!r:.100}"
+            "a signature consists of tensors and sparse tensors, got "
+            f"{type(tensor).__name__}: {tensor!r:.100}"
         )
     made = TensorInfo(
         dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto()

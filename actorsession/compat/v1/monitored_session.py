@@ -110,13 +110,15 @@ class MonitoredSession:
                     hook.after_create_session(self._session, self._coord)
                 return
             except _LOST as exc:
-                self._let_go()
+                self._release_session()
                 if not self._recovers:
                     raise
-                _log.info("the session was lost while it was made, and is made anew: %s", exc)
+                _log.info(
+                    "the session was lost while it was created, and is created again: %s", exc
+                )
                 self._coord = Coordinator()
             except BaseException:
-                self._let_go()
+                self._release_session()
                 raise
 
     @property
@@ -158,7 +160,7 @@ class MonitoredSession:
             StopIteration: if ``step_fn`` calls ``request_stop``.
         """
         if not callable(step_fn):
-            raise TypeError(f"step_fn is a function, got {step_fn!r:.100}")
+            raise TypeError(f"step_fn must be a function, got {step_fn!r:.100}")
         names = tuple(inspect.signature(step_fn).parameters)
         if names not in {("step_context",), ("self", "step_context")}:
             raise ValueError(
@@ -186,8 +188,8 @@ class MonitoredSession:
             except _LOST as exc:
                 if not self._recovers:
                     raise
-                _log.info("the session was lost, and is made anew: %s", exc)
-                self._let_go()
+                _log.info("the session was lost, and is created again: %s", exc)
+                self._release_session()
                 self._create()
             except Exception:
                 # In most cases, the error of a thread is the cause of the failed step.
@@ -243,7 +245,7 @@ class MonitoredSession:
             finally:
                 self._session.close()
 
-    def _let_go(self) -> None:
+    def _release_session(self) -> None:
         """Close a lost session and stop its threads."""
         self._coord.request_stop()
         if self._session is not None:

@@ -1,8 +1,8 @@
 """``import_graph_def``: conversion of the nodes of a ``GraphDef`` to operations of a graph.
 
-``planned`` checks and orders the nodes, and ``node_builder`` builds them. They are built twice: first in a
-scratch graph, which reveals every error, then in the target graph. So a graph that cannot be imported leaves
-nothing behind.
+``import_plan`` checks and orders the nodes, and ``node_builder`` builds them. They are built twice: first in
+a scratch graph, which reveals every error, then in the target graph. So a graph that cannot be imported
+leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.operation import Tensor
 from actorsession.interop import protos
-from actorsession.interop.calls import spelled_out
+from actorsession.interop.calls import expand_calls
 from actorsession.interop.functions import PlannedFunction, plan_function
-from actorsession.interop.node_builder import NodeBuilder, handle_of
-from actorsession.interop.ordering import in_order
-from actorsession.interop.planned import (
+from actorsession.interop.import_plan import (
     Planned,
     functions_used,
     plan_message,
     plan_plain,
     split_input,
 )
+from actorsession.interop.node_builder import NodeBuilder, handle_of
+from actorsession.interop.ordering import in_order
 from actorsession.interop.reference_variables import without_references
 from actorsession.interop.resource_gathers import with_reads
 from actorsession.ops import convert_to_tensor
@@ -70,8 +70,10 @@ def import_graph_def(
     ordered = in_order(planned, mapped_values)
     graph = get_default_graph()
     if name == "" and not all(isinstance(v, Tensor) for v in mapped_values.values()):
-        raise ValueError("import_graph_def needs a name where input_map holds values, not tensors")
-    _check_elements(places, _rehearsed(ordered, mapped_values, library))
+        raise ValueError(
+            "import_graph_def needs a name if input_map contains values other than tensors"
+        )
+    _check_elements(places, _dry_run(ordered, mapped_values, library))
     with graph.name_scope("import" if name is None else name) as scope:
         mapped = _converted(mapped_values, graph)
         builder = NodeBuilder(graph, scope, mapped, library)
@@ -96,9 +98,9 @@ def _planned(
         return plan_plain(graph_def), {}
     if not isinstance(graph_def, protos.GraphDef):
         if type(graph_def).__name__ != "GraphDef" or not hasattr(graph_def, "SerializeToString"):
-            raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
+            raise TypeError(f"graph_def must be a GraphDef, got {type(graph_def).__name__}")
         graph_def = protos.GraphDef.FromString(graph_def.SerializeToString())
-    graph_def = with_reads(spelled_out(graph_def))
+    graph_def = with_reads(expand_calls(graph_def))
     planned = plan_message(graph_def, producer, mapped)
     functions = {function.signature.name: function for function in graph_def.library.function}
     return planned, {
@@ -113,7 +115,7 @@ def _text(value: Any, what: str) -> str:
     if isinstance(value, bytes):
         return value.decode()
     if not isinstance(value, str):
-        raise TypeError(f"{what} are strings, got {value!r:.100}")
+        raise TypeError(f"{what} must be strings, got {value!r:.100}")
     return value
 
 
@@ -121,7 +123,9 @@ def _checked_map(input_map: Mapping[Any, Any] | None) -> dict[tuple[str, int], A
     if input_map is None:
         return {}
     if not isinstance(input_map, Mapping):
-        raise TypeError(f"input_map is a mapping from names to tensors, got {input_map!r:.100}")
+        raise TypeError(
+            f"input_map must be a mapping from names to tensors, got {input_map!r:.100}"
+        )
     return {
         split_input(_text(key, "the keys of input_map"), "a key of input_map"): value
         for key, value in input_map.items()
@@ -133,7 +137,7 @@ def _checked_elements(elements: Iterable[Any] | None) -> list[tuple[str, int | N
     if elements is None:
         return None
     if isinstance(elements, (str, bytes)):
-        raise TypeError(f"return_elements is a list of names, got {elements!r}")
+        raise TypeError(f"return_elements must be a list of names, got {elements!r}")
     found: list[tuple[str, int | None]] = []
     for element in elements:
         text = _text(element, "return_elements")
@@ -153,14 +157,15 @@ def _check_mapped_names(mapped: Mapping[tuple[str, int], Any], planned: Sequence
         raise ValueError(f"input_map names inputs that are not in graph_def: {', '.join(unused)}")
 
 
-def _check_elements(places: list[tuple[str, int | None]], rehearsed: NodeBuilder) -> None:
+def _check_elements(places: list[tuple[str, int | None]], dry_run: NodeBuilder) -> None:
     for name, index in places:
-        op = rehearsed.built.get(name)
+        op = dry_run.built.get(name)
         if op is None:
-            raise ValueError(f"return_elements asks for node {name!r}, which is not in graph_def")
-        if index is not None and (name, index) not in rehearsed.mapped and index >= len(op.outputs):
+            raise ValueError(f"return_elements requests node {name!r}, which is not in graph_def")
+        if index is not None and (name, index) not in dry_run.mapped and index >= len(op.outputs):
             raise ValueError(
-                f"return_elements asks for output {index} of node {name!r}, which has {len(op.outputs)}"
+                f"return_elements requests output {index} of node {name!r}, whose number of "
+                f"outputs is {len(op.outputs)}"
             )
 
 
@@ -179,7 +184,7 @@ def _converted(
 # -- building ------------------------------------------------------------------------------------
 
 
-def _rehearsed(
+def _dry_run(
     ordered: Sequence[Planned],
     values: Mapping[tuple[str, int], Any],
     library: Mapping[str, PlannedFunction],

@@ -12,7 +12,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.words import DONE, WRONG, add_file_roots, fail, raw, seconds
+from actorsession.cli.console import SUCCESS, USAGE_ERROR, add_file_roots, fail, raw, seconds
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -29,19 +29,19 @@ TF_CONFIG. --config and TF_CONFIG have the same form, JSON or (in FILE.toml) TOM
     {"cluster": {"ps": ["10.0.0.1:7000"], "worker": ["10.0.0.2:7000", "10.0.0.3:7000"]},
      "task": {"type": "worker", "index": 0}, "cluster_id": "a name"}
 
---job and --task go before "task", and may be left out where only one is possible.
+--job and --task override "task", and may be omitted where there is only one choice.
 
-exit status: 0 ended by a signal, by `actorsession stop` or by its parent; 1 it could not serve;
-2 called wrongly.
+exit status: 0 a signal, `actorsession stop` or the parent ended the server; 1 it could not start;
+2 invalid arguments.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share, needed to listen on
-anything but loopback without TLS (without it loopback lets in your own user alone);
-ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY stand in for --tls-ca, --tls-cert
-and --tls-key; ACTORSESSION_CONFIG stands in for --config. With TLS files host:port means
+anything but loopback without TLS (without it a server on loopback accepts only your own user);
+ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY replace --tls-ca, --tls-cert and
+--tls-key; ACTORSESSION_CONFIG replaces --config. With TLS files host:port means
 tls://host:port.
 """
 # Option, field of SecurityConfig, help.
 _TLS = (
-    ("ca", "ca_file", "PEM file of the CA that peers' certificates must be signed by"),
+    ("ca", "ca_file", "PEM file of the CA that must have signed the certificates of peers"),
     ("cert", "certificate_file", "PEM file of this task's certificate"),
     ("key", "key_file", "PEM file of the certificate's private key"),
 )
@@ -51,7 +51,7 @@ def add_to(commands: Any) -> None:
     """Add the commands to the sub-parsers of the program's parser."""
     worker = commands.add_parser(
         "worker", help="serve one task of a cluster",
-        description="Serves one task of a cluster until a signal comes.",
+        description="Serve one task of a cluster until a signal arrives.",
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
     _add_options(worker)
@@ -59,10 +59,10 @@ def add_to(commands: Any) -> None:
     worker.set_defaults(run=_run, role="worker", listen=None)
 
     master = commands.add_parser(
-        "master", help="serve a master that sessions are opened at",
+        "master", help="serve a master at which clients open sessions",
         description=(
-            "Serves a task that sessions are opened at. It is the task of job `master` (or --job) if the\n"
-            "cluster has it, and otherwise one more task, at --listen, of which the workers need not know."
+            "Serve a task at which clients open sessions. It is the task of job `master` (or --job) if the\n"
+            "cluster has it, and otherwise an additional task at --listen that the workers need not list."
         ),
         epilog=_EPILOG, formatter_class=raw,
     )  # fmt: skip
@@ -83,42 +83,44 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--config", metavar="FILE", default=os.environ.get(_CONFIG_VARIABLE),
-        help="a file with the cluster, which may change; see below",
+        help="a file that describes the cluster, and is read again when the cluster changes; see below",
     )  # fmt: skip
-    parser.add_argument("--cluster-id", default="", help="refuse peers of another id")
-    parser.add_argument("--devices", type=int, default=1, help="CPU devices of this task")
+    parser.add_argument(
+        "--cluster-id", default="", help="the id of the cluster; peers with another id are refused"
+    )
+    parser.add_argument("--devices", type=int, default=1, help="number of CPU devices of this task")
     parser.add_argument(
         "--port-file", metavar="FILE",
-        help="write the address here once it is bound; the file goes when the server ends",
+        help="write the address to this file once it is bound; the server removes it when it ends",
     )  # fmt: skip
     parser.add_argument(
         "--snapshot-dir", metavar="DIR",
-        help="keep the variables of this task there, and begin with those of the last snapshot",
+        help="save the variables of this task in this folder, and start with those of the last snapshot",
     )  # fmt: skip
     parser.add_argument(
         "--snapshot-every", type=seconds, default=60.0, metavar="SECONDS",
-        help="between two snapshots (default %(default)g)",
+        help="the time between two snapshots (default %(default)g)",
     )  # fmt: skip
     add_file_roots(parser)
     parser.add_argument(
         "--lease", type=seconds, default=5.0, metavar="SECONDS",
-        help="a peer that says nothing for so long and is not just busy is lost (default %(default)g)",
+        help="how long an idle peer may be silent before it counts as lost (default %(default)g)",
     )  # fmt: skip
     parser.add_argument(
         "--beat", type=seconds, default=1.0, metavar="SECONDS",
-        help="how often to give and expect a sign of life; at most half a lease (default %(default)g)",
+        help="the time between two heartbeats; at most half a lease (default %(default)g)",
     )  # fmt: skip
     parser.add_argument(
         "--sidecar", action="store_true",
-        help="have a sidecar process answer for this one on loopback and on this host too",
+        help="use a sidecar process, which answers for a busy server, on loopback and for this host too",
     )  # fmt: skip
     parser.add_argument(
         "--grace", type=seconds, default=3.0, metavar="SECONDS",
-        help="for an orderly end; a second later the process is gone whatever runs (default %(default)g)",
+        help="how long a clean shutdown may take; a second later the process is killed (default %(default)g)",
     )  # fmt: skip
     for name, _, what in _TLS:
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=what)
-    parser.add_argument("--json", action="store_true", help="say where it serves as JSON")
+    parser.add_argument("--json", action="store_true", help="print the address as JSON")
 
 
 def _cluster(text: str) -> dict[str, Any]:
@@ -140,8 +142,11 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.errors import OpError
 
     if options.cluster is None and not (options.config or os.environ.get(TF_CONFIG)):
-        fail(options.role, f"which cluster? give --cluster or --config, or set {TF_CONFIG}")
-        return WRONG
+        fail(
+            options.role,
+            f"no cluster was described; pass --cluster or --config, or set {TF_CONFIG}",
+        )
+        return USAGE_ERROR
     try:
         worker = _worker_options(options)
         guard = make_guard(worker)
@@ -150,10 +155,10 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             guard.close()
     except KeyboardInterrupt:  # before the server's own handler was installed
-        return DONE
+        return SUCCESS
     except (TypeError, ValueError, OSError, OpError) as exc:
         return fail(options.role, exc)
-    return DONE
+    return SUCCESS
 
 
 def _worker_options(options: argparse.Namespace) -> WorkerOptions:
@@ -188,7 +193,7 @@ def _security(options: argparse.Namespace) -> SecurityConfig | None:
     if len(missing) == len(_TLS):
         return None
     if missing:
-        raise ValueError(f"TLS takes three files; {' and '.join(missing)} is missing")
+        raise ValueError(f"TLS needs three files; {' and '.join(missing)} is missing")
     return SecurityConfig(**given)
 
 

@@ -2,7 +2,7 @@
 
 The module is pure: it reads messages and the op registry, and touches no graph. It finds every error of the
 graph itself: unknown types, names, inputs, attributes, versions and sizes. ``ordering`` finds cycles. Errors
-that only building reveals, such as shapes that do not fit, are left to ``importing``.
+that only building reveals, such as shapes that do not fit, are left to ``importer``.
 """
 
 from __future__ import annotations
@@ -160,16 +160,17 @@ def check_versions(versions: protos.VersionDef) -> None:
     """
     if versions.producer < 0:
         raise ValueError(
-            f"the graph was written by version {versions.producer}; 0 is the oldest that can be read"
+            f"the graph was written by version {versions.producer}; versions from 0 on can be read"
         )
     if versions.min_consumer > GRAPH_DEF_VERSION:
         raise ValueError(
-            f"the graph asks for a reader of version {versions.min_consumer} or later; this one reads "
-            f"as version {GRAPH_DEF_VERSION}"
+            f"the graph requires a reader of version {versions.min_consumer} or later; "
+            f"this one has version {GRAPH_DEF_VERSION}"
         )
     if GRAPH_DEF_VERSION in versions.bad_consumers:
         raise ValueError(
-            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, as this one is"
+            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, which is the "
+            "version of this one"
         )
 
 
@@ -194,12 +195,13 @@ def _check_size(graph_def: protos.GraphDef) -> None:
     total = sum(repeated_bytes(tensor) for tensor in tensors)
     if total > 2 * MAX_REPEATED_BYTES:
         raise InvalidArgumentError(
-            f"the graph's constants in short form take {total} bytes; {2 * MAX_REPEATED_BYTES} are the limit"
+            f"the graph's constants in short form take {total} bytes; the limit is "
+            f"{2 * MAX_REPEATED_BYTES}"
         )
 
 
 def _check_types(ops: Iterable[str]) -> None:
-    unknown = Counter(op for op in ops if not is_registered(_type_here(op)))
+    unknown = Counter(op for op in ops if not is_registered(_local_type(op)))
     if not unknown:
         return
     listed = ", ".join(
@@ -208,7 +210,7 @@ def _check_types(ops: Iterable[str]) -> None:
     raise NotFoundError(f"operation types that are not registered here: {listed}")
 
 
-def _type_here(op: str) -> str:
+def _local_type(op: str) -> str:
     return op if is_registered(op) else resource_type(op) or ALIASES.get(op, op)
 
 
@@ -217,7 +219,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
         raise ValueError(
-            f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have the name"
+            f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have this name"
         )
     for node in planned:
         if not _NAME.fullmatch(node.name):
@@ -231,7 +233,7 @@ def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] 
         for group in node.attrs.get("_class", ()):
             if group.startswith("loc:@") and group[5:] not in counted:
                 raise ValueError(
-                    f"node {node.name!r} is to be colocated with unknown node {group[5:]!r}"
+                    f"node {node.name!r} is colocated with the unknown node {group[5:]!r}"
                 )
 
 
@@ -245,7 +247,7 @@ def split_input(text: str, where: str = "an input") -> tuple[str, int]:
     if name.startswith("^") and not colon:
         return name[1:], -1
     if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
-        raise ValueError(f"{where} is 'node', 'node:index' or '^node', got {text!r:.100}")
+        raise ValueError(f"{where} must be 'node', 'node:index' or '^node', got {text!r:.100}")
     return name, int(index or 0)
 
 
@@ -265,21 +267,21 @@ def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -
         if index < 0:
             control.append(name)
         elif control:
-            raise ValueError(f"node {node.name!r}: control inputs come after all data inputs")
+            raise ValueError(f"node {node.name!r}: control inputs must come after all data inputs")
         else:
             inputs.append((name, index))
-    type_here = _type_here(node.op)
+    local_type = _local_type(node.op)
     given = _given(node)
-    attrs = _ours(node, type_here, given, producer or {})
+    attrs = _local_attrs(node, local_type, given, producer or {})
     return Planned(
-        node.name, node.op, type_here, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
+        node.name, node.op, local_type, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
         attrs, given, tuple(given.get("_output_shapes", ())),
     )  # fmt: skip
 
 
 def _given(node: protos.NodeDef) -> dict[str, Any]:
     known = tensorflow_signature(node.op)
-    wanted = lookup(_type_here(node.op)).attrs
+    wanted = lookup(_local_type(node.op)).attrs
     given = {}
     for name, proto in node.attr.items():
         if (
@@ -288,8 +290,8 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
             and not is_of_kind(proto, known.attrs[name].type)
         ):
             raise ValueError(
-                f"node {node.name!r} ({node.op}): attribute {name!r} is a {known.attrs[name].type}, got "
-                f"{proto.WhichOneof('value')}"
+                f"node {node.name!r} ({node.op}): attribute {name!r} must be of type "
+                f"{known.attrs[name].type}, got {proto.WhichOneof('value')}"
             )
         try:
             given[name] = attr_of(proto)
@@ -309,11 +311,11 @@ def _given(node: protos.NodeDef) -> dict[str, Any]:
     return given
 
 
-def _ours(
-    node: protos.NodeDef, type_here: str, given: Mapping[str, Any], producer: Mapping[str, Any]
+def _local_attrs(
+    node: protos.NodeDef, local_type: str, given: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of the node in the graph; those that follow from its inputs are not included."""
-    wanted = lookup(type_here).attrs
+    wanted = lookup(local_type).attrs
     known = tensorflow_signature(node.op)
     attrs: dict[str, Any] = {}
     for name, value in given.items():
@@ -344,8 +346,8 @@ def _check_default(
         value = float(str(np.float32(value)))  # the number that was written, as the table has it
     if value != attr.default and not (name in producer and producer[name] == value):
         raise ValueError(
-            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; here it can only be "
-            f"{attr.default!r}"
+            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; only "
+            f"{attr.default!r} is supported"
         )
 
 

@@ -101,7 +101,7 @@ class _Writer:
                 made.attr[name] = attr_proto(value, kind)
         except (TypeError, ValueError) as exc:
             raise ValueError(
-                f"node {node.name!r} ({node.op}) has no form in a GraphDef: {exc}"
+                f"node {node.name!r} ({node.op}) cannot be exported to a GraphDef: {exc}"
             ) from exc
         if self._add_shapes:
             shapes = made.attr["_output_shapes"].list
@@ -183,7 +183,9 @@ def attributes_of(
     for name, attr in signature.attrs.items():
         value = bound.get(name, node.attrs.get(name, attr.default))
         if value is REQUIRED:
-            raise ValueError(f"TensorFlow's {node.op} needs attribute {name!r}, which it has not")
+            raise ValueError(
+                f"TensorFlow's {node.op} needs the attribute {name!r}, which the node does not have"
+            )
         if value is not None:
             made[name] = (value, attr.type)
     defaults = registry.lookup(node.op).attrs if registry.is_registered(node.op) else {}
@@ -216,7 +218,9 @@ def _bound(
         known = {**node.attrs, **bound}
         found = bind(args, [spec.dtype for spec in specs], known, signature.attrs)
         if found is None:
-            raise ValueError(f"it has {len(specs)} {what}, which TensorFlow's {node.op} does not")
+            raise ValueError(
+                f"it has {len(specs)} {what}, which do not match TensorFlow's {node.op}"
+            )
         bound = {**found, **bound}
     return bound
 

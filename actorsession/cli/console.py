@@ -11,23 +11,32 @@ import sys
 from typing import Any
 
 __all__ = [
-    "DONE", "FAILED", "WRONG", "add_file_roots", "fail", "positive", "raw", "say", "say_json", "seconds",
+    "FAILURE",
+    "SUCCESS",
+    "USAGE_ERROR",
+    "add_file_roots",
+    "fail",
+    "positive",
+    "print_json",
+    "print_line",
+    "raw",
+    "seconds",
 ]  # fmt: skip
 
-DONE, FAILED, WRONG = 0, 1, 2
+SUCCESS, FAILURE, USAGE_ERROR = 0, 1, 2
 """Exit statuses."""
 
 raw = argparse.RawDescriptionHelpFormatter
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Write a line to standard output and flush it, because a reader may wait at a pipe."""
     print(line, flush=True)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Write a value as one line of JSON."""
-    say(json.dumps(value))
+    print_line(json.dumps(value))
 
 
 def fail(command: str, error: object) -> int:
@@ -38,35 +47,35 @@ def fail(command: str, error: object) -> int:
     """
     text = " | ".join(str(error).splitlines())
     print(f"actorsession {command}: {text}", file=sys.stderr, flush=True)
-    return FAILED
+    return FAILURE
 
 
 def add_file_roots(parser: argparse.ArgumentParser) -> None:
     """Add the option for the folders in which operations may open files."""
     parser.add_argument(
         "--file-root", action="append", dest="file_roots", metavar="DIR",
-        help="let operations open files there and nowhere else; may be given several times (by default "
-        "anywhere where only this machine reaches the server, and nowhere otherwise)",
+        help="a folder in which operations may open files; may be given several times (default: all files if "
+        "only this machine can reach the server, else none)",
     )  # fmt: skip
 
 
 def positive(text: str) -> int:
-    """Parse a whole number from 1, for argparse."""
+    """Parse a positive integer, for argparse."""
     try:
         value = int(text)
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 is wanted, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
     return value
 
 
 def seconds(text: str) -> float:
-    """Parse a number of seconds above 0, for argparse."""
+    """Parse a positive number of seconds, for argparse."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number of seconds above 0 is wanted, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a positive number of seconds, got {text!r}")
     return value

@@ -20,7 +20,7 @@ from actorsession.interop import (
     write_graph,
 )
 from actorsession.interop.enums import DATA_TYPES
-from actorsession.interop.planned import RENAMED
+from actorsession.interop.import_plan import RENAMED
 from actorsession.interop.signatures import GRAPH_DEF_VERSION
 
 

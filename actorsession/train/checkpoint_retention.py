@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from actorsession.errors import OpError
 from actorsession.train.checkpoint_state import remove_checkpoint
 
-__all__ = ["KeptCheckpoints"]
+__all__ = ["CheckpointRetention"]
 
 _log = logging.getLogger("actorsession.train")
 
 
-class KeptCheckpoints:
+class CheckpointRetention:
     """The checkpoints of one saver.
 
     Args:
@@ -32,13 +32,13 @@ class KeptCheckpoints:
         self.count = count
         self.every_n_hours = every_n_hours
         self._lock = threading.Lock()
-        self._last: list[tuple[str, float]] = []
-        self._next_for_good = time.time() + every_n_hours * 3600
+        self._latest: list[tuple[str, float]] = []
+        self._next_permanent = time.time() + every_n_hours * 3600
 
     @property
     def prefixes(self) -> list[str]:
         """The prefixes of the checkpoints that are kept temporarily, the oldest first."""
-        return [prefix for prefix, _ in self._last]
+        return [prefix for prefix, _ in self._latest]
 
     def set(self, checkpoints: Sequence[tuple[str, float]]) -> None:
         """Replace the list of checkpoints by earlier ones.
@@ -47,38 +47,38 @@ class KeptCheckpoints:
             checkpoints: prefix and seconds since 1970 of each, the oldest first.
         """
         with self._lock:
-            self._last = [(os.fspath(prefix), float(when)) for prefix, when in checkpoints]
+            self._latest = [(os.fspath(prefix), float(when)) for prefix, when in checkpoints]
 
-    def enter(
-        self, prefix: str, meta_graph_suffix: str, tell: Callable[[Sequence[str]], None]
+    def add(
+        self, prefix: str, meta_graph_suffix: str, on_change: Callable[[Sequence[str]], None]
     ) -> None:
-        """Enter a checkpoint as the latest, and remove the oldest one if there are too many.
+        """Add a checkpoint as the latest, and remove the oldest one if there are too many.
 
         Args:
             prefix: prefix of the checkpoint.
             meta_graph_suffix: suffix of the files with the graphs of checkpoints.
-            tell: called with the prefixes that are kept, before anything is removed.
+            on_change: called with the prefixes that are kept, before anything is removed.
         """
         with self._lock:
-            leaving = self._record(prefix)
-            tell(self.prefixes)
-            if leaving is not None:
-                self._let_go(*leaving, meta_graph_suffix)
+            oldest = self._record(prefix)
+            on_change(self.prefixes)
+            if oldest is not None:
+                self._remove(*oldest, meta_graph_suffix)
 
     def _record(self, prefix: str) -> tuple[str, float] | None:
         if not self.count:
             return None
-        self._last = [item for item in self._last if item[0] != prefix]
-        self._last.append((prefix, time.time()))
+        self._latest = [item for item in self._latest if item[0] != prefix]
+        self._latest.append((prefix, time.time()))
         # With a negative count only the latest checkpoint is kept.
-        return self._last.pop(0) if len(self._last) > max(self.count, 1) else None
+        return self._latest.pop(0) if len(self._latest) > max(self.count, 1) else None
 
-    def _let_go(self, prefix: str, written: float, meta_graph_suffix: str) -> None:
-        if written > self._next_for_good:
-            self._next_for_good += self.every_n_hours * 3600
+    def _remove(self, prefix: str, written: float, meta_graph_suffix: str) -> None:
+        if written > self._next_permanent:
+            self._next_permanent += self.every_n_hours * 3600
             return
         try:
             remove_checkpoint(prefix, meta_graph_suffix=meta_graph_suffix)
         except OpError as exc:
             # The new checkpoint exists: training should not end because an old one cannot be removed.
-            _log.warning("the old checkpoint %r is not removed: %s", prefix, exc)
+            _log.warning("cannot remove the old checkpoint %r: %s", prefix, exc)

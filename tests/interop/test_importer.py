@@ -143,12 +143,16 @@ def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(
     ("arguments", "error", "words"),
     [
         ({"return_elements": ["zz"]}, ValueError, "node 'zz', which is not in graph_def"),
-        ({"return_elements": ["b:3"]}, ValueError, "output 3 of node 'b', which has 1"),
-        ({"return_elements": [3]}, TypeError, "return_elements are strings, got 3"),
-        ({"return_elements": "b"}, TypeError, "is a list of names"),
-        ({"return_elements": ["b:x"]}, ValueError, "is 'node', 'node:index'"),
-        ({"input_map": {3: 1.0}}, TypeError, "keys of input_map are strings"),
-        ({"input_map": 3}, TypeError, "is a mapping"),
+        (
+            {"return_elements": ["b:3"]},
+            ValueError,
+            "output 3 of node 'b', whose number of outputs is 1",
+        ),
+        ({"return_elements": [3]}, TypeError, "return_elements must be strings, got 3"),
+        ({"return_elements": "b"}, TypeError, "must be a list of names"),
+        ({"return_elements": ["b:x"]}, ValueError, "must be 'node', 'node:index'"),
+        ({"input_map": {3: 1.0}}, TypeError, "keys of input_map must be strings"),
+        ({"input_map": 3}, TypeError, "must be a mapping"),
         ({"input_map": {"a": 1}}, ValueError, "passed int32 from Const:0, expected float32"),
     ],
 )
@@ -173,22 +177,22 @@ def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
     [
         (identity("b", "a"), "node 'b': unknown input node 'a'"),
         ("node { name: 'b' op: 'NoOp' input: '^a' }", "node 'b': unknown control input 'a'"),
-        (PAIR + identity("c", "b:4"), "reads output 4 of node 'b', which has 1"),
-        (PAIR + identity("c", "b:x"), "an input is 'node', 'node:index'"),
+        (PAIR + identity("c", "b:4"), "reads output 4 of node 'b', whose number of outputs is 1"),
+        (PAIR + identity("c", "b:x"), "an input must be 'node', 'node:index'"),
         (PAIR + PAIR, "node 'a' is not unique: 2 nodes"),
-        (PAIR + identity("c", "^a", "b"), "control inputs come after all data inputs"),
-        (PAIR + identity("c", "b", "b"), "it has 2 inputs, which Identity does not take"),
+        (PAIR + identity("c", "^a", "b"), "control inputs must come after all data inputs"),
+        (PAIR + identity("c", "b", "b"), "it has 2 inputs, which do not match Identity"),
         ("node { name: 'a' op: 'Placeholder' }", "has no attribute 'dtype'"),
         (PLACEHOLDER + "node { name: 'b' op: 'Identity' input: 'a' }", "has no attribute 'T'"),
         (PLACEHOLDER + identity("b", "a").replace("FLOAT", "INT32"), "from import/a:0, expected int32"),
-        (identity("a", "b") + identity("b", "a"), "2 nodes stand in a cycle: a <- b"),
-        (identity("a", "a"), "1 nodes stand in a cycle"),
+        (identity("a", "b") + identity("b", "a"), "2 nodes form a cycle: a <- b"),
+        (identity("a", "a"), "1 nodes form a cycle"),
         ("node { name: 'a b' op: 'NoOp' }", "a name must match"),
         ("node { name: '_a' op: 'NoOp' }", "a name must match"),
         ("node { name: '' op: 'NoOp' }", "a name must match"),
         ("node { name: 'b' op: 'NoOp' attr { key: '_class' value { list { s: 'loc:@z' } } } }",
-         "to be colocated with unknown node 'z'"),
-        ("versions { min_consumer: 99999 }", "asks for a reader of version 99999"),
+         "colocated with the unknown node 'z'"),
+        ("versions { min_consumer: 99999 }", "requires a reader of version 99999"),
         ("versions { bad_consumers: 2474 }", "forbids readers of version 2474"),
         ("versions { producer: -1 }", "was written by version -1"),
         (PLACEHOLDER.replace("DT_FLOAT", "DT_QINT8"), "attribute 'dtype': element type 11"),
@@ -198,9 +202,9 @@ def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
          "'value' value { tensor { dtype: DT_FLOAT tensor_content: 'abc' } } } }",
          "node 'c' .Const., attribute 'value': a float32 tensor of shape"),
         ("node { name: 'a' op: 'NoOp' device: '/nonsense' }", "cannot be imported"),
-        (PLACEHOLDER.replace("type: DT_FLOAT", "i: 1"), "attribute 'dtype' is a type, got i"),
+        (PLACEHOLDER.replace("type: DT_FLOAT", "i: 1"), "attribute 'dtype' must be of type type, got i"),
         ("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
-         "attr { key: 'value' value { s: 'x' } } }", "attribute 'value' is a tensor, got s"),
+         "attr { key: 'value' value { s: 'x' } } }", "attribute 'value' must be of type tensor, got s"),
     ],
     ids=lambda value: "",
 )  # fmt: skip
@@ -249,9 +253,7 @@ def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(
     )
     import_graph_def(graph_def(scatter % ""))
     if "bad_indices_policy" not in lookup("ScatterNd").attrs:
-        with pytest.raises(
-            ValueError, match="'bad_indices_policy' is 'IGNORE'; here it can only be"
-        ):
+        with pytest.raises(ValueError, match="'bad_indices_policy' is 'IGNORE'; only"):
             import_graph_def(graph_def(scatter % "IGNORE"))
 
 
@@ -270,7 +272,7 @@ def test_small_files_do_not_make_large_constants(graph: acts.Graph) -> None:
 
 @pytest.mark.parametrize("value", ["spam", None, 3])
 def test_what_is_no_graph_def_at_all_is_refused(graph: acts.Graph, value: Any) -> None:
-    with pytest.raises(TypeError, match="graph_def is a GraphDef"):
+    with pytest.raises(TypeError, match="graph_def must be a GraphDef"):
         import_graph_def(value)
 
 
