@@ -273,6 +273,8 @@ class OpDef:
 
 
 _OPS: dict[str, OpDef] = {}
+# The names of those that were looked up, which have what the table of signatures says of them.
+_COMPLETE: set[str] = set()
 # Modules by the names of the operation types that they register when they are imported.
 _DEFERRED: dict[str, str] = {}
 
@@ -311,10 +313,11 @@ def _load(name: str) -> OpDef | None:
 def _complete(op: OpDef) -> None:
     """Give an operation type what the table of signatures says of it and its registration left out."""
     signature = signature_of(op.name)
-    object.__setattr__(op, "attrs", signature.stored if signature else {})
-    object.__setattr__(
-        op, "stateful", op.stateful or (signature is not None and signature.stateful)
-    )
+    if op.attrs is _IN_TABLE:
+        object.__setattr__(op, "attrs", signature.stored if signature else {})
+    if signature is not None and signature.stateful:
+        object.__setattr__(op, "stateful", True)
+    _COMPLETE.add(op.name)
 
 
 def lookup(name: str) -> OpDef:
@@ -333,7 +336,7 @@ def lookup(name: str) -> OpDef:
             f"; did you mean {', '.join(near)}?" if near else f"; {len(known)} ops are registered"
         )
         raise ValueError(f"op type {name!r} is not registered{hint}")
-    if found.attrs is _IN_TABLE:
+    if found.attrs is _IN_TABLE or name not in _COMPLETE:
         _complete(found)
     return found
 

@@ -38,7 +38,7 @@ TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on 
 PACKED = 8
 
 NUMBERS = [
-    as_dtype(name) for name in dtypes.__all__ if name not in ("DType", "as_dtype", "bool_")
+    as_dtype(name) for name in dtypes.__all__ if name not in ("DType", "DTypeLike", "as_dtype", "bool_")
     and as_dtype(name).kind not in "srv"
 ] + [dtypes.bool_]  # fmt: skip
 

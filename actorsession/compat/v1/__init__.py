@@ -105,6 +105,7 @@ from actorsession.interop import (
     make_ndarray,
     make_tensor_proto,
 )
+from actorsession.ops import raw as raw_ops
 
 __all__ = [
     "VERSION", "AttrValue", "ConfigProto", "DType", "DeviceSpec", "Dimension", "GPUOptions", "Graph",
@@ -122,7 +123,8 @@ __all__ = [
     "get_static_value", "gfile", "graph_util", "half", "import_graph_def", "int8", "int16", "int32",
     "int64", "io", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor", "logging", "make_ndarray",
     "make_template", "make_tensor_proto", "metrics", "mul", "name_scope", "neg", "newaxis", "nn", "op_scope",
-    "pack", "python", "python_io", "queue", "reset_default_graph", "resource", "saved_model", "string",
+    "pack", "python", "python_io", "queue", "raw_ops",
+    "reset_default_graph", "resource", "saved_model", "string",
     "sub", "test", "train", "uint8", "uint16", "uint32", "uint64", "unpack", "variant",
     *operations.__all__,
 ]  # fmt: skip
