@@ -143,7 +143,8 @@ def update(ctx: InferContext) -> Sequence[TensorShape]:
         elif arg.type == "int64" and spec.dtype is not int64:
             raise TypeError(f"{ctx.op}: the global step is int64, got {spec.dtype.name}")
         elif not spec.shape.is_compatible_with(()):
-            raise ValueError(f"{ctx.op}: input {index} is a scalar, got shape {spec.shape}")
+            what = "the global step" if arg.type == "int64" else f"input {index}"
+            raise ValueError(f"{ctx.op}: {what} is a scalar, got shape {spec.shape}")
     return []
 
 
