@@ -19,7 +19,7 @@ INNER = {
     "arrays.dimensions", "arrays.fills", "arrays.joining", "arrays.partitions", "arrays.scatter",
     "arrays.splitting", "arrays.strided", "blas", "blockwise", "broadcasting", "build", "op_modules",
     "convolutions.backprops", "convolutions.depthwise", "convolutions.depthwise_nodes",
-    "convolutions.dilation", "convolutions.fractional_pooling", "convolutions.gradients",
+    "convolutions.dilation", "convolutions.fractional_pooling",
     "convolutions.kernels", "convolutions.nodes", "convolutions.operations", "convolutions.pooling",
     "convolutions.pooling_argmax", "convolutions.pooling_kernels", "convolutions.pooling_nodes",
     "convolutions.transposed", "convolutions.windows", "derivatives.backward", "derivatives.values",
