@@ -18,19 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
+)
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.neural.candidate_draws import (
@@ -42,15 +38,13 @@ from actorsession.ops.neural.candidate_draws import (
     uniform,
 )
 from actorsession.ops.randomness.numbers import get_seed
+from actorsession.ops.rows import op
 
 __all__ = [
-    "SAMPLER", "SEEDS", "Candidates", "all_candidate_sampler", "check_true_classes",
-    "drawn_classes", "fixed_unigram_candidate_sampler", "infer_sampler", "infer_true_classes",
-    "log_uniform_candidate_sampler", "sampler", "seeds", "uniform_candidate_sampler",
+    "Candidates", "all_candidate_sampler", "check_true_classes", "drawn_classes",
+    "fixed_unigram_candidate_sampler", "generator_of", "log_uniform_candidate_sampler", "sampled",
+    "sampler", "seeds", "true_shape", "uniform_candidate_sampler",
 ]  # fmt: skip
-
-# Attributes of every op that may draw random numbers.
-SEEDS = {"seed": 0, "seed2": 0}
 
 _WORD = 2**64 - 1
 
@@ -224,7 +218,7 @@ def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
 # -- static types ----------------------------------------------------------------------------------
 
 
-def infer_true_classes(ctx: InferContext) -> TensorShape:
+def true_shape(ctx: InferContext) -> TensorShape:
     """Check the true classes and return their shape.
 
     Raises:
@@ -244,14 +238,14 @@ def infer_true_classes(ctx: InferContext) -> TensorShape:
         ) from None
 
 
-def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
-    """Check a sampler's operand and attributes, and return the types of its outputs."""
-    shape, count = infer_true_classes(ctx), ctx.attrs["num_sampled"]
+def sampled(ctx: InferContext) -> Sequence[TensorShape]:
+    """A class for each sample, and a count for each true and each sampled class."""
+    shape, count = true_shape(ctx), ctx.attrs["num_sampled"]
     for name in ("num_sampled", "range_max"):
         if ctx.attrs.get(name, 1) < 1:
             raise ValueError(f"{ctx.op}: {name} is at least 1, got {ctx.attrs[name]}")
     drawn = TensorShape([count])
-    return [TensorSpec(int64, drawn), TensorSpec(float32, shape), TensorSpec(float32, drawn)]
+    return [drawn, shape, drawn]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -299,19 +293,19 @@ def drawn_classes(
     )
 
 
+def generator_of(attrs: Mapping[str, Any]) -> np.random.Generator:
+    """Return a generator with the seeds of a node, or with a random one if both are 0."""
+    seeds = [attrs["seed"] & _WORD, attrs["seed2"] & _WORD]
+    return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+
+
 def _sampling(
     distribution: Callable[[Mapping[str, Any]], Classes],
 ) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
-        seeds = [ctx.attrs["seed"] & _WORD, ctx.attrs["seed2"] & _WORD]
-        generator: np.random.Generator = ctx.state(
-            lambda: np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
-        )
-        classes, count, unique = (
-            distribution(ctx.attrs),
-            ctx.attrs["num_sampled"],
-            ctx.attrs["unique"],
-        )
+        generator = ctx.state(lambda: generator_of(ctx.attrs))
+        classes = distribution(ctx.attrs)
+        count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
 
         def sample(true_classes: Any) -> tuple[Array, Array, Array]:
             check_true_classes(ctx, true_classes, classes.size)
@@ -333,29 +327,10 @@ def _all_kernel(ctx: KernelContext) -> Kernel:
     return every
 
 
-# -- registration ----------------------------------------------------------------------------------
-
-SAMPLER = {"num_true": REQUIRED, "num_sampled": REQUIRED, "unique": REQUIRED}
-_FIXED = {
-    "vocab_file": "", "distortion": 1.0, "num_reserved_ids": 0, "num_shards": 1, "shard": 0,
-    "unigrams": (),
-}  # fmt: skip
-
-for _name, _kernel, _attrs in (
-    ("UniformCandidateSampler", _sampling(uniform), {"range_max": REQUIRED}),
-    ("LogUniformCandidateSampler", _sampling(log_uniform), {"range_max": REQUIRED}),
-    (
-        "FixedUnigramCandidateSampler",
-        _sampling(fixed_unigram),
-        {"range_max": REQUIRED, **_FIXED},
-    ),
-    ("AllCandidateSampler", _all_kernel, {}),
-):
-    register(
-        OpDef(
-            name=_name,
-            infer=infer_sampler,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-        )
-    )
+for _name, _kernel in {
+    "AllCandidateSampler": _all_kernel,
+    "FixedUnigramCandidateSampler": _sampling(fixed_unigram),
+    "LogUniformCandidateSampler": _sampling(log_uniform),
+    "UniformCandidateSampler": _sampling(uniform),
+}.items():
+    op(_name, sampled, kernel=_kernel, grad=NOT_DIFFERENTIABLE)

@@ -7,31 +7,24 @@ with weight 1 and gains 1 each time that it is a true class.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Kernel, KernelContext
 from actorsession.ops.neural.candidate_draws import by_weight
 from actorsession.ops.neural.candidate_sampling import (
-    SEEDS,
     Candidates,
     check_true_classes,
     drawn_classes,
-    infer_sampler,
+    generator_of,
+    sampled,
     sampler,
 )
+from actorsession.ops.rows import op
 
 __all__ = ["learned_unigram_candidate_sampler"]
-
-_WORD = 2**64 - 1
 
 
 def learned_unigram_candidate_sampler(
@@ -45,14 +38,7 @@ def learned_unigram_candidate_sampler(
 ) -> Candidates:
     """Draw classes in proportion to how often they were true in earlier steps of this session.
 
-    Args:
-        true_classes: int64, shape ``[batch, num_true]``.
-        num_true: true classes of each example.
-        num_sampled: number of classes to draw for the whole batch.
-        unique: whether the drawn classes must differ.
-        range_max: number of classes; classes are numbered from 0.
-        seed: the op's own seed.
-        name: wanted name.
+    The arguments are those of ``uniform_candidate_sampler``.
 
     Raises:
         TypeError: if the true classes are not int64.
@@ -67,15 +53,14 @@ def learned_unigram_candidate_sampler(
 class _Learned:
     """The current weights of the classes and the generator; the lock guards against concurrent steps."""
 
-    def __init__(self, size: int, seeds: list[int]) -> None:
+    def __init__(self, attrs: Mapping[str, Any]) -> None:
         self.lock = threading.Lock()
-        self.weights = np.ones(size)
-        self.generator = np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+        self.weights = np.ones(attrs["range_max"])
+        self.generator = generator_of(attrs)
 
 
 def _learned_kernel(ctx: KernelContext) -> Kernel:
-    seeds = [ctx.attrs[key] & _WORD for key in SEEDS]
-    learned: _Learned = ctx.state(lambda: _Learned(ctx.attrs["range_max"], seeds))
+    learned: _Learned = ctx.state(lambda: _Learned(ctx.attrs))
     count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
 
     def sample(true_classes: Any) -> tuple[Array, Array, Array]:
@@ -89,11 +74,4 @@ def _learned_kernel(ctx: KernelContext) -> Kernel:
     return sample
 
 
-register(
-    OpDef(
-        name="LearnedUnigramCandidateSampler",
-        infer=infer_sampler,
-        kernel=_learned_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("LearnedUnigramCandidateSampler", sampled, kernel=_learned_kernel, grad=NOT_DIFFERENTIABLE)
