@@ -54,7 +54,7 @@ from actorsession.ops.convolutions.transposed import (
 )
 from actorsession.ops.neural.accidental_hits import compute_accidental_hits
 from actorsession.ops.neural.activations import elu, relu, relu6, sigmoid, softplus, tanh
-from actorsession.ops.neural.biases import bias_add, bias_add_grad
+from actorsession.ops.neural.biases import bias_add, bias_add_grad, relu_layer, xw_plus_b
 from actorsession.ops.neural.candidate_sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
@@ -73,7 +73,6 @@ from actorsession.ops.neural.ctc_decoders import (
     ctc_greedy_decoder,
 )
 from actorsession.ops.neural.ctc_loss import ctc_loss
-from actorsession.ops.neural.dense import relu_layer, xw_plus_b
 from actorsession.ops.neural.dropout import dropout
 from actorsession.ops.neural.embedding import embedding_lookup, embedding_lookup_sparse
 from actorsession.ops.neural.fused_batch_norm import fused_batch_norm

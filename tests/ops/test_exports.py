@@ -39,7 +39,7 @@ INNER = {
     "lists.nodes", "lists.operands", "lists.parts", "lists.persistent_vector", "lists.sums",
     "lists.values", "lookup", "math", "neural.accidental_hits", "neural.activations", "neural.biases",
     "neural.candidate_draws", "neural.candidate_sampling", "neural.cross_entropy",
-    "neural.ctc_decoders", "neural.ctc_loss", "neural.dense", "neural.dropout", "neural.embedding",
+    "neural.ctc_decoders", "neural.ctc_loss", "neural.dropout", "neural.embedding",
     "neural.fused_batch_norm", "neural.fused_batch_norm_gradients", "neural.l2_loss",
     "neural.learned_sampling", "neural.losses", "neural.lrn", "neural.normalisation",
     "neural.pointwise_losses", "neural.rectifiers", "neural.safe_embedding", "neural.sampled_losses",

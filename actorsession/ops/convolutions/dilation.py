@@ -47,7 +47,6 @@ def dilation2d(
         strides: steps of the window, a number for each of the four axes.
         rates: steps between the elements of a window, the same.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: wanted name.
         filters: another name for ``filter``.
         dilations: another name for ``rates``.
 

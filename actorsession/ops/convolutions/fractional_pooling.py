@@ -59,7 +59,6 @@ def fractional_max_pool(
         deterministic: whether regions are the same in each step.
         seed: seed of the random numbers; only with ``deterministic``.
         seed2: a second seed.
-        name: wanted name.
 
     Raises:
         TypeError: for another dtype.

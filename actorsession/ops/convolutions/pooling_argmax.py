@@ -50,7 +50,6 @@ def max_pool_with_argmax(
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: must be ``NHWC``.
         Targmax: int64 (the default) or int32, the type of the positions.
-        name: wanted name.
         output_dtype: another name for ``Targmax``.
         include_batch_in_index: whether positions count from the start of the batch instead of the image.
 

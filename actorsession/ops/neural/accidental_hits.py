@@ -57,7 +57,6 @@ def compute_accidental_hits(
         sampled_candidates: int64, shape ``[num_sampled]``.
         num_true: true classes of each example.
         seed: accepted for compatibility with TensorFlow; nothing is drawn.
-        name: wanted name.
 
     Raises:
         ValueError: for true classes of another shape.

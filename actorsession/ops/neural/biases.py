@@ -1,4 +1,4 @@
-"""``BiasAdd``, which adds a number to each channel, and its gradient."""
+"""``BiasAdd``, which adds a number to each channel, its gradient, and dense layers with a bias."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import broadcast_to, reshape
-from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.operands import writes
 from actorsession.ops.rows import op, typed
 
-__all__ = ["bias_add", "bias_add_grad"]
+__all__ = ["bias_add", "bias_add_grad", "relu_layer", "xw_plus_b"]
 
 
 def bias_add(
@@ -33,7 +34,6 @@ def bias_add(
         bias: vector with an entry for each channel, of the same dtype.
         data_format: ``NHWC`` (or ``N...C``, the default) for channels last, ``NCHW`` (or ``NC...``) for
             channels as axis 1.
-        name: wanted name.
 
     Raises:
         ValueError: for another format, or a bias whose shape can never fit.
@@ -167,3 +167,28 @@ def _bias_add_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 op("BiasAddGrad", _bias, kernel=_bias_add_grad_kernel, grad=_bias_add_grad_gradient)
+
+
+# -- dense layers --------------------------------------------------------------------------------
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Return ``x @ weights + biases``.
+
+    Args:
+        x: a matrix of shape ``[batch, in]``.
+        weights: a matrix of shape ``[in, out]``.
+        biases: a vector of shape ``[out]``.
+    """
+    graph = graph_of(x, weights, biases)
+    with graph.as_default(), graph.name_scope(name or "xw_plus_b") as scope:
+        product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
+        return bias_add(product, convert_to_tensor(biases, name="biases"), name=scope)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Return ``max(x @ weights + biases, 0)``; arguments as for ``xw_plus_b``."""
+    graph = graph_of(x, weights, biases)
+    with graph.as_default(), graph.name_scope(name or "relu_layer") as scope:
+        product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
+        return raw.Relu(bias_add(product, convert_to_tensor(biases, name="biases")), name=scope)

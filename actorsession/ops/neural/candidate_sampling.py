@@ -85,7 +85,6 @@ def uniform_candidate_sampler(
         unique: whether the drawn classes must differ.
         range_max: number of classes; classes are numbered from 0.
         seed: the op's own seed.
-        name: wanted name.
 
     Returns:
         The drawn classes, and the expected counts of the true and of the drawn classes in such a sample.
@@ -137,11 +136,6 @@ def fixed_unigram_candidate_sampler(
     """Draw classes by given weights; see ``uniform_candidate_sampler``.
 
     Args:
-        true_classes: int64, shape ``[batch, num_true]``.
-        num_true: true classes of each example.
-        num_sampled: number of classes to draw for the whole batch.
-        unique: whether the drawn classes must differ.
-        range_max: number of classes; classes are numbered from 0.
         vocab_file: a file with a line for each class, whose last column (between commas) is its weight; read
             while the node is built.
         distortion: power that weights are raised to; 0 makes all equally likely.
@@ -150,8 +144,6 @@ def fixed_unigram_candidate_sampler(
         shard: index of this sampler among them. It draws from the classes ``c`` with
             ``c % num_shards == shard``, renumbered 0, 1, 2, ...
         unigrams: the weights, in place of a file.
-        seed: the op's own seed.
-        name: wanted name.
 
     Raises:
         ValueError: for both or neither of ``vocab_file`` and ``unigrams``, a file with a line that does not

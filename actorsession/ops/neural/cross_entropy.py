@@ -63,7 +63,6 @@ def softmax_cross_entropy_with_logits(
         labels: probabilities of the classes, of the shape of ``logits``.
         logits: unscaled logarithms of probabilities.
         dim: the axis of the classes; TensorFlow's older spelling of ``axis``.
-        name: wanted name.
         axis: the axis of the classes, the last if left out.
 
     Returns:
@@ -236,7 +235,6 @@ def sparse_softmax_cross_entropy_with_logits(
     Args:
         labels: int32 or int64, the classes; of the shape of ``logits`` without the last axis.
         logits: unscaled logarithms of probabilities, classes last.
-        name: wanted name.
 
     Returns:
         The loss, of the shape of ``labels``.
@@ -358,7 +356,6 @@ def sigmoid_cross_entropy_with_logits(
     Args:
         labels: probabilities, of the dtype and shape of ``logits``.
         logits: unscaled logarithms of odds.
-        name: wanted name.
 
     Returns:
         The loss of each class, of the shape of ``logits``.

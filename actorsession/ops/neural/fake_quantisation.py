@@ -48,7 +48,6 @@ def fake_quant_with_min_max_args(
         max: the upper end, above ``min``.
         num_bits: 2 to 16: the range has ``2 ** num_bits - 1`` steps.
         narrow_range: whether the range has one step less.
-        name: wanted name.
 
     Raises:
         TypeError: for another dtype.
@@ -90,9 +89,6 @@ def fake_quant_with_min_max_vars(
         inputs: float32.
         min: the lower end, a float32 scalar.
         max: the upper end, a float32 scalar.
-        num_bits: as for ``fake_quant_with_min_max_args``.
-        narrow_range: as for ``fake_quant_with_min_max_args``.
-        name: wanted name.
     """
     return raw.FakeQuantWithMinMaxVars(
         inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range), name=name

@@ -54,7 +54,6 @@ def fused_batch_norm(
         epsilon: added to the variance.
         data_format: layout of the images.
         is_training: whether mean and variance are those of the batch.
-        name: wanted name.
         exponential_avg_factor: share of the batch in the running statistics.
 
     Returns:

@@ -40,10 +40,6 @@ def local_response_normalization(
     Args:
         input: images ``[batch, height, width, channels]`` of a floating type.
         depth_radius: number of channels on either side that count as near.
-        bias: as in the formula.
-        alpha: as in the formula.
-        beta: as in the formula.
-        name: wanted name.
 
     Raises:
         ValueError: for another rank.

@@ -97,7 +97,6 @@ def softmax(
     Args:
         logits: floating tensor of rank at least 1.
         axis: the axis of the classes, the last if left out.
-        name: wanted name.
         dim: TensorFlow's older spelling of ``axis``.
     """
     return _along("Softmax", logits, dim if axis is None else axis, name)
