@@ -96,7 +96,7 @@ def softmax_cross_entropy_with_logits_v2(
             order = _last_behind(precise, where)
             precise, wanted = transpose(precise, order), transpose(wanted, order)
         matrices = _as_matrix(precise), _as_matrix(wanted)
-        loss = raw.SoftmaxCrossEntropyWithLogits(*matrices, name=scope).loss
+        loss, _ = raw.SoftmaxCrossEntropyWithLogits(*matrices, name=scope)
         if precise.shape.rank != 2:
             loss = reshape(loss, shape(precise)[:-1])
             loss.set_shape(precise.shape[:-1])
@@ -255,7 +255,7 @@ def sparse_softmax_cross_entropy_with_logits(
         precise = _float32_if_half(scores)
         flat = scores.shape.rank == 2 and have.rank == 1
         inputs = (precise, classes) if flat else (_as_matrix(precise), reshape(classes, [-1]))
-        loss = raw.SparseSoftmaxCrossEntropyWithLogits(*inputs, name=base).loss
+        loss, _ = raw.SparseSoftmaxCrossEntropyWithLogits(*inputs, name=base)
         if not flat:
             loss = reshape(loss, shape(classes))
             loss.set_shape(have)

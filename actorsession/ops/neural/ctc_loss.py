@@ -72,14 +72,14 @@ def ctc_loss(
         value = convert_to_tensor(given, name="logits")
         if not time_major:
             value = transpose(value, [1, 0, 2])
-        made = raw.CTCLoss(
+        loss, _ = raw.CTCLoss(
             value, labels.indices, labels.values,
             convert_to_tensor(sequence_length, int32, "sequence_length"),
             preprocess_collapse_repeated=bool(preprocess_collapse_repeated),
             ctc_merge_repeated=bool(ctc_merge_repeated),
             ignore_longer_outputs_than_inputs=bool(ignore_longer_outputs_than_inputs),
         )  # fmt: skip
-        return made.loss
+        return loss
 
 
 def _loss(ctx: InferContext) -> Sequence[TensorShape]:

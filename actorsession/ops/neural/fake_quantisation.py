@@ -105,10 +105,10 @@ def fake_quant_with_min_max_vars_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``fake_quant_with_min_max_vars`` by the inputs and both ends of the range."""
-    return tuple(raw.FakeQuantWithMinMaxVarsGradient(
+    return raw.FakeQuantWithMinMaxVarsGradient(
         gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range),
         name=name,
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 def fake_quant_with_min_max_vars_per_channel(
@@ -135,10 +135,10 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``fake_quant_with_min_max_vars_per_channel``."""
-    return tuple(raw.FakeQuantWithMinMaxVarsPerChannelGradient(
+    return raw.FakeQuantWithMinMaxVarsPerChannelGradient(
         gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range),
         name=name,
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 # -- static types ----------------------------------------------------------------------------------

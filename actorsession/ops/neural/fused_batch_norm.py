@@ -70,7 +70,7 @@ def fused_batch_norm(
             f"not 1, got {mean!r} and {variance!r}"
         )
     vectors = _vectors(images, scale=scale, offset=offset, mean=mean, variance=variance)
-    made = raw.FusedBatchNormV3(
+    y, running_mean, running_variance, *_ = raw.FusedBatchNormV3(
         images,
         *vectors,
         epsilon=float(epsilon),
@@ -79,7 +79,7 @@ def fused_batch_norm(
         exponential_avg_factor=float(exponential_avg_factor),
         name=name,
     )
-    return made.y, made.batch_mean, made.batch_variance
+    return y, running_mean, running_variance
 
 
 def _vectors(images: Tensor, **values: Any) -> list[Tensor]:

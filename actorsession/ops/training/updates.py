@@ -77,8 +77,7 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
     names = [arg.name for arg in (*args[count:where], *args[behind:])]
 
     def kernel(var: Any, *given: Any) -> None:
-        grad, *indices = given[where:behind]
-        rates = given[count:where] + given[behind:]
+        grad, rates = given[where], given[count:where] + given[behind:]
         _check_scalars(op_type, names, rates)
 
         def move(*slots: Array) -> None:
@@ -90,7 +89,7 @@ def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
             def step_of_rows(whole: Array) -> Array:
                 for slot in slots:
                     check_same_shape(op_type, whole, slot)
-                rows, summed = sum_duplicates(*flat_rows(op_type, whole, *indices, grad))
+                rows, summed = sum_duplicates(*flat_rows(op_type, whole, given[where + 1], grad))
                 some = [slot[rows] for slot in slots]
                 whole[rows] = _computed(rule, attrs, whole[rows], some, summed, rates, None)
                 for slot, moved in zip(slots, some, strict=True):
