@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int32, int64
+from actorsession.graph.dtypes import as_dtype, int32, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
-from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.convolutions.kernels import Sliding
 from actorsession.ops.convolutions.nodes import known_dims
 from actorsession.ops.convolutions.pooling_kernels import largest, window_argmax
@@ -58,15 +57,14 @@ def max_pool_with_argmax(
     """
     _check_arguments(data_format, ksize, strides)
     kind, _ = explicit_padding(padding)
-    result, places = raw.MaxPoolWithArgmax(
-        convert_to_tensor(input),
-        ksize=per_axis(ksize, "NHWC", "ksize"),
-        strides=per_axis(strides, "NHWC", "strides"),
-        padding=kind,
-        Targmax=output_dtype or Targmax or int64,
-        include_batch_in_index=bool(include_batch_in_index),
-        name=name,
-    )
+    attrs = {
+        "ksize": per_axis(ksize, "NHWC", "ksize"),
+        "strides": per_axis(strides, "NHWC", "strides"),
+        "padding": kind,
+        "Targmax": as_dtype(output_dtype or Targmax or int64),
+        "include_batch_in_index": bool(include_batch_in_index),
+    }
+    result, places = make("MaxPoolWithArgmax", [convert_to_tensor(input)], attrs, name).outputs
     return result, places
 
 
