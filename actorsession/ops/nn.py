@@ -58,6 +58,7 @@ from actorsession.ops.neural.biases import bias_add, bias_add_grad, relu_layer, 
 from actorsession.ops.neural.candidate_sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
@@ -77,7 +78,6 @@ from actorsession.ops.neural.dropout import dropout
 from actorsession.ops.neural.embedding import embedding_lookup, embedding_lookup_sparse
 from actorsession.ops.neural.fused_batch_norm import fused_batch_norm
 from actorsession.ops.neural.l2_loss import l2_loss
-from actorsession.ops.neural.learned_sampling import learned_unigram_candidate_sampler
 from actorsession.ops.neural.lrn import local_response_normalization, lrn
 from actorsession.ops.neural.normalisation import (
     batch_norm_with_global_normalization,

@@ -41,7 +41,7 @@ INNER = {
     "neural.candidate_draws", "neural.candidate_sampling", "neural.cross_entropy",
     "neural.ctc_decoders", "neural.ctc_loss", "neural.dropout", "neural.embedding",
     "neural.fused_batch_norm", "neural.fused_batch_norm_gradients", "neural.l2_loss",
-    "neural.learned_sampling", "neural.losses", "neural.lrn", "neural.normalisation",
+    "neural.losses", "neural.lrn", "neural.normalisation",
     "neural.pointwise_losses", "neural.rectifiers", "neural.safe_embedding", "neural.sampled_losses",
     "memory", "neural.softmax", "neural.weighted_loss", "nn", "operands",
     "parsing.example_batches", "parsing.example_heads", "parsing.example_nodes",

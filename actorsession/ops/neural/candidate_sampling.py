@@ -11,6 +11,7 @@ on the number of draws.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.neural.candidate_draws import (
     Classes,
+    by_weight,
     different_classes,
     expected_counts,
     fixed_unigram,
@@ -41,9 +43,9 @@ from actorsession.ops.randomness.numbers import get_seed
 from actorsession.ops.rows import op
 
 __all__ = [
-    "Candidates", "all_candidate_sampler", "check_true_classes", "drawn_classes",
-    "fixed_unigram_candidate_sampler", "generator_of", "log_uniform_candidate_sampler", "sampled",
-    "sampler", "seeds", "true_shape", "uniform_candidate_sampler",
+    "Candidates", "all_candidate_sampler", "check_true_classes", "fixed_unigram_candidate_sampler",
+    "learned_unigram_candidate_sampler", "log_uniform_candidate_sampler", "seeds", "true_shape",
+    "uniform_candidate_sampler",
 ]  # fmt: skip
 
 _WORD = 2**64 - 1
@@ -92,7 +94,7 @@ def uniform_candidate_sampler(
     Raises:
         ValueError: for numbers below 1, or true classes of another shape.
     """
-    return sampler(
+    return _sampler(
         "UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max,
     )  # fmt: skip
@@ -112,7 +114,7 @@ def log_uniform_candidate_sampler(
     This approximates word frequencies when words are numbered from the most frequent one. The arguments are
     those of ``uniform_candidate_sampler``.
     """
-    return sampler(
+    return _sampler(
         "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max,
     )  # fmt: skip
@@ -152,7 +154,7 @@ def fixed_unigram_candidate_sampler(
     if bool(vocab_file) == bool(len(unigrams)):
         raise ValueError("a fixed unigram sampler takes a vocab_file or unigrams, one of the two")
     weights = _read_weights(vocab_file) if vocab_file else [float(w) for w in unigrams]
-    return sampler(
+    return _sampler(
         "FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
         num_shards=int(num_shards), shard=int(shard), unigrams=weights,
@@ -167,6 +169,29 @@ def _read_weights(path: str) -> list[float]:
         raise ValueError(f"each line of {path!r} ends in a weight: {exc}") from exc
 
 
+def learned_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Draw classes in proportion to how often they were true in earlier steps of this session.
+
+    The arguments are those of ``uniform_candidate_sampler``.
+
+    Raises:
+        TypeError: if the true classes are not int64.
+        ValueError: for another shape, or numbers below 1.
+    """
+    return _sampler(
+        "LearnedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        range_max=int(range_max),
+    )  # fmt: skip
+
+
 def all_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -179,10 +204,10 @@ def all_candidate_sampler(
 
     The arguments are those of ``uniform_candidate_sampler``.
     """
-    return sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
+    return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
-def sampler(
+def _sampler(
     op_type: str,
     true_classes: Any,
     num_true: int,
@@ -230,7 +255,7 @@ def true_shape(ctx: InferContext) -> TensorShape:
         ) from None
 
 
-def sampled(ctx: InferContext) -> Sequence[TensorShape]:
+def _sampled(ctx: InferContext) -> Sequence[TensorShape]:
     """A class for each sample, and a count for each true and each sampled class."""
     shape, count = true_shape(ctx), ctx.attrs["num_sampled"]
     for name in ("num_sampled", "range_max"):
@@ -262,7 +287,7 @@ def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = Non
             )
 
 
-def drawn_classes(
+def _drawn_classes(
     classes: Classes, generator: np.random.Generator, count: int, unique: bool, true_classes: Any
 ) -> tuple[Array, Array, Array]:
     """Return ``count`` classes, and the expected counts of these and of the true classes.
@@ -285,7 +310,7 @@ def drawn_classes(
     )
 
 
-def generator_of(attrs: Mapping[str, Any]) -> np.random.Generator:
+def _generator_of(attrs: Mapping[str, Any]) -> np.random.Generator:
     """Return a generator with the seeds of a node, or with a random one if both are 0."""
     seeds = [attrs["seed"] & _WORD, attrs["seed2"] & _WORD]
     return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
@@ -295,17 +320,44 @@ def _sampling(
     distribution: Callable[[Mapping[str, Any]], Classes],
 ) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
-        generator = ctx.state(lambda: generator_of(ctx.attrs))
+        generator = ctx.state(lambda: _generator_of(ctx.attrs))
         classes = distribution(ctx.attrs)
         count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
 
         def sample(true_classes: Any) -> tuple[Array, Array, Array]:
             check_true_classes(ctx, true_classes, classes.size)
-            return drawn_classes(classes, generator, count, unique, true_classes)
+            return _drawn_classes(classes, generator, count, unique, true_classes)
 
         return sample
 
     return kernel
+
+
+class _Learned:
+    """State of a node in its session; the lock guards against concurrent steps.
+
+    Each class starts with weight 1, and gains 1 each time that it is a true class.
+    """
+
+    def __init__(self, attrs: Mapping[str, Any]) -> None:
+        self.lock = threading.Lock()
+        self.weights = np.ones(attrs["range_max"])
+        self.generator = _generator_of(attrs)
+
+
+def _learned_kernel(ctx: KernelContext) -> Kernel:
+    learned: _Learned = ctx.state(lambda: _Learned(ctx.attrs))
+    count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
+
+    def sample(true_classes: Any) -> tuple[Array, Array, Array]:
+        check_true_classes(ctx, true_classes, len(learned.weights))
+        with learned.lock:
+            classes = by_weight(learned.weights)
+            found = _drawn_classes(classes, learned.generator, count, unique, true_classes)
+            np.add.at(learned.weights, true_classes, 1)
+        return found
+
+    return sample
 
 
 def _all_kernel(ctx: KernelContext) -> Kernel:
@@ -322,7 +374,8 @@ def _all_kernel(ctx: KernelContext) -> Kernel:
 for _name, _kernel in {
     "AllCandidateSampler": _all_kernel,
     "FixedUnigramCandidateSampler": _sampling(fixed_unigram),
+    "LearnedUnigramCandidateSampler": _learned_kernel,
     "LogUniformCandidateSampler": _sampling(log_uniform),
     "UniformCandidateSampler": _sampling(uniform),
 }.items():
-    op(_name, sampled, kernel=_kernel, grad=NOT_DIFFERENTIABLE)
+    op(_name, _sampled, kernel=_kernel, grad=NOT_DIFFERENTIABLE)
