@@ -54,10 +54,11 @@ from actorsession.ops.convolutions.transposed import (
 )
 from actorsession.ops.neural.accidental_hits import compute_accidental_hits
 from actorsession.ops.neural.activations import elu, relu, relu6, sigmoid, softplus, tanh
-from actorsession.ops.neural.biases import bias_add, bias_add_grad
+from actorsession.ops.neural.biases import bias_add, bias_add_grad, relu_layer, xw_plus_b
 from actorsession.ops.neural.candidate_sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
@@ -73,12 +74,10 @@ from actorsession.ops.neural.ctc_decoders import (
     ctc_greedy_decoder,
 )
 from actorsession.ops.neural.ctc_loss import ctc_loss
-from actorsession.ops.neural.dense import relu_layer, xw_plus_b
 from actorsession.ops.neural.dropout import dropout
 from actorsession.ops.neural.embedding import embedding_lookup, embedding_lookup_sparse
 from actorsession.ops.neural.fused_batch_norm import fused_batch_norm
 from actorsession.ops.neural.l2_loss import l2_loss
-from actorsession.ops.neural.learned_sampling import learned_unigram_candidate_sampler
 from actorsession.ops.neural.lrn import local_response_normalization, lrn
 from actorsession.ops.neural.normalisation import (
     batch_norm_with_global_normalization,

@@ -138,8 +138,8 @@ _TYPES = {
     ),
     "neural.biases": "BiasAdd BiasAddGrad",
     "neural.candidate_sampling": (
-        "AllCandidateSampler FixedUnigramCandidateSampler LogUniformCandidateSampler "
-        "UniformCandidateSampler"
+        "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
+        "LogUniformCandidateSampler UniformCandidateSampler"
     ),
     "neural.cross_entropy": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
     "neural.ctc_decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
@@ -154,7 +154,6 @@ _TYPES = {
         "FusedBatchNormV2 FusedBatchNormV3"
     ),
     "neural.l2_loss": "L2Loss",
-    "neural.learned_sampling": "LearnedUnigramCandidateSampler",
     "neural.lrn": "LRN LRNGrad",
     "neural.rectifiers": "LeakyRelu LeakyReluGrad Selu SeluGrad Softsign SoftsignGrad",
     "neural.softmax": "LogSoftmax Softmax",

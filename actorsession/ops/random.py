@@ -8,10 +8,10 @@ from __future__ import annotations
 from actorsession.ops.neural.candidate_sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
-from actorsession.ops.neural.learned_sampling import learned_unigram_candidate_sampler
 from actorsession.ops.randomness.numbers import (
     get_seed,
     random_normal,

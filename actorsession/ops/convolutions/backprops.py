@@ -33,17 +33,11 @@ def conv2d_backprop_input(
 ) -> Tensor:
     """Return the gradient of ``conv2d`` by its images.
 
+    Arguments as for ``conv2d``, but for these.
+
     Args:
         input_sizes: the shape of the images, or their height and width.
-        filter: as for ``conv2d``.
         out_backprop: the gradient by the result.
-        strides: as for ``conv2d``.
-        padding: as for ``conv2d``.
-        use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
-        data_format: as for ``conv2d``.
-        dilations: as for ``conv2d``.
-        name: wanted name.
-        filters: another name for ``filter``.
     """
     back = convert_to_tensor(out_backprop)
     kernel = either(filter, filters, ("filter", "filters"))

@@ -39,7 +39,6 @@ def depthwise_conv2d(
         strides: a number for each of the four axes.
         padding: as for ``conv2d``.
         rate: steps between the elements of a window, for the two spatial axes.
-        name: wanted name.
         data_format: ``NHWC`` or ``NCHW``.
         dilations: another name for ``rate``.
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.reversal import reverse
 from actorsession.ops.build import convert_to_tensor, make_one
@@ -24,7 +23,8 @@ from actorsession.ops.convolutions.operations import either
 from actorsession.ops.convolutions.pooling_kernels import lowest
 from actorsession.ops.convolutions.windows import Windows, padded, windows_of
 from actorsession.ops.elements.elementwise import negative
-from actorsession.ops.shape_operands import Ints, same_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import Ints
 
 __all__ = ["dilation2d", "erosion2d"]
 
@@ -47,7 +47,6 @@ def dilation2d(
         strides: steps of the window, a number for each of the four axes.
         rates: steps between the elements of a window, the same.
         padding: ``"SAME"`` or ``"VALID"``.
-        name: wanted name.
         filters: another name for ``filter``.
         dilations: another name for ``rates``.
 
@@ -98,18 +97,14 @@ def _result_dims(
     return [images[0], *w.output_dims(images[1:3], kernel[:2], error), channels]
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, *range(len(ctx.inputs)))
-    dtype = ctx.inputs[0].dtype
-    if not (dtype.is_floating or dtype.is_integer):
-        raise TypeError(f"{ctx.op} takes real numbers, got {dtype.name}")
+def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     images, kernel = known_dims(ctx, 0, 4), known_dims(ctx, 1, 3)
     made = TensorShape(_result_dims(images, kernel, _windows(ctx), ctx.op))
     if ctx.op == "Dilation2D":
-        return [TensorSpec(dtype, made)]
+        return [made]
     if not ctx.inputs[2].shape.is_compatible_with(made):
         raise ValueError(f"{ctx.op}: the gradient has shape {made}, got {ctx.inputs[2].shape}")
-    return [TensorSpec(dtype, TensorShape(images if ctx.op.endswith("Input") else kernel))]
+    return [TensorShape(images if ctx.op.endswith("Input") else kernel)]
 
 
 def _sliding(w: Windows, x: Array, f: Array, op: str) -> tuple[Sliding, Ints]:
@@ -192,19 +187,11 @@ def _to_filter(x: Array, f: Array, grad: Array, which: Array, s: Sliding) -> Arr
     return out
 
 
-def _gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
+def _gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     inputs = [*op.inputs, grad]
     return [make_one(f"Dilation2DBackprop{part}", inputs, op.attrs) for part in ("Input", "Filter")]
 
 
-for _name in ("Dilation2D", "Dilation2DBackpropInput", "Dilation2DBackpropFilter"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer,
-            kernel=_kernel if _name == "Dilation2D" else _back_kernel,
-            gradient=_gradient if _name == "Dilation2D" else None,
-        )
-    )
+op("Dilation2D", _shapes, kernel=_kernel, grad=_gradient)
+op("Dilation2DBackpropInput", _shapes, kernel=_back_kernel)
+op("Dilation2DBackpropFilter", _shapes, kernel=_back_kernel)

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, float64, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, ints
 
 __all__ = ["fractional_avg_pool", "fractional_max_pool"]
@@ -58,7 +59,6 @@ def fractional_max_pool(
         deterministic: whether regions are the same in each step.
         seed: seed of the random numbers; only with ``deterministic``.
         seed2: a second seed.
-        name: wanted name.
 
     Raises:
         TypeError: for another dtype.
@@ -99,16 +99,7 @@ def _pool(
 # -- static types ----------------------------------------------------------------------------------
 
 
-def _check_kind(ctx: InferContext, *indices: int) -> None:
-    for i in indices:
-        if ctx.inputs[i].dtype not in (float32, float64, int32, int64):
-            raise TypeError(
-                f"{ctx.op} takes float32, float64, int32 or int64; got {ctx.inputs[i].dtype.name}"
-            )
-
-
-def _infer_pool(ctx: InferContext) -> list[TensorSpec]:
-    _check_kind(ctx, 0)
+def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
     spec, ratio = ctx.inputs[0], ctx.attrs["pooling_ratio"]
     if spec.shape.rank not in (None, 4):
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {spec.shape}")
@@ -124,17 +115,12 @@ def _infer_pool(ctx: InferContext) -> list[TensorSpec]:
         if extent is not None and extent < by:
             raise ValueError(f"{ctx.op}: a ratio of {by} is higher than the size of {extent}")
         sizes.append(None if extent is None else int(extent / by))
-    ends = [TensorSpec(int64, TensorShape([n if n is None else n + 1])) for n in sizes]
-    return [TensorSpec(spec.dtype, TensorShape([batch, *sizes, channels])), *ends]
+    ends = [TensorShape([n if n is None else n + 1]) for n in sizes]
+    return [TensorShape([batch, *sizes, channels]), *ends]
 
 
-def _infer_back(ctx: InferContext) -> list[TensorSpec]:
-    if ctx.op == "FractionalMaxPoolGrad":
-        _check_kind(ctx, 0, 1, 2)
-        return [ctx.inputs[0]]
-    _check_kind(ctx, 1)
-    known = constant_ints(ctx, 0)
-    return [TensorSpec(ctx.inputs[1].dtype, TensorShape(known or [None] * 4))]
+def _means_back(ctx: InferContext) -> Sequence[TensorShape]:
+    return [TensorShape(constant_ints(ctx, 0) or [None] * 4)]
 
 
 # -- regions ---------------------------------------------------------------------------------------
@@ -271,37 +257,26 @@ def _means_back_kernel(ctx: KernelContext) -> Kernel:
     return back
 
 
-# -- gradients and registration --------------------------------------------------------------------
+# -- gradients and rows ----------------------------------------------------------------------------
 
 
 def _largest_gradient(op: Operation, grad: Tensor | None, *others: Any) -> list[Tensor | None]:
     if grad is None:
         return [None]
-    output, rows, columns = op.outputs
-    attrs = {"overlapping": op.attrs["overlapping"]}
-    return [make_one("FractionalMaxPoolGrad", [op.inputs[0], output, grad, rows, columns], attrs)]
+    overlapping = op.attrs["overlapping"]
+    inputs = (op.inputs[0], op.outputs[0], grad, *op.outputs[1:])
+    return [raw.FractionalMaxPoolGrad(*inputs, overlapping=overlapping)]
 
 
 def _means_gradient(op: Operation, grad: Tensor | None, *others: Any) -> list[Tensor | None]:
     if grad is None:
         return [None]
-    attrs = {"overlapping": op.attrs["overlapping"]}
-    operands = [shape_tensor(op.inputs[0], int64), grad, *op.outputs[1:]]
-    return [make_one("FractionalAvgPoolGrad", operands, attrs)]
+    overlapping = op.attrs["overlapping"]
+    inputs = (shape_tensor(op.inputs[0], int64), grad, *op.outputs[1:])
+    return [raw.FractionalAvgPoolGrad(*inputs, overlapping=overlapping)]
 
 
-for _name, _gradient, _back in (
-    ("FractionalMaxPool", _largest_gradient, _largest_back_kernel),
-    ("FractionalAvgPool", _means_gradient, _means_back_kernel),
-):
-    register(
-        OpDef(
-            name=_name, infer=_infer_pool, kernel=_pool_kernel, gradient=_gradient,                     )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"{_name}Grad",
-            infer=_infer_back,
-            kernel=_back,
-        )
-    )
+op("FractionalMaxPool", _pooled, kernel=_pool_kernel, grad=_largest_gradient)
+op("FractionalMaxPoolGrad", lambda ctx: [ctx.inputs[0].shape], kernel=_largest_back_kernel)
+op("FractionalAvgPool", _pooled, kernel=_pool_kernel, grad=_means_gradient)
+op("FractionalAvgPoolGrad", _means_back, kernel=_means_back_kernel)

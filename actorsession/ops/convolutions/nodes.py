@@ -2,35 +2,26 @@
 
 Owns ``Conv2D`` and ``Conv3D`` with their backprops; ``operations``, ``backprops`` and ``transposed`` build
 them. All six are bilinear in two of the same three arrays, so the gradient of each is composed of the other
-two, and second derivatives need no further types.
+two, and second derivatives need no further types. What the depthwise convolutions of ``depthwise_nodes`` have
+in common with them stands here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, bfloat16, float16, int32
+from actorsession.graph.dtypes import DType, bfloat16, float16
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
-from actorsession.ops.convolutions.gradients import (
-    convolution_gradient,
-    filter_gradient_gradient,
-    input_gradient_gradient,
-)
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.build import make_one
 from actorsession.ops.convolutions.kernels import (
     Sliding,
     convolved,
@@ -45,27 +36,28 @@ from actorsession.ops.convolutions.windows import (
     restored,
     windows_of,
 )
-from actorsession.ops.shape_operands import (
-    Ints,
-    constant_ints,
-    ints,
-    require_index,
-    same_dtype,
-    vector_length,
-)
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import Ints, constant_ints, ints, require_index, vector_length
 
-__all__ = ["convolution_cost", "halves_widened", "known_dims"]
+__all__ = [
+    "by_filter_gradient", "by_input_gradient", "check_back", "convolution_cost",
+    "convolution_gradient", "halves_widened", "known_dims", "known_sizes", "merged", "shape_value",
+    "sliding", "windows_of_node",
+]  # fmt: skip
 
 Dims: TypeAlias = "list[Dim]"
 
-_RANKS = {"Conv2D": 4, "Conv3D": 5}
-
 
 def _rank(op: str) -> int:
-    return _RANKS[op[:6]]
+    return 5 if op.startswith("Conv3D") else 4
 
 
-def _windows(ctx: InferContext | KernelContext) -> Windows:
+def windows_of_node(ctx: InferContext | KernelContext) -> Windows:
+    """Return the windows of a convolution, which do not move over batches and channels.
+
+    Raises:
+        ValueError: for invalid attributes.
+    """
     rank = _rank(ctx.op)
     windows = windows_of(ctx.attrs, rank, ctx.op, explicit=rank == 4)
     for key in ("strides", "dilations"):
@@ -90,7 +82,7 @@ def known_dims(ctx: InferContext, index: int, rank: int) -> Dims:
     return shape.as_list() if shape.rank is not None else [None] * rank
 
 
-def _sizes(ctx: InferContext, index: int, rank: int) -> Dims:
+def known_sizes(ctx: InferContext, index: int, rank: int) -> Dims:
     """Return the sizes given by a shape operand as far as they are known."""
     require_index(ctx, index, rank=1)
     length = vector_length(ctx.inputs[index])
@@ -98,14 +90,6 @@ def _sizes(ctx: InferContext, index: int, rank: int) -> Dims:
         raise ValueError(f"{ctx.op}: input {index} gives {rank} sizes, got {length}")
     found = constant_ints(ctx, index)
     return [None] * rank if found is None else [None if n < 0 else n for n in found]
-
-
-def _check_types(ctx: InferContext, *operands: int) -> DType:
-    same_dtype(ctx, *operands)
-    dtype = ctx.inputs[operands[0]].dtype
-    if not (dtype.is_floating or (dtype is int32 and ctx.op.startswith("Conv2D"))):
-        raise TypeError(f"{ctx.op} takes a floating type, got {dtype.name}")
-    return dtype
 
 
 def _output_dims(
@@ -119,13 +103,7 @@ def _output_dims(
             f"{op}: the channels of the images are a multiple of those of the filter, got "
             f"{have} and {taken}"
         )
-    if (
-        have is not None
-        and taken is not None
-        and deep is not None
-        and have
-        and deep % (have // taken)
-    ):
+    if have and taken and deep is not None and deep % (have // taken):
         raise error(
             f"{op}: {deep} channels of the output cannot be made in {have // taken} equal groups"
         )
@@ -137,7 +115,12 @@ def _output_dims(
     return dims
 
 
-def _merged(ctx: InferContext, index: int, wanted: Dims) -> Dims:
+def merged(ctx: InferContext, index: int, wanted: Dims) -> Dims:
+    """Return the dimensions of the gradient of an output whose own dimensions are ``wanted``.
+
+    Raises:
+        ValueError: if the two contradict each other.
+    """
     found = known_dims(ctx, index, len(wanted))
     shape = TensorShape(found)
     if not shape.is_compatible_with(wanted):
@@ -147,16 +130,14 @@ def _merged(ctx: InferContext, index: int, wanted: Dims) -> Dims:
     return shape.merge_with(wanted).as_list()
 
 
-def _infer_convolution(ctx: InferContext) -> list[TensorSpec]:
-    rank, windows = _rank(ctx.op), _windows(ctx)
-    dtype = _check_types(ctx, 0, 1)
+def _convolved(ctx: InferContext) -> Sequence[TensorShape]:
+    rank, windows = _rank(ctx.op), windows_of_node(ctx)
     images, kernel = known_dims(ctx, 0, rank), known_dims(ctx, 1, rank)
-    return [TensorSpec(dtype, TensorShape(_output_dims(images, kernel, windows, ctx.op)))]
+    return [TensorShape(_output_dims(images, kernel, windows, ctx.op))]
 
 
-def _infer_input_gradient(ctx: InferContext) -> list[TensorSpec]:
-    rank, windows = _rank(ctx.op), _windows(ctx)
-    dtype = _check_types(ctx, 1, 2)
+def _like_images(ctx: InferContext) -> Sequence[TensorShape]:
+    rank, windows = _rank(ctx.op), windows_of_node(ctx)
     kernel = known_dims(ctx, 1, rank)
     if vector_length(ctx.inputs[0]) == rank - 2:
         # Only spatial sizes are given: the others are those of the gradient and of the filter.
@@ -165,21 +146,20 @@ def _infer_input_gradient(ctx: InferContext) -> list[TensorSpec]:
         for axis, size in zip(windows.axes, constant_ints(ctx, 0) or (), strict=False):
             images[axis] = size
     else:
-        images = _sizes(ctx, 0, rank)
-    back = _merged(ctx, 2, _output_dims(images, kernel, windows, ctx.op))
+        images = known_sizes(ctx, 0, rank)
+    back = merged(ctx, 2, _output_dims(images, kernel, windows, ctx.op))
     if images[0] is None:
         images[0] = back[0]
-    return [TensorSpec(dtype, TensorShape(images))]
+    return [TensorShape(images)]
 
 
-def _infer_filter_gradient(ctx: InferContext) -> list[TensorSpec]:
-    rank, windows = _rank(ctx.op), _windows(ctx)
-    dtype = _check_types(ctx, 0, 2)
-    images, kernel = known_dims(ctx, 0, rank), _sizes(ctx, 1, rank)
-    back = _merged(ctx, 2, _output_dims(images, kernel, windows, ctx.op))
+def _like_filter(ctx: InferContext) -> Sequence[TensorShape]:
+    rank, windows = _rank(ctx.op), windows_of_node(ctx)
+    images, kernel = known_dims(ctx, 0, rank), known_sizes(ctx, 1, rank)
+    back = merged(ctx, 2, _output_dims(images, kernel, windows, ctx.op))
     if kernel[-1] is None:
         kernel[-1] = back[channel_axis(windows.data_format, rank)]
-    return [TensorSpec(dtype, TensorShape(kernel))]
+    return [TensorShape(kernel)]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -198,14 +178,27 @@ def halves_widened(function: Kernel, dtype: DType) -> Kernel:
     return widened
 
 
-def _sliding(w: Windows, images: Ints, kernel: Ints, op: str) -> tuple[Sliding, Ints]:
-    """Check the shapes of one call, and return its windows and the shape of its result."""
+def sliding(
+    w: Windows, images: Ints, kernel: Ints, op: str, dims: Callable[..., Dims]
+) -> tuple[Sliding, Ints]:
+    """Check the shapes of one call, and return its windows and the shape of its result.
+
+    Args:
+        w: the windows of the node.
+        images: shape of the images.
+        kernel: shape of the filter.
+        op: operation type.
+        dims: returns the dimensions of the result, from those of images and filter.
+
+    Raises:
+        InvalidArgumentError: for shapes that do not fit.
+    """
     rank = len(w.axes) + 2
     if len(images) != rank or len(kernel) != rank:
         raise InvalidArgumentError(
             f"images and filter have rank {rank}, got {list(images)} and {list(kernel)}"
         )
-    result = _output_dims(images, kernel, w, op, InvalidArgumentError)
+    result = dims(images, kernel, w, op, InvalidArgumentError)
     sizes = tuple(images[a] for a in w.axes)
     window = tuple(kernel[:-2])
     counts = tuple(int(result[a] or 0) for a in w.axes)
@@ -213,7 +206,12 @@ def _sliding(w: Windows, images: Ints, kernel: Ints, op: str) -> tuple[Sliding, 
     return slides, tuple(int(n or 0) for n in result)
 
 
-def _check_back(g: Array, wanted: Ints) -> None:
+def check_back(g: Array, wanted: Ints) -> None:
+    """Check the shape of the gradient of an output.
+
+    Raises:
+        InvalidArgumentError: for another shape.
+    """
     if g.shape != wanted:
         raise InvalidArgumentError(
             f"the gradient of the output has shape {list(wanted)}, got {list(g.shape)}"
@@ -230,11 +228,11 @@ def _groups(channels: int, taken: int, deep: int) -> list[tuple[slice, slice]]:
 
 
 def _convolution_kernel(ctx: KernelContext) -> Kernel:
-    windows, op = _windows(ctx), ctx.op
+    windows, op = windows_of_node(ctx), ctx.op
     data_format = windows.data_format
 
     def kernel(images: Any, f: Any) -> Any:
-        slides, shape = _sliding(windows, images.shape, f.shape, op)
+        slides, shape = sliding(windows, images.shape, f.shape, op, _output_dims)
         x = channels_last(images, data_format)
         if not math.prod(shape):
             return np.zeros(shape, images.dtype)
@@ -248,7 +246,12 @@ def _convolution_kernel(ctx: KernelContext) -> Kernel:
     return halves_widened(kernel, ctx.outputs[0].dtype)
 
 
-def _shape_value(sizes: Any, rank: int, what: str) -> Ints:
+def shape_value(sizes: Any, rank: int, what: str) -> Ints:
+    """Return the sizes that a shape operand gives.
+
+    Raises:
+        InvalidArgumentError: for another number of them, or negative ones.
+    """
     found = ints(sizes)
     if len(found) != rank or min(found) < 0:
         raise InvalidArgumentError(f"{what} are {rank} sizes of at least 0, got {list(found)}")
@@ -265,16 +268,16 @@ def _completed(spatial: Ints, f: Array, back: Array, w: Windows) -> Ints:
 
 
 def _input_gradient_kernel(ctx: KernelContext) -> Kernel:
-    windows, op, rank = _windows(ctx), ctx.op, _rank(ctx.op)
+    windows, op, rank = windows_of_node(ctx), ctx.op, _rank(ctx.op)
     data_format = windows.data_format
 
     def kernel(sizes: Any, f: Any, back: Any) -> Any:
         if sizes.size == rank - 2:
             images = _completed(ints(sizes), f, back, windows)
         else:
-            images = _shape_value(sizes, rank, "input_sizes")
-        slides, shape = _sliding(windows, images, f.shape, op)
-        _check_back(back, shape)
+            images = shape_value(sizes, rank, "input_sizes")
+        slides, shape = sliding(windows, images, f.shape, op, _output_dims)
+        check_back(back, shape)
         if not math.prod(images) or not back.size:
             return np.zeros(images, back.dtype)
         g = channels_last(back, data_format)
@@ -292,13 +295,13 @@ def _input_gradient_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _filter_gradient_kernel(ctx: KernelContext) -> Kernel:
-    windows, op, rank = _windows(ctx), ctx.op, _rank(ctx.op)
+    windows, op, rank = windows_of_node(ctx), ctx.op, _rank(ctx.op)
     data_format = windows.data_format
 
     def kernel(images: Any, sizes: Any, back: Any) -> Any:
-        wanted = _shape_value(sizes, rank, "filter_sizes")
-        slides, shape = _sliding(windows, images.shape, wanted, op)
-        _check_back(back, shape)
+        wanted = shape_value(sizes, rank, "filter_sizes")
+        slides, shape = sliding(windows, images.shape, wanted, op, _output_dims)
+        check_back(back, shape)
         if not math.prod(wanted) or not back.size:
             return np.zeros(wanted, back.dtype)
         x, g = channels_last(images, data_format), channels_last(back, data_format)
@@ -326,57 +329,65 @@ def convolution_cost(kernel: TensorSpec, result: TensorSpec) -> float:
     return _CALL + 2 * each * (result.shape.num_elements() or 1) / _SPEED
 
 
-def _cost_forward(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    return convolution_cost(inputs[1], outputs[0])
+# -- gradients and rows --------------------------------------------------------------------------
+
+# A convolution, its gradient by the images and its gradient by the filter.
+_FAMILIES = (
+    ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+    ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
+    (
+        "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+        "DepthwiseConv2dNativeBackpropFilter",
+    ),
+)  # fmt: skip
 
 
-def _cost_by_input(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    return convolution_cost(inputs[1], inputs[2])
+def _family(op: Operation) -> tuple[str, str, str]:
+    return next(types for types in _FAMILIES if op.type in types)
 
 
-def _cost_by_filter(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    return convolution_cost(outputs[0], inputs[2])
+def convolution_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    """Return the gradients of a convolution by images and filter."""
+    _, by_input, by_filter = _family(op)
+    images, kernel = op.inputs
+    return [
+        make_one(by_input, [shape_tensor(images), kernel, grad], op.attrs),
+        make_one(by_filter, [images, shape_tensor(kernel), grad], op.attrs),
+    ]
 
 
-_ATTRS_2D = {
-    "strides": REQUIRED, "padding": REQUIRED, "use_cudnn_on_gpu": True, "explicit_paddings": (),
-    "data_format": "NHWC", "dilations": (1, 1, 1, 1),
-}  # fmt: skip
-_ATTRS_3D = {
-    "strides": REQUIRED, "padding": REQUIRED, "data_format": "NDHWC",
-    "dilations": (1, 1, 1, 1, 1),
-}  # fmt: skip
+def by_input_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    """Return the gradients of the gradient by the images: by the filter and the incoming gradient."""
+    forward, _, by_filter = _family(op)
+    _, kernel, back = op.inputs
+    return [
+        None,
+        make_one(by_filter, [grad, shape_tensor(kernel), back], op.attrs),
+        make_one(forward, [grad, kernel], op.attrs),
+    ]
 
-for _forward, _by_input, _by_filter, _attrs in (
-    ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", _ATTRS_2D),
-    ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2", _ATTRS_3D),
-):
-    register(
-        OpDef(
-            name=_forward,
-            infer=_infer_convolution,
-            kernel=_convolution_kernel,
-            gradient=convolution_gradient,
-            cost=_cost_forward,
-        )
-    )
-    register(
-        OpDef(
-            name=_by_input,
-            infer=_infer_input_gradient,
-            kernel=_input_gradient_kernel,
-            gradient=input_gradient_gradient,
-            cost=_cost_by_input,
-            sized_by=(0,),
-        )
-    )
-    register(
-        OpDef(
-            name=_by_filter,
-            infer=_infer_filter_gradient,
-            kernel=_filter_gradient_kernel,
-            gradient=filter_gradient_gradient,
-            cost=_cost_by_filter,
-            sized_by=(1,),
-        )
-    )
+
+def by_filter_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    """Return the gradients of the gradient by the filter: by the images and the incoming gradient."""
+    forward, by_input, _ = _family(op)
+    images, _, back = op.inputs
+    return [
+        make_one(by_input, [shape_tensor(images), grad, back], op.attrs),
+        None,
+        make_one(forward, [images, grad], op.attrs),
+    ]
+
+
+for _forward, _by_input, _by_filter in _FAMILIES[:2]:
+    op(
+        _forward, _convolved, kernel=_convolution_kernel, grad=convolution_gradient,
+        cost=lambda inputs, outputs: convolution_cost(inputs[1], outputs[0]),
+    )  # fmt: skip
+    op(
+        _by_input, _like_images, kernel=_input_gradient_kernel, grad=by_input_gradient,
+        cost=lambda inputs, outputs: convolution_cost(inputs[1], inputs[2]), sized_by=(0,),
+    )  # fmt: skip
+    op(
+        _by_filter, _like_filter, kernel=_filter_gradient_kernel, grad=by_filter_gradient,
+        cost=lambda inputs, outputs: convolution_cost(outputs[0], inputs[2]), sized_by=(1,),
+    )  # fmt: skip

@@ -54,7 +54,6 @@ def conv2d(
         use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: ``NHWC`` or ``NCHW``.
         dilations: steps between the elements of a window, given in the same forms as ``strides``.
-        name: wanted name.
         filters: another name for ``filter``.
 
     Raises:
@@ -133,7 +132,6 @@ def conv1d(
         padding: ``"SAME"`` or ``"VALID"``.
         use_cudnn_on_gpu: accepted for compatibility with TensorFlow.
         data_format: ``NWC`` (or ``NHWC``, the default) or ``NCW`` (or ``NCHW``).
-        name: wanted name.
         input: another name for ``value``.
         dilations: step between the elements of a window.
 
@@ -242,7 +240,6 @@ def convolution(
         padding: ``"SAME"`` or ``"VALID"``; for images also a list as for ``conv2d``.
         strides: a number, or one for each spatial axis.
         dilation_rate: steps between the elements of a window, given like ``strides``.
-        name: wanted name.
         data_format: a layout that starts with ``NC`` has the channels as axis 1.
         filters: another name for ``filter``.
         dilations: another name for ``dilation_rate``.

@@ -70,7 +70,6 @@ def max_pool(
         padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis. Elements beyond
             the edge are never the largest.
         data_format: ``NHWC`` or ``NCHW``.
-        name: wanted name.
         input: another name for ``value``.
 
     Raises:
@@ -251,7 +250,6 @@ def pool(
         dilation_rate: steps between the elements of a window on each spatial axis, 1 if left out; above 1
             only with padding ``"VALID"`` and strides of 1.
         strides: steps of the window on each spatial axis, 1 if left out.
-        name: wanted name.
         data_format: a layout that starts with ``NC`` has the channels as axis 1.
         dilations: another name for ``dilation_rate``.
 

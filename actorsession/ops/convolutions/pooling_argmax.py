@@ -7,23 +7,15 @@ flattened image or, on request, in the flattened batch.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.convolutions.kernels import Sliding
@@ -31,6 +23,8 @@ from actorsession.ops.convolutions.nodes import known_dims
 from actorsession.ops.convolutions.pooling_kernels import largest, window_argmax
 from actorsession.ops.convolutions.pooling_nodes import Pool, pool_of
 from actorsession.ops.convolutions.windows import explicit_padding, per_axis
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import same_dtype
 
 __all__ = ["max_pool_with_argmax"]
 
@@ -55,7 +49,6 @@ def max_pool_with_argmax(
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: must be ``NHWC``.
         Targmax: int64 (the default) or int32, the type of the positions.
-        name: wanted name.
         output_dtype: another name for ``Targmax``.
         include_batch_in_index: whether positions count from the start of the batch instead of the image.
 
@@ -89,14 +82,11 @@ def _pool(ctx: InferContext | KernelContext) -> Pool:
     return pool
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    pool, dtype, places = _pool(ctx), ctx.inputs[0].dtype, ctx.attrs["Targmax"]
-    if not (dtype.is_floating or dtype.is_integer):
-        raise TypeError(f"{ctx.op} takes real numbers, got {dtype.name}")
+def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
+    places = ctx.attrs["Targmax"]
     if places not in (int32, int64):
         raise TypeError(f"{ctx.op}: places are int32 or int64, got {places.name}")
-    shape = TensorShape(pool.output_dims(known_dims(ctx, 0, 4)))
-    return [TensorSpec(dtype, shape), TensorSpec(places, shape)]
+    return [TensorShape(_pool(ctx).output_dims(known_dims(ctx, 0, 4)))] * 2
 
 
 def _places(x: Array, y: Array, s: Sliding, whole: bool) -> Array:
@@ -133,7 +123,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return kernel
 
 
-def _infer_back(ctx: InferContext) -> list[TensorSpec]:
+def _back(ctx: InferContext) -> Sequence[TensorShape]:
     pool = _pool(ctx)
     images = known_dims(ctx, 0, 4)
     made = pool.output_dims(images)
@@ -141,9 +131,8 @@ def _infer_back(ctx: InferContext) -> list[TensorSpec]:
         if not ctx.inputs[index].shape.is_compatible_with(made):
             found = ctx.inputs[index].shape
             raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(made)}, got {found}")
-    if ctx.inputs[0].dtype is not ctx.inputs[1].dtype:
-        raise TypeError(f"{ctx.op}: images and gradient are of one dtype")
-    return [TensorSpec(ctx.inputs[1].dtype, TensorShape(images))]
+    same_dtype(ctx, 0, 1)
+    return [TensorShape(images)]
 
 
 def _back_kernel(ctx: KernelContext) -> Kernel:
@@ -174,27 +163,9 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
 def _gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None]
-    attrs = {key: op.attrs[key] for key in _ATTRS}
-    inputs = [op.inputs[0], grad, op.outputs[1]]
-    return [make_one("MaxPoolGradWithArgmax", inputs, attrs)]
+    attrs = {key: op.attrs[key] for key in op.attrs if key != "Targmax"}
+    return [make_one("MaxPoolGradWithArgmax", [op.inputs[0], grad, op.outputs[1]], attrs)]
 
 
-_ATTRS = {
-    "ksize": REQUIRED, "strides": REQUIRED, "padding": REQUIRED, "include_batch_in_index": False,
-}  # fmt: skip
-
-register(
-    OpDef(
-        name="MaxPoolWithArgmax",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=_gradient,
-    )
-)
-register(
-    OpDef(
-        name="MaxPoolGradWithArgmax",
-        infer=_infer_back,
-        kernel=_back_kernel,
-    )
-)
+op("MaxPoolWithArgmax", _pooled, kernel=_kernel, grad=_gradient)
+op("MaxPoolGradWithArgmax", _back, kernel=_back_kernel)

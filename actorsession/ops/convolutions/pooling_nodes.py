@@ -14,19 +14,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    Array,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import zeros_like
@@ -41,6 +31,7 @@ from actorsession.ops.convolutions.pooling_kernels import (
     spread,
 )
 from actorsession.ops.convolutions.windows import Windows, channels_last, restored, windows_of
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
@@ -150,17 +141,9 @@ def _pool(ctx: InferContext | KernelContext) -> Pool:
 # -- static types --------------------------------------------------------------------------------
 
 
-def _check_dtype(ctx: InferContext, dtype: DType) -> None:
-    if not (dtype.is_floating or (dtype.is_integer and ctx.op.startswith("MaxPool"))):
-        kinds = "real numbers" if ctx.op.startswith("MaxPool") else "a floating type"
-        raise TypeError(f"{ctx.op} takes {kinds}, got {dtype.name}")
-
-
-def _infer_pool(ctx: InferContext) -> list[TensorSpec]:
-    pool, dtype = _pool(ctx), ctx.inputs[0].dtype
-    _check_dtype(ctx, dtype)
-    dims = pool.output_dims(known_dims(ctx, 0, pool.rank))
-    return [TensorSpec(dtype, TensorShape(dims))]
+def _pooled(ctx: InferContext) -> Sequence[TensorShape]:
+    pool = _pool(ctx)
+    return [TensorShape(pool.output_dims(known_dims(ctx, 0, pool.rank)))]
 
 
 def _merged(ctx: InferContext, index: int, wanted: Sequence[Dim]) -> TensorShape:
@@ -170,10 +153,9 @@ def _merged(ctx: InferContext, index: int, wanted: Sequence[Dim]) -> TensorShape
     return shape.merge_with(wanted)
 
 
-def _infer_max_back(ctx: InferContext) -> list[TensorSpec]:
+def _maxima_back(ctx: InferContext) -> Sequence[TensorShape]:
     pool = _pool(ctx)
-    same_dtype(ctx, 0, 1, 2)
-    _check_dtype(ctx, ctx.inputs[0].dtype)
+    same_dtype(ctx, 0, 2)  # MaxPool3DGrad has two attributes for one type
     images = known_dims(ctx, 0, pool.rank)
     result = _merged(ctx, 1, pool.output_dims(images))
     forward = ctx.op.endswith("GradGrad")
@@ -181,13 +163,12 @@ def _infer_max_back(ctx: InferContext) -> list[TensorSpec]:
     found = result if forward else TensorShape(images)
     if found.rank is not None and found[0] is None:
         found = TensorShape([back[0], *found.as_list()[1:]])
-    return [TensorSpec(ctx.inputs[0].dtype, found)]
+    return [found]
 
 
-def _infer_average_back(ctx: InferContext) -> list[TensorSpec]:
+def _means_back(ctx: InferContext) -> Sequence[TensorShape]:
     pool = _pool(ctx)
     require_index(ctx, 0, rank=1)
-    _check_dtype(ctx, ctx.inputs[1].dtype)
     sizes = constant_ints(ctx, 0)
     if sizes is not None and len(sizes) != pool.rank:
         raise ValueError(f"{ctx.op}: the shape of the images has {pool.rank} sizes, got {sizes}")
@@ -195,7 +176,7 @@ def _infer_average_back(ctx: InferContext) -> list[TensorSpec]:
     back = _merged(ctx, 1, pool.output_dims(images))
     if images[0] is None:
         images[0] = back[0]
-    return [TensorSpec(ctx.inputs[1].dtype, TensorShape(images))]
+    return [TensorShape(images)]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -275,79 +256,39 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return _CALL + 2 * max(elements(s) for s in (*inputs, *outputs)) / _SPEED
 
 
-# -- gradients -----------------------------------------------------------------------------------
+# -- gradients and rows --------------------------------------------------------------------------
 
 
-def _max_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None]
-    return [make_one(f"{op.type}Grad", [op.inputs[0], op.outputs[0], grad], _own(op))]
+def _max_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    return [make_one(f"{op.type}Grad", [op.inputs[0], op.outputs[0], grad], op.attrs)]
 
 
-def _own(op: Operation) -> dict[str, Any]:
-    return {key: op.attrs[key] for key in _SHARED + _EXPLICIT if key in op.attrs}
-
-
-def _max_back_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+def _max_back_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Return the gradient through the incoming gradient only: small changes do not move the maxima."""
-    if grad is None:
-        return [None, None, None]
     images, result, _ = op.inputs
     other = op.type.removesuffix("Grad") if op.type.endswith("GradGrad") else f"{op.type}Grad"
-    through = make_one(other, [images, result, grad], _own(op))
+    through = make_one(other, [images, result, grad], op.attrs)
     return [zeros_like(images), zeros_like(result), through]
 
 
-def _average_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None]
-    return [make_one(f"{op.type}Grad", [shape_tensor(op.inputs[0]), grad], _own(op))]
+def _average_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    return [make_one(f"{op.type}Grad", [shape_tensor(op.inputs[0]), grad], op.attrs)]
 
 
-def _average_back_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
-    return [None, make_one(op.type.removesuffix("Grad"), [grad], _own(op))]
+def _average_back_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    return [None, make_one(op.type.removesuffix("Grad"), [grad], op.attrs)]
 
 
-_SHARED = ("ksize", "strides", "padding", "data_format")
-_EXPLICIT = ("explicit_paddings",)
-
-
-def _register(name: str, infer: Any, kernel: Any, gradient: Gradient, explicit: bool) -> None:
-    attrs = {
-        "ksize": REQUIRED,
-        "strides": REQUIRED,
-        "padding": REQUIRED,
-        "data_format": "NDHWC" if "3D" in name else "NHWC",
-    }
-    if explicit:
-        attrs["explicit_paddings"] = ()
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=kernel,
-            gradient=gradient,
-            cost=_cost,
-            sized_by=(0,) if infer is _infer_average_back else (),
-        )
-    )
-
-
+# MaxPoolGradGrad accepts explicit paddings too, so that second derivatives also exist for them.
 for _axes in ("", "3D"):
-    _flat = not _axes
-    _register(f"MaxPool{_axes}", _infer_pool, _pool_kernel, _max_gradient, _flat)
+    op(f"MaxPool{_axes}", _pooled, kernel=_pool_kernel, grad=_max_gradient, cost=_cost)
     for _suffix in ("Grad", "GradGrad"):
-        # MaxPoolGradGrad accepts explicit paddings too, so that second derivatives also exist for them.
-        _register(
-            f"MaxPool{_axes}{_suffix}", _infer_max_back, _max_back_kernel, _max_back_gradient, _flat
-        )
-    _register(f"AvgPool{_axes}", _infer_pool, _pool_kernel, _average_gradient, False)
-    _register(
-        f"AvgPool{_axes}Grad",
-        _infer_average_back,
-        _average_back_kernel,
-        _average_back_gradient,
-        False,
-    )
+        op(
+            f"MaxPool{_axes}{_suffix}", _maxima_back, kernel=_max_back_kernel,
+            grad=_max_back_gradient, cost=_cost,
+        )  # fmt: skip
+    op(f"AvgPool{_axes}", _pooled, kernel=_pool_kernel, grad=_average_gradient, cost=_cost)
+    op(
+        f"AvgPool{_axes}Grad", _means_back, kernel=_average_back_kernel,
+        grad=_average_back_gradient, cost=_cost, sized_by=(0,),
+    )  # fmt: skip

@@ -42,17 +42,13 @@ def conv2d_transpose(
 ) -> Tensor:
     """Return the transpose of ``conv2d``: images of ``output_shape`` whose convolution has ``value``'s shape.
 
+    Arguments as for ``conv2d``, but for these.
+
     Args:
         value: ``[batch, height, width, channels]``.
         filter: ``[height, width, output channels, channels]``.
         output_shape: shape of the result, a list of ints and scalar tensors or a vector.
-        strides: as for ``conv2d``.
-        padding: as for ``conv2d``.
-        data_format: ``NHWC`` or ``NCHW``.
-        name: wanted name.
         input: another name for ``value``.
-        filters: another name for ``filter``.
-        dilations: as for ``conv2d``.
 
     Raises:
         ValueError: for shapes that can never fit.

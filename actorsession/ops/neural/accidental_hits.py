@@ -5,13 +5,13 @@ Owns ``ComputeAccidentalHits``; ``sampled_losses`` calls it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -19,12 +19,12 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
+)
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make
-from actorsession.ops.neural.candidate_sampling import check_true_classes, infer_true_classes, seeds
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.neural.candidate_sampling import check_true_classes, seeds, true_shape
+from actorsession.ops.rows import op
 
 __all__ = ["AccidentalHits", "compute_accidental_hits"]
 
@@ -57,27 +57,26 @@ def compute_accidental_hits(
         sampled_candidates: int64, shape ``[num_sampled]``.
         num_true: true classes of each example.
         seed: accepted for compatibility with TensorFlow; nothing is drawn.
-        name: wanted name.
 
     Raises:
         ValueError: for true classes of another shape.
     """
     classes = convert_to_tensor(true_classes, int64)
     sampled = convert_to_tensor(sampled_candidates, int64, graph=classes.graph)
-    attrs = {"num_true": int(num_true), **seeds(seed, classes)}
-    hits = make("ComputeAccidentalHits", [classes, sampled], attrs, name)
-    return AccidentalHits(*hits.outputs)
+    hits = raw.ComputeAccidentalHits(
+        classes, sampled, num_true=int(num_true), **seeds(seed, classes), name=name
+    )
+    return AccidentalHits(*hits)
 
 
-def _infer_hits(ctx: InferContext) -> list[TensorSpec]:
-    infer_true_classes(ctx)
+def _hits(ctx: InferContext) -> Sequence[TensorShape]:
+    true_shape(ctx)
     sampled = ctx.inputs[1]
     if sampled.dtype is not int64:
         raise TypeError(f"{ctx.op}: sampled candidates are int64, got {sampled.dtype.name}")
     if sampled.shape.rank not in (None, 1):
         raise ValueError(f"{ctx.op}: sampled candidates are a vector, got shape {sampled.shape}")
-    hits = TensorShape([None])
-    return [TensorSpec(dtype, hits) for dtype in (int32, int64, float32)]
+    return [TensorShape([None])] * 3
 
 
 def _hits_kernel(ctx: KernelContext) -> Kernel:
@@ -99,11 +98,4 @@ def _hits_kernel(ctx: KernelContext) -> Kernel:
     return hits
 
 
-register(
-    OpDef(
-        name="ComputeAccidentalHits",
-        infer=_infer_hits,
-        kernel=_hits_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("ComputeAccidentalHits", _hits, kernel=_hits_kernel, grad=NOT_DIFFERENTIABLE)

@@ -1,4 +1,4 @@
-"""``BiasAdd``, which adds a number to each channel, and its gradient."""
+"""``BiasAdd``, which adds a number to each channel, its gradient, and dense layers with a bias."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import broadcast_to, reshape
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.operands import writes
-from actorsession.ops.shape_operands import same_dtype
+from actorsession.ops.rows import op, typed
 
-__all__ = ["bias_add", "bias_add_grad"]
+__all__ = ["bias_add", "bias_add_grad", "relu_layer", "xw_plus_b"]
 
 
 def bias_add(
@@ -33,22 +34,20 @@ def bias_add(
         bias: vector with an entry for each channel, of the same dtype.
         data_format: ``NHWC`` (or ``N...C``, the default) for channels last, ``NCHW`` (or ``NC...``) for
             channels as axis 1.
-        name: wanted name.
 
     Raises:
         ValueError: for another format, or a bias whose shape can never fit.
     """
     features = convert_to_tensor(value)
-    attrs = {"data_format": _data_format(data_format)}
+    layout = _data_format(data_format)
     with features.graph.name_scope(name or "BiasAdd") as scope:
         added = convert_to_tensor(bias, features.dtype, "bias", graph=features.graph)
-        return make_one("BiasAdd", [features, added], attrs, scope)
+        return raw.BiasAdd(features, added, data_format=layout, name=scope)
 
 
 def bias_add_grad(grad: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """Return the sum over all axes except the channel axis: the gradient of a bias."""
-    attrs = {"data_format": _data_format(data_format)}
-    return make_of("BiasAddGrad", {"grad": grad}, attrs, name)
+    return raw.BiasAddGrad(grad, data_format=_data_format(data_format), name=name)
 
 
 def _data_format(data_format: str | None) -> str:
@@ -63,27 +62,23 @@ def _channel_axis(attrs: Any) -> int:
     return 1 if attrs["data_format"] == "NCHW" else -1
 
 
-def _infer_bias_add(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 0, 1)
-    value, bias = ctx.inputs
-    if not value.dtype.is_numeric:
-        raise TypeError(f"BiasAdd takes numbers, got {value.dtype.name}")
-    shape = value.shape
+def _biased(ctx: InferContext) -> Sequence[TensorShape]:
+    shape, bias = (spec.shape for spec in ctx.inputs)
     if shape.rank is None:
-        return [value]
+        return [shape]
     try:
-        length = bias.shape.with_rank(1)[0]
+        length = bias.with_rank(1)[0]
         channels = TensorShape([shape[_channel_axis(ctx.attrs)]]) if shape.rank > 1 else None
         if channels is None or not channels.is_compatible_with([length]):
             raise ValueError
     except ValueError:
         raise ValueError(
             f"BiasAdd: a value of rank at least 2 and a bias for each channel "
-            f"({ctx.attrs['data_format']}), got {shape} and {bias.shape}"
+            f"({ctx.attrs['data_format']}), got {shape} and {bias}"
         ) from None
     dims = shape.as_list()
     dims[_channel_axis(ctx.attrs)] = length if channels[0] is None else channels[0]
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _bias_add_kernel(ctx: KernelContext) -> Kernel:
@@ -113,16 +108,14 @@ def _bias_add_into(ctx: KernelContext) -> Kernel | None:
     return writes(np.add)(ctx) if _emit_bias_add(ctx, ("", "")) is not None else None
 
 
-def _bias_add_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
-    return [grad, bias_add_grad(grad, op.attrs["data_format"])]
+def _bias_add_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    return [grad, raw.BiasAddGrad(grad, data_format=op.attrs["data_format"])]
 
 
 register(
     OpDef(
         name="BiasAdd",
-        infer=_infer_bias_add,
+        infer=typed(_biased),
         kernel=_bias_add_kernel,
         emit=_emit_bias_add,
         into=_bias_add_into,
@@ -131,13 +124,13 @@ register(
 )
 
 
-def _infer_bias_add_grad(ctx: InferContext) -> list[TensorSpec]:
-    grad = ctx.inputs[0]
-    if grad.shape.rank is None:
-        return [TensorSpec(grad.dtype, TensorShape([None]))]
-    if grad.shape.rank < 2:
-        raise ValueError(f"BiasAddGrad: a gradient of rank at least 2, got {grad.shape}")
-    return [TensorSpec(grad.dtype, TensorShape([grad.shape[_channel_axis(ctx.attrs)]]))]
+def _bias(ctx: InferContext) -> Sequence[TensorShape]:
+    grad = ctx.inputs[0].shape
+    if grad.rank is None:
+        return [TensorShape([None])]
+    if grad.rank < 2:
+        raise ValueError(f"BiasAddGrad: a gradient of rank at least 2, got {grad}")
+    return [TensorShape([grad[_channel_axis(ctx.attrs)]])]
 
 
 def _channel_sums(grad: Array, axis: int) -> Array:
@@ -165,9 +158,7 @@ def _bias_add_grad_kernel(ctx: KernelContext) -> Kernel:
     return kernel
 
 
-def _bias_add_grad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None]
+def _bias_add_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     value = op.inputs[0]
     if _channel_axis(op.attrs) == 1:
         behind = ones(reshape(rank(value) - 2, [1]), "int32")
@@ -175,11 +166,29 @@ def _bias_add_grad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor |
     return [broadcast_to(grad, shape_tensor(value))]
 
 
-register(
-    OpDef(
-        name="BiasAddGrad",
-        infer=_infer_bias_add_grad,
-        kernel=_bias_add_grad_kernel,
-        gradient=_bias_add_grad_gradient,
-    )
-)
+op("BiasAddGrad", _bias, kernel=_bias_add_grad_kernel, grad=_bias_add_grad_gradient)
+
+
+# -- dense layers --------------------------------------------------------------------------------
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Return ``x @ weights + biases``.
+
+    Args:
+        x: a matrix of shape ``[batch, in]``.
+        weights: a matrix of shape ``[in, out]``.
+        biases: a vector of shape ``[out]``.
+    """
+    graph = graph_of(x, weights, biases)
+    with graph.as_default(), graph.name_scope(name or "xw_plus_b") as scope:
+        product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
+        return bias_add(product, convert_to_tensor(biases, name="biases"), name=scope)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """Return ``max(x @ weights + biases, 0)``; arguments as for ``xw_plus_b``."""
+    graph = graph_of(x, weights, biases)
+    with graph.as_default(), graph.name_scope(name or "relu_layer") as scope:
+        product = matmul(convert_to_tensor(x, name="x"), convert_to_tensor(weights, name="weights"))
+        return raw.Relu(bias_add(product, convert_to_tensor(biases, name="biases")), name=scope)

@@ -11,6 +11,7 @@ on the number of draws.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,23 +19,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
+)
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.neural.candidate_draws import (
     Classes,
+    by_weight,
     different_classes,
     expected_counts,
     fixed_unigram,
@@ -42,15 +40,13 @@ from actorsession.ops.neural.candidate_draws import (
     uniform,
 )
 from actorsession.ops.randomness.numbers import get_seed
+from actorsession.ops.rows import op
 
 __all__ = [
-    "SAMPLER", "SEEDS", "Candidates", "all_candidate_sampler", "check_true_classes",
-    "drawn_classes", "fixed_unigram_candidate_sampler", "infer_sampler", "infer_true_classes",
-    "log_uniform_candidate_sampler", "sampler", "seeds", "uniform_candidate_sampler",
+    "Candidates", "all_candidate_sampler", "check_true_classes", "fixed_unigram_candidate_sampler",
+    "learned_unigram_candidate_sampler", "log_uniform_candidate_sampler", "seeds", "true_shape",
+    "uniform_candidate_sampler",
 ]  # fmt: skip
-
-# Attributes of every op that may draw random numbers.
-SEEDS = {"seed": 0, "seed2": 0}
 
 _WORD = 2**64 - 1
 
@@ -91,7 +87,6 @@ def uniform_candidate_sampler(
         unique: whether the drawn classes must differ.
         range_max: number of classes; classes are numbered from 0.
         seed: the op's own seed.
-        name: wanted name.
 
     Returns:
         The drawn classes, and the expected counts of the true and of the drawn classes in such a sample.
@@ -99,7 +94,7 @@ def uniform_candidate_sampler(
     Raises:
         ValueError: for numbers below 1, or true classes of another shape.
     """
-    return sampler(
+    return _sampler(
         "UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max,
     )  # fmt: skip
@@ -119,7 +114,7 @@ def log_uniform_candidate_sampler(
     This approximates word frequencies when words are numbered from the most frequent one. The arguments are
     those of ``uniform_candidate_sampler``.
     """
-    return sampler(
+    return _sampler(
         "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max,
     )  # fmt: skip
@@ -143,11 +138,6 @@ def fixed_unigram_candidate_sampler(
     """Draw classes by given weights; see ``uniform_candidate_sampler``.
 
     Args:
-        true_classes: int64, shape ``[batch, num_true]``.
-        num_true: true classes of each example.
-        num_sampled: number of classes to draw for the whole batch.
-        unique: whether the drawn classes must differ.
-        range_max: number of classes; classes are numbered from 0.
         vocab_file: a file with a line for each class, whose last column (between commas) is its weight; read
             while the node is built.
         distortion: power that weights are raised to; 0 makes all equally likely.
@@ -156,8 +146,6 @@ def fixed_unigram_candidate_sampler(
         shard: index of this sampler among them. It draws from the classes ``c`` with
             ``c % num_shards == shard``, renumbered 0, 1, 2, ...
         unigrams: the weights, in place of a file.
-        seed: the op's own seed.
-        name: wanted name.
 
     Raises:
         ValueError: for both or neither of ``vocab_file`` and ``unigrams``, a file with a line that does not
@@ -166,7 +154,7 @@ def fixed_unigram_candidate_sampler(
     if bool(vocab_file) == bool(len(unigrams)):
         raise ValueError("a fixed unigram sampler takes a vocab_file or unigrams, one of the two")
     weights = _read_weights(vocab_file) if vocab_file else [float(w) for w in unigrams]
-    return sampler(
+    return _sampler(
         "FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
         num_shards=int(num_shards), shard=int(shard), unigrams=weights,
@@ -181,6 +169,29 @@ def _read_weights(path: str) -> list[float]:
         raise ValueError(f"each line of {path!r} ends in a weight: {exc}") from exc
 
 
+def learned_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Draw classes in proportion to how often they were true in earlier steps of this session.
+
+    The arguments are those of ``uniform_candidate_sampler``.
+
+    Raises:
+        TypeError: if the true classes are not int64.
+        ValueError: for another shape, or numbers below 1.
+    """
+    return _sampler(
+        "LearnedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        range_max=int(range_max),
+    )  # fmt: skip
+
+
 def all_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -193,10 +204,10 @@ def all_candidate_sampler(
 
     The arguments are those of ``uniform_candidate_sampler``.
     """
-    return sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
+    return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
-def sampler(
+def _sampler(
     op_type: str,
     true_classes: Any,
     num_true: int,
@@ -224,7 +235,7 @@ def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
 # -- static types ----------------------------------------------------------------------------------
 
 
-def infer_true_classes(ctx: InferContext) -> TensorShape:
+def true_shape(ctx: InferContext) -> TensorShape:
     """Check the true classes and return their shape.
 
     Raises:
@@ -244,14 +255,14 @@ def infer_true_classes(ctx: InferContext) -> TensorShape:
         ) from None
 
 
-def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
-    """Check a sampler's operand and attributes, and return the types of its outputs."""
-    shape, count = infer_true_classes(ctx), ctx.attrs["num_sampled"]
+def _sampled(ctx: InferContext) -> Sequence[TensorShape]:
+    """A class for each sample, and a count for each true and each sampled class."""
+    shape, count = true_shape(ctx), ctx.attrs["num_sampled"]
     for name in ("num_sampled", "range_max"):
         if ctx.attrs.get(name, 1) < 1:
             raise ValueError(f"{ctx.op}: {name} is at least 1, got {ctx.attrs[name]}")
     drawn = TensorShape([count])
-    return [TensorSpec(int64, drawn), TensorSpec(float32, shape), TensorSpec(float32, drawn)]
+    return [drawn, shape, drawn]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -276,7 +287,7 @@ def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = Non
             )
 
 
-def drawn_classes(
+def _drawn_classes(
     classes: Classes, generator: np.random.Generator, count: int, unique: bool, true_classes: Any
 ) -> tuple[Array, Array, Array]:
     """Return ``count`` classes, and the expected counts of these and of the true classes.
@@ -299,27 +310,54 @@ def drawn_classes(
     )
 
 
+def _generator_of(attrs: Mapping[str, Any]) -> np.random.Generator:
+    """Return a generator with the seeds of a node, or with a random one if both are 0."""
+    seeds = [attrs["seed"] & _WORD, attrs["seed2"] & _WORD]
+    return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+
+
 def _sampling(
     distribution: Callable[[Mapping[str, Any]], Classes],
 ) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
-        seeds = [ctx.attrs["seed"] & _WORD, ctx.attrs["seed2"] & _WORD]
-        generator: np.random.Generator = ctx.state(
-            lambda: np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
-        )
-        classes, count, unique = (
-            distribution(ctx.attrs),
-            ctx.attrs["num_sampled"],
-            ctx.attrs["unique"],
-        )
+        generator = ctx.state(lambda: _generator_of(ctx.attrs))
+        classes = distribution(ctx.attrs)
+        count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
 
         def sample(true_classes: Any) -> tuple[Array, Array, Array]:
             check_true_classes(ctx, true_classes, classes.size)
-            return drawn_classes(classes, generator, count, unique, true_classes)
+            return _drawn_classes(classes, generator, count, unique, true_classes)
 
         return sample
 
     return kernel
+
+
+class _Learned:
+    """State of a node in its session; the lock guards against concurrent steps.
+
+    Each class starts with weight 1, and gains 1 each time that it is a true class.
+    """
+
+    def __init__(self, attrs: Mapping[str, Any]) -> None:
+        self.lock = threading.Lock()
+        self.weights = np.ones(attrs["range_max"])
+        self.generator = _generator_of(attrs)
+
+
+def _learned_kernel(ctx: KernelContext) -> Kernel:
+    learned: _Learned = ctx.state(lambda: _Learned(ctx.attrs))
+    count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
+
+    def sample(true_classes: Any) -> tuple[Array, Array, Array]:
+        check_true_classes(ctx, true_classes, len(learned.weights))
+        with learned.lock:
+            classes = by_weight(learned.weights)
+            found = _drawn_classes(classes, learned.generator, count, unique, true_classes)
+            np.add.at(learned.weights, true_classes, 1)
+        return found
+
+    return sample
 
 
 def _all_kernel(ctx: KernelContext) -> Kernel:
@@ -333,29 +371,11 @@ def _all_kernel(ctx: KernelContext) -> Kernel:
     return every
 
 
-# -- registration ----------------------------------------------------------------------------------
-
-SAMPLER = {"num_true": REQUIRED, "num_sampled": REQUIRED, "unique": REQUIRED}
-_FIXED = {
-    "vocab_file": "", "distortion": 1.0, "num_reserved_ids": 0, "num_shards": 1, "shard": 0,
-    "unigrams": (),
-}  # fmt: skip
-
-for _name, _kernel, _attrs in (
-    ("UniformCandidateSampler", _sampling(uniform), {"range_max": REQUIRED}),
-    ("LogUniformCandidateSampler", _sampling(log_uniform), {"range_max": REQUIRED}),
-    (
-        "FixedUnigramCandidateSampler",
-        _sampling(fixed_unigram),
-        {"range_max": REQUIRED, **_FIXED},
-    ),
-    ("AllCandidateSampler", _all_kernel, {}),
-):
-    register(
-        OpDef(
-            name=_name,
-            infer=infer_sampler,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-        )
-    )
+for _name, _kernel in {
+    "AllCandidateSampler": _all_kernel,
+    "FixedUnigramCandidateSampler": _sampling(fixed_unigram),
+    "LearnedUnigramCandidateSampler": _learned_kernel,
+    "LogUniformCandidateSampler": _sampling(log_uniform),
+    "UniformCandidateSampler": _sampling(uniform),
+}.items():
+    op(_name, _sampled, kernel=_kernel, grad=NOT_DIFFERENTIABLE)

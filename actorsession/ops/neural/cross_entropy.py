@@ -7,6 +7,7 @@ gradient. The half types are computed in float32. The sigmoid form is composed o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +15,8 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16, float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, broadcast_shapes, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import stop_gradient
@@ -24,7 +24,8 @@ from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make
+from actorsession.ops.broadcasting import sum_to_operands
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.neural.softmax import (
     centred,
     log_softmax,
@@ -33,7 +34,8 @@ from actorsession.ops.neural.softmax import (
     softmax_back,
     softmax_cost,
 )
-from actorsession.ops.shape_operands import normal_axis, require_floating, require_index
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import normal_axis
 
 __all__ = [
     "sigmoid_cross_entropy_with_logits", "softmax_cross_entropy_with_logits",
@@ -61,7 +63,6 @@ def softmax_cross_entropy_with_logits(
         labels: probabilities of the classes, of the shape of ``logits``.
         logits: unscaled logarithms of probabilities.
         dim: the axis of the classes; TensorFlow's older spelling of ``axis``.
-        name: wanted name.
         axis: the axis of the classes, the last if left out.
 
     Returns:
@@ -94,8 +95,8 @@ def softmax_cross_entropy_with_logits_v2(
         if where != -1 and where != (precise.shape.rank or 0) - 1:
             order = _last_behind(precise, where)
             precise, wanted = transpose(precise, order), transpose(wanted, order)
-        matrices = [_as_matrix(precise), _as_matrix(wanted)]
-        loss = make("SoftmaxCrossEntropyWithLogits", matrices, None, scope).outputs[0]
+        matrices = _as_matrix(precise), _as_matrix(wanted)
+        loss, _ = raw.SoftmaxCrossEntropyWithLogits(*matrices, name=scope)
         if precise.shape.rank != 2:
             loss = reshape(loss, shape(precise)[:-1])
             loss.set_shape(precise.shape[:-1])
@@ -138,8 +139,7 @@ def _as_matrix(value: Tensor) -> Tensor:
     return reshape(value, concat([front, shape(value)[-1:]], 0))
 
 
-def _infer_cross_entropy(ctx: InferContext) -> list[TensorSpec]:
-    require_floating(ctx, 0, 1)
+def _cross_entropy(ctx: InferContext) -> Sequence[TensorShape]:
     logits, labels = (ctx.inputs[i].shape for i in (0, 1))
     try:
         both = broadcast_shapes(logits.with_rank(2), labels.with_rank(2))
@@ -147,8 +147,7 @@ def _infer_cross_entropy(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"{ctx.op}: logits and labels are matrices of one shape, got {logits} and {labels}"
         ) from None
-    dtype = ctx.inputs[0].dtype
-    return [TensorSpec(dtype, TensorShape(both[:1])), TensorSpec(dtype, both)]
+    return [TensorShape(both[:1]), both]
 
 
 def _cross_entropy_rows(x: Array, y: Array) -> tuple[Array, Array]:
@@ -210,8 +209,6 @@ def _backprop(op: Operation, loss: Tensor | None, back: Tensor | None) -> Tensor
 def _cross_entropy_gradient(
     op: Operation, loss: Tensor | None, back: Tensor | None
 ) -> list[Tensor | None]:
-    from actorsession.ops.broadcasting import sum_to_operands
-
     parts = []
     if loss is not None:
         parts.append(-(expand_dims(loss, -1) * log_softmax(op.inputs[0])))
@@ -221,15 +218,10 @@ def _cross_entropy_gradient(
     return sum_to_operands(op.inputs[0], op.inputs[1], _backprop(op, loss, back), by_labels)
 
 
-register(
-    OpDef(
-        name="SoftmaxCrossEntropyWithLogits",
-        infer=_infer_cross_entropy,
-        kernel=_cross_entropy_kernel,
-        gradient=_cross_entropy_gradient,
-        cost=softmax_cost,
-    )
-)
+op(
+    "SoftmaxCrossEntropyWithLogits", _cross_entropy, kernel=_cross_entropy_kernel,
+    grad=_cross_entropy_gradient, cost=softmax_cost,
+)  # fmt: skip
 
 
 # -- SparseSoftmaxCrossEntropyWithLogits -----------------------------------------------------------
@@ -243,7 +235,6 @@ def sparse_softmax_cross_entropy_with_logits(
     Args:
         labels: int32 or int64, the classes; of the shape of ``logits`` without the last axis.
         logits: unscaled logarithms of probabilities, classes last.
-        name: wanted name.
 
     Returns:
         The loss, of the shape of ``labels``.
@@ -263,27 +254,24 @@ def sparse_softmax_cross_entropy_with_logits(
     with scores.graph.name_scope(base):
         precise = _float32_if_half(scores)
         flat = scores.shape.rank == 2 and have.rank == 1
-        inputs = [precise, classes] if flat else [_as_matrix(precise), reshape(classes, [-1])]
-        loss = make("SparseSoftmaxCrossEntropyWithLogits", inputs, None, base).outputs[0]
+        inputs = (precise, classes) if flat else (_as_matrix(precise), reshape(classes, [-1]))
+        loss, _ = raw.SparseSoftmaxCrossEntropyWithLogits(*inputs, name=base)
         if not flat:
             loss = reshape(loss, shape(classes))
             loss.set_shape(have)
         return _as(loss, scores)
 
 
-def _infer_sparse(ctx: InferContext) -> list[TensorSpec]:
-    require_floating(ctx, 0)
-    require_index(ctx, 1)
-    logits, labels = ctx.inputs[0], ctx.inputs[1].shape
+def _sparse(ctx: InferContext) -> Sequence[TensorShape]:
+    logits, labels = (spec.shape for spec in ctx.inputs)
     try:
-        matrix = logits.shape.with_rank(2)
+        matrix = logits.with_rank(2)
         rows = TensorShape(matrix[:1]).merge_with(labels.with_rank(1))
     except ValueError:
         raise ValueError(
-            f"{ctx.op}: a matrix of logits and a label for each row, got {logits.shape} and {labels}"
+            f"{ctx.op}: a matrix of logits and a label for each row, got {logits} and {labels}"
         ) from None
-    both = rows.concatenate(matrix[1:])
-    return [TensorSpec(logits.dtype, rows), TensorSpec(logits.dtype, both)]
+    return [rows, rows.concatenate(matrix[1:])]
 
 
 @lru_cache(maxsize=64)
@@ -351,21 +339,10 @@ def _sparse_kernel(ctx: KernelContext) -> Kernel:
     return kernel
 
 
-def _sparse_gradient(
-    op: Operation, loss: Tensor | None, back: Tensor | None
-) -> list[Tensor | None]:
-    return [_backprop(op, loss, back), None]
-
-
-register(
-    OpDef(
-        name="SparseSoftmaxCrossEntropyWithLogits",
-        infer=_infer_sparse,
-        kernel=_sparse_kernel,
-        gradient=_sparse_gradient,
-        cost=softmax_cost,
-    )
-)
+op(
+    "SparseSoftmaxCrossEntropyWithLogits", _sparse, kernel=_sparse_kernel,
+    grad=lambda op, loss, back: [_backprop(op, loss, back), None], cost=softmax_cost,
+)  # fmt: skip
 
 
 # -- the sigmoid form ------------------------------------------------------------------------------
@@ -379,7 +356,6 @@ def sigmoid_cross_entropy_with_logits(
     Args:
         labels: probabilities, of the dtype and shape of ``logits``.
         logits: unscaled logarithms of odds.
-        name: wanted name.
 
     Returns:
         The loss of each class, of the shape of ``logits``.
@@ -387,8 +363,6 @@ def sigmoid_cross_entropy_with_logits(
     Raises:
         ValueError: if the shapes differ.
     """
-    from actorsession.ops.neural.activations import softplus
-
     _check_both(labels, logits)
     x = convert_to_tensor(logits)
     z = convert_to_tensor(labels, x.dtype, graph=x.graph)
@@ -397,4 +371,4 @@ def sigmoid_cross_entropy_with_logits(
     with x.graph.name_scope(name or "logistic_loss") as scope:
         # The same as max(x, 0) - x * z + log(1 + exp(-abs(x))), but with the right gradient at 0, where max
         # and abs have none, and where every network with zero weights starts.
-        return raw.Sub(softplus(x), x * z, name=scope)
+        return raw.Sub(raw.Softplus(x), x * z, name=scope)

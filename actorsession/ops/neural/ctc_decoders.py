@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
-from actorsession.graph.dtypes import float32, float64, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -23,14 +22,16 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import Dim, TensorShape
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.sparse_tensors.basics import SparseTensor
 
-__all__ = ["ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder"]
+__all__ = [
+    "batch_of", "ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder",
+]  # fmt: skip
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -54,11 +55,11 @@ def ctc_greedy_decoder(
     Raises:
         ValueError: for other shapes.
     """
-    attrs = {
-        "merge_repeated": bool(merge_repeated),
-        "blank_index": -1 if blank_index is None else int(blank_index),
-    }
-    *parts, score = make("CTCGreedyDecoder", _operands(inputs, sequence_length), attrs).outputs
+    *parts, score = raw.CTCGreedyDecoder(
+        *_operands(inputs, sequence_length),
+        merge_repeated=bool(merge_repeated),
+        blank_index=-1 if blank_index is None else int(blank_index),
+    )
     return [SparseTensor(*parts)], score
 
 
@@ -85,13 +86,11 @@ def ctc_beam_search_decoder(
     Raises:
         ValueError: for other shapes or invalid numbers.
     """
-    attrs = {
-        "beam_width": int(beam_width), "top_paths": int(top_paths),
-        "merge_repeated": bool(merge_repeated),
-    }  # fmt: skip
-    made = make("CTCBeamSearchDecoder", _operands(inputs, sequence_length), attrs).outputs
-    paths = [SparseTensor(*made[i : 3 * top_paths : top_paths]) for i in range(top_paths)]
-    return paths, made[-1]
+    *parts, scores = raw.CTCBeamSearchDecoder(
+        *_operands(inputs, sequence_length),
+        beam_width=int(beam_width), top_paths=int(top_paths), merge_repeated=bool(merge_repeated),
+    )  # fmt: skip
+    return [SparseTensor(*path) for path in zip(*parts, strict=True)], scores
 
 
 def ctc_beam_search_decoder_v2(
@@ -109,45 +108,36 @@ def _operands(inputs: Any, lengths: Any) -> list[Tensor]:
 # -- static types ----------------------------------------------------------------------------------
 
 
-def _checked(ctx: InferContext) -> Dim:
-    """Check the operands and return the batch size."""
-    inputs, lengths = ctx.inputs
-    if inputs.dtype not in (float32, float64) or lengths.dtype is not int32:
-        raise TypeError(
-            f"{ctx.op} takes float32 or float64, and int32; got {inputs.dtype.name} and "
-            f"{lengths.dtype.name}"
-        )
-    if inputs.shape.rank not in (None, 3) or lengths.shape.rank not in (None, 1):
+def batch_of(ctx: InferContext) -> Dim:
+    """Check that the last input has a length for each sequence of the first, and return their number.
+
+    Raises:
+        ValueError: for other shapes.
+    """
+    inputs, lengths = ctx.inputs[0].shape, ctx.inputs[-1].shape
+    if inputs.rank not in (None, 3) or lengths.rank not in (None, 1):
         raise ValueError(
-            f"{ctx.op}: inputs have rank 3 and sequence_length rank 1, got {inputs.shape} and "
-            f"{lengths.shape}"
+            f"{ctx.op}: inputs have rank 3 and sequence_length rank 1, got {inputs} and {lengths}"
         )
-    batch = inputs.shape.with_rank(3)[1]
-    if not lengths.shape.is_compatible_with([batch]):
+    batch = inputs.with_rank(3)[1]
+    if not lengths.is_compatible_with([batch]):
         raise ValueError(
-            f"{ctx.op}: sequence_length has shape [{batch}] with inputs of shape {inputs.shape}, got "
-            f"{lengths.shape}"
+            f"{ctx.op}: sequence_length has shape [{batch}] with inputs of shape {inputs}, got {lengths}"
         )
-    (listed,) = lengths.shape.with_rank(1).as_list()
+    (listed,) = lengths.with_rank(1).as_list()
     return listed if batch is None else int(batch)
 
 
-def _infer_greedy(ctx: InferContext) -> list[TensorSpec]:
-    return _specs(ctx, 1)
-
-
-def _infer_beams(ctx: InferContext) -> list[TensorSpec]:
+def _decoded(ctx: InferContext) -> Sequence[TensorShape]:
+    if ctx.inputs[1].dtype is not int32:
+        raise TypeError(f"{ctx.op} takes int32 lengths, got {ctx.inputs[1].dtype.name}")
     for key in ("beam_width", "top_paths"):
-        if ctx.attrs[key] < 1:
+        if ctx.attrs.get(key, 1) < 1:
             raise ValueError(f"{ctx.op}: {key} is at least 1, got {ctx.attrs[key]}")
-    return _specs(ctx, ctx.attrs["top_paths"])
-
-
-def _specs(ctx: InferContext, paths: int) -> list[TensorSpec]:
-    batch = _checked(ctx)
+    batch, paths = batch_of(ctx), ctx.attrs.get("top_paths", 1)
     shapes: Sequence[Sequence[Dim]] = ([None, 2], [None], [2])
-    parts = [TensorSpec(int64, TensorShape(shape)) for shape in shapes for _ in range(paths)]
-    return [*parts, TensorSpec(ctx.inputs[0].dtype, TensorShape([batch, paths]))]
+    parts = [TensorShape(shape) for shape in shapes for _ in range(paths)]
+    return [*parts, TensorShape([batch, paths])]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -309,19 +299,5 @@ def _beams_kernel(ctx: KernelContext) -> Kernel:
     return decoded
 
 
-register(
-    OpDef(
-        name="CTCGreedyDecoder",
-        infer=_infer_greedy,
-        kernel=_greedy_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register(
-    OpDef(
-        name="CTCBeamSearchDecoder",
-        infer=_infer_beams,
-        kernel=_beams_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("CTCGreedyDecoder", _decoded, kernel=_greedy_kernel, grad=NOT_DIFFERENTIABLE)
+op("CTCBeamSearchDecoder", _decoded, kernel=_beams_kernel, grad=NOT_DIFFERENTIABLE)

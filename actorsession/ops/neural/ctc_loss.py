@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, float64, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import transpose
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.neural.ctc_decoders import batch_of
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import one_spelling
 from actorsession.ops.sparse_tensors.basics import SparseTensor
 
@@ -70,43 +72,33 @@ def ctc_loss(
         value = convert_to_tensor(given, name="logits")
         if not time_major:
             value = transpose(value, [1, 0, 2])
-        operands = [
+        loss, _ = raw.CTCLoss(
             value, labels.indices, labels.values,
             convert_to_tensor(sequence_length, int32, "sequence_length"),
-        ]  # fmt: skip
-        attrs = {
-            "preprocess_collapse_repeated": bool(preprocess_collapse_repeated),
-            "ctc_merge_repeated": bool(ctc_merge_repeated),
-            "ignore_longer_outputs_than_inputs": bool(ignore_longer_outputs_than_inputs),
-        }
-        return make("CTCLoss", operands, attrs).outputs[0]
+            preprocess_collapse_repeated=bool(preprocess_collapse_repeated),
+            ctc_merge_repeated=bool(ctc_merge_repeated),
+            ignore_longer_outputs_than_inputs=bool(ignore_longer_outputs_than_inputs),
+        )  # fmt: skip
+        return loss
 
 
-def _infer_loss(ctx: InferContext) -> list[TensorSpec]:
-    inputs, indices, values, lengths = ctx.inputs
-    found = [spec.dtype for spec in ctx.inputs]
-    if found[0] not in (float32, float64) or found[1:] != [int64, int32, int32]:
+def _loss(ctx: InferContext) -> Sequence[TensorShape]:
+    inputs, indices, values, lengths = (spec.shape for spec in ctx.inputs)
+    found = [spec.dtype for spec in ctx.inputs[1:]]
+    if found != [int64, int32, int32]:
         raise TypeError(
-            f"{ctx.op} takes float32 or float64, int64, int32 and int32; got "
+            f"{ctx.op} takes labels of int64 and int32 and int32 lengths; got "
             f"{', '.join(dtype.name for dtype in found)}"
         )
-    for spec, rank in ((inputs, 3), (indices, 2), (values, 1), (lengths, 1)):
-        if spec.shape.rank not in (None, rank):
+    for shape, rank in ((inputs, 3), (indices, 2), (values, 1), (lengths, 1)):
+        if shape.rank not in (None, rank):
             raise ValueError(
                 f"{ctx.op}: shapes [time, batch, classes], [labels, 2], [labels] and [batch] are needed, got "
                 f"{', '.join(str(s.shape) for s in ctx.inputs)}"
             )
-    if not values.shape.is_compatible_with(indices.shape[:1]):
-        raise ValueError(f"{ctx.op}: labels have places {indices.shape} and values {values.shape}")
-    batch = inputs.shape.with_rank(3)[1]
-    if not lengths.shape.is_compatible_with([batch]):
-        raise ValueError(
-            f"{ctx.op}: sequence_length has shape [{batch}] with inputs of shape {inputs.shape}, got "
-            f"{lengths.shape}"
-        )
-    if batch is None and lengths.shape.rank is not None:
-        batch = lengths.shape.with_rank(1)[0]
-    return [TensorSpec(inputs.dtype, TensorShape([batch])), inputs]
+    if not values.is_compatible_with(indices[:1]):
+        raise ValueError(f"{ctx.op}: labels have places {indices} and values {values}")
+    return [TensorShape([batch_of(ctx)]), inputs]
 
 
 # -- labels ----------------------------------------------------------------------------------------
@@ -324,11 +316,4 @@ def _loss_gradient(
     return [reshape(grad, [1, -1, 1]) * op.outputs[1], None, None, None]
 
 
-register(
-    OpDef(
-        name="CTCLoss",
-        infer=_infer_loss,
-        kernel=_loss_kernel,
-        gradient=_loss_gradient,
-            )
-)  # fmt: skip
+op("CTCLoss", _loss, kernel=_loss_kernel, grad=_loss_gradient)

@@ -33,7 +33,6 @@ def dropout(
         noise_shape: shape of the random choice, that of ``x`` if left out or where an entry is ``None``; axes
             of extent 1 are kept or dropped together.
         seed: the op's own seed.
-        name: wanted name.
         rate: probability of each entry to be dropped, in [0, 1): a number or a scalar tensor.
 
     Raises:

@@ -59,7 +59,6 @@ def embedding_lookup(
         partition_strategy: how ids are distributed over several parts. ``mod`` assigns id ``i`` to part
             ``i % parts``; ``div`` assigns equally long ranges of consecutive ids, one longer for the first
             parts if the division leaves a remainder.
-        name: wanted name.
         validate_indices: accepted for compatibility with TensorFlow; ids are always checked.
         max_norm: rows of a larger norm are scaled down to this one.
 
@@ -184,7 +183,6 @@ def embedding_lookup_sparse(
         sp_ids: int32 or int64, with sorted rows, each with at least one entry (an empty row yields 0).
         sp_weights: weights at the same places; all 1 if ``None``.
         partition_strategy: as for ``embedding_lookup``.
-        name: wanted name.
         combiner: ``sum``; ``mean``, over the sum of weights, the default; or ``sqrtn``, over the root of the
             sum of their squares.
         max_norm: as for ``embedding_lookup``.

@@ -15,18 +15,12 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import make
+from actorsession.ops.rows import op
 
 __all__ = [
     "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
@@ -54,14 +48,15 @@ def fake_quant_with_min_max_args(
         max: the upper end, above ``min``.
         num_bits: 2 to 16: the range has ``2 ** num_bits - 1`` steps.
         narrow_range: whether the range has one step less.
-        name: wanted name.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for an invalid range or number of bits.
     """
-    attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
-    return _one("FakeQuantWithMinMaxArgs", {"inputs": inputs}, attrs, name)
+    return raw.FakeQuantWithMinMaxArgs(
+        inputs, min=float(min), max=float(max), num_bits=int(num_bits),
+        narrow_range=bool(narrow_range), name=name,
+    )  # fmt: skip
 
 
 def fake_quant_with_min_max_args_gradient(
@@ -74,9 +69,10 @@ def fake_quant_with_min_max_args_gradient(
     name: str | None = None,
 ) -> Tensor:
     """Return the gradient through ``fake_quant_with_min_max_args``; arguments as there."""
-    attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
-    given = {"gradients": gradients, "inputs": inputs}
-    return _one("FakeQuantWithMinMaxArgsGradient", given, attrs, name)
+    return raw.FakeQuantWithMinMaxArgsGradient(
+        gradients, inputs, min=float(min), max=float(max), num_bits=int(num_bits),
+        narrow_range=bool(narrow_range), name=name,
+    )  # fmt: skip
 
 
 def fake_quant_with_min_max_vars(
@@ -93,12 +89,10 @@ def fake_quant_with_min_max_vars(
         inputs: float32.
         min: the lower end, a float32 scalar.
         max: the upper end, a float32 scalar.
-        num_bits: as for ``fake_quant_with_min_max_args``.
-        narrow_range: as for ``fake_quant_with_min_max_args``.
-        name: wanted name.
     """
-    given = {"inputs": inputs, "min": min, "max": max}
-    return _one("FakeQuantWithMinMaxVars", given, _attrs(num_bits, narrow_range), name)
+    return raw.FakeQuantWithMinMaxVars(
+        inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range), name=name
+    )
 
 
 def fake_quant_with_min_max_vars_gradient(
@@ -111,8 +105,10 @@ def fake_quant_with_min_max_vars_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``fake_quant_with_min_max_vars`` by the inputs and both ends of the range."""
-    given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
-    return _three("FakeQuantWithMinMaxVarsGradient", given, num_bits, narrow_range, name)
+    return raw.FakeQuantWithMinMaxVarsGradient(
+        gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range),
+        name=name,
+    )  # fmt: skip
 
 
 def fake_quant_with_min_max_vars_per_channel(
@@ -124,9 +120,9 @@ def fake_quant_with_min_max_vars_per_channel(
     name: str | None = None,
 ) -> Tensor:
     """Quantise like ``fake_quant_with_min_max_vars``, with a range for each index of the last axis."""
-    given = {"inputs": inputs, "min": min, "max": max}
-    attrs = _attrs(num_bits, narrow_range)
-    return _one("FakeQuantWithMinMaxVarsPerChannel", given, attrs, name)
+    return raw.FakeQuantWithMinMaxVarsPerChannel(
+        inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range), name=name
+    )
 
 
 def fake_quant_with_min_max_vars_per_channel_gradient(
@@ -139,39 +135,17 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of ``fake_quant_with_min_max_vars_per_channel``."""
-    given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
-    op_type = "FakeQuantWithMinMaxVarsPerChannelGradient"
-    return _three(op_type, given, num_bits, narrow_range, name)
-
-
-def _attrs(num_bits: int, narrow_range: bool) -> dict[str, Any]:
-    return {"num_bits": int(num_bits), "narrow_range": bool(narrow_range)}
-
-
-def _operands(given: dict[str, Any]) -> list[Tensor]:
-    graph = graph_of(*given.values())
-    return [convert_to_tensor(value, float32, key, graph=graph) for key, value in given.items()]
-
-
-def _one(op_type: str, given: dict[str, Any], attrs: Any, name: str | None) -> Tensor:
-    with graph_of(*given.values()).name_scope(name or op_type) as scope:
-        return make_one(op_type, _operands(given), attrs, scope)
-
-
-def _three(
-    op_type: str, given: dict[str, Any], num_bits: int, narrow_range: bool, name: str | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    with graph_of(*given.values()).name_scope(name or op_type) as scope:
-        made = make(op_type, _operands(given), _attrs(num_bits, narrow_range), scope)
-        numbers, lower, upper = made.outputs
-        return numbers, lower, upper
+    return raw.FakeQuantWithMinMaxVarsPerChannelGradient(
+        gradients, inputs, min, max, num_bits=int(num_bits), narrow_range=bool(narrow_range),
+        name=name,
+    )  # fmt: skip
 
 
 # -- static types ----------------------------------------------------------------------------------
 
 
-def _checked(ctx: InferContext, numbers: int) -> TensorSpec:
-    """Check the operands and return the type of the inputs, which are the first ``numbers`` operands."""
+def _checked(ctx: InferContext, numbers: int) -> TensorShape:
+    """Check the operands and return the shape of the inputs, which are the first ``numbers`` operands."""
     names = [spec.dtype.name for spec in ctx.inputs]
     if any(spec.dtype is not float32 for spec in ctx.inputs):
         raise TypeError(f"{ctx.op} takes float32, got {', '.join(names)}")
@@ -187,33 +161,31 @@ def _checked(ctx: InferContext, numbers: int) -> TensorSpec:
         if not shape.is_compatible_with(spec.shape):
             raise ValueError(f"{ctx.op}: gradients have shape {shape}, inputs {spec.shape}")
         shape = shape.merge_with(spec.shape)
-    return TensorSpec(float32, shape)
+    return shape
 
 
-def _ends(ctx: InferContext, numbers: TensorSpec, first: int) -> TensorSpec:
-    """Return the type of the ends of ranges."""
+def _ends(ctx: InferContext, numbers: TensorShape, first: int) -> TensorShape:
+    """Return the shape of the ends of ranges."""
     ends = ctx.inputs[first:]
     wanted = scalar_shape
     if "PerChannel" in ctx.op:
-        if numbers.shape.rank == 0:
+        if numbers.rank == 0:
             raise ValueError(f"{ctx.op}: inputs have a last axis, got a scalar")
-        wanted = TensorShape([None if numbers.shape.rank is None else numbers.shape[-1]])
+        wanted = TensorShape([None if numbers.rank is None else numbers[-1]])
     if not all(spec.shape.is_compatible_with(wanted) for spec in ends):
         raise ValueError(
             f"{ctx.op}: min and max have shape {wanted}, got {ends[0].shape} and {ends[1].shape}"
         )
-    return TensorSpec(float32, wanted)
+    return wanted
 
 
-def _infer_numbers(count: int, ends: bool) -> Any:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        numbers = _checked(ctx, count)
-        if not ends:
-            return [numbers]
-        end = _ends(ctx, numbers, count)
-        return [numbers] if count == 1 else [numbers, end, end]
-
-    return infer
+def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
+    count = 2 if ctx.op.endswith("Gradient") else 1
+    numbers = _checked(ctx, count)
+    if "Args" in ctx.op:
+        return [numbers]
+    ends = _ends(ctx, numbers, count)
+    return [numbers] if count == 1 else [numbers, ends, ends]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -309,31 +281,17 @@ def _vars_gradient_kernel(ctx: KernelContext) -> Kernel:
     return back
 
 
-# -- gradients and registration --------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
-def _args_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [make_one("FakeQuantWithMinMaxArgsGradient", [grad, *op.inputs], dict(op.attrs))]
+def _gradients(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return make(f"{op.type}Gradient", [grad, *op.inputs], op.attrs).outputs
 
 
-def _vars_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return list(make(f"{op.type}Gradient", [grad, *op.inputs], dict(op.attrs)).outputs)
-
-
-_BITS = {"num_bits": 8, "narrow_range": False}
-for _name, _ends_given, _kernel, _back, _gradient, _defaults in (
-    ("Args", False, _args_kernel, _args_gradient_kernel, _args_gradient,
-     {"min": -6.0, "max": 6.0, **_BITS}),
-    ("Vars", True, _vars_kernel, _vars_gradient_kernel, _vars_gradient, _BITS),
-    ("VarsPerChannel", True, _vars_kernel, _vars_gradient_kernel, _vars_gradient, _BITS),
-):  # fmt: skip
-    register(
-        OpDef(
-            name=f"FakeQuantWithMinMax{_name}", infer=_infer_numbers(1, _ends_given), kernel=_kernel,
-            gradient=_gradient,         )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"FakeQuantWithMinMax{_name}Gradient", infer=_infer_numbers(2, _ends_given),
-            kernel=_back, gradient=NOT_DIFFERENTIABLE,         )
-    )  # fmt: skip
+for _name, _kernel, _back in (
+    ("FakeQuantWithMinMaxArgs", _args_kernel, _args_gradient_kernel),
+    ("FakeQuantWithMinMaxVars", _vars_kernel, _vars_gradient_kernel),
+    ("FakeQuantWithMinMaxVarsPerChannel", _vars_kernel, _vars_gradient_kernel),
+):
+    op(_name, _shapes, kernel=_kernel, grad=_gradients)
+    op(f"{_name}Gradient", _shapes, kernel=_back, grad=NOT_DIFFERENTIABLE)

@@ -16,16 +16,17 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16, float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor, make
 from actorsession.ops.convolutions.windows import channel_axis, channels_last, restored
 from actorsession.ops.neural.fused_batch_norm_gradients import second_gradient
-from actorsession.ops.shape_operands import elements, require_floating
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import elements, same_dtype
 
 __all__ = ["fused_batch_norm"]
 
-_VERSIONS = ("", "V2", "V3")
 _FLAT = ("NHWC", "NCHW")
 _DEEP = ("NDHWC", "NCDHW")
 
@@ -53,7 +54,6 @@ def fused_batch_norm(
         epsilon: added to the variance.
         data_format: layout of the images.
         is_training: whether mean and variance are those of the batch.
-        name: wanted name.
         exponential_avg_factor: share of the batch in the running statistics.
 
     Returns:
@@ -70,15 +70,15 @@ def fused_batch_norm(
             f"not 1, got {mean!r} and {variance!r}"
         )
     vectors = _vectors(images, scale=scale, offset=offset, mean=mean, variance=variance)
-    attrs = {
-        "epsilon": float(epsilon),
-        "data_format": data_format,
-        "is_training": bool(is_training),
-        "exponential_avg_factor": float(exponential_avg_factor),
-    }
-    y, running_mean, running_variance, *_ = make(
-        "FusedBatchNormV3", [images, *vectors], attrs, name
-    ).outputs
+    y, running_mean, running_variance, *_ = raw.FusedBatchNormV3(
+        images,
+        *vectors,
+        epsilon=float(epsilon),
+        data_format=data_format,
+        is_training=bool(is_training),
+        exponential_avg_factor=float(exponential_avg_factor),
+        name=name,
+    )
     return y, running_mean, running_variance
 
 
@@ -107,8 +107,6 @@ def _check(ctx: InferContext, images: Sequence[int], vectors: Sequence[int]) -> 
         raise ValueError(
             f"data_format of {ctx.op} is one of {', '.join(_formats(ctx.op))}, got {data_format!r}"
         )
-    require_floating(ctx, *images)
-    require_floating(ctx, *vectors)
     rank = len(data_format)
     try:
         shape = TensorShape([None] * rank)
@@ -128,27 +126,20 @@ def _check(ctx: InferContext, images: Sequence[int], vectors: Sequence[int]) -> 
     return TensorShape(dims)
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    shape = _check(ctx, (0,), (1, 2) if ctx.attrs["is_training"] else (1, 2, 3, 4))
-    require_floating(ctx, 1, 2, 3, 4)
-    images, wide = ctx.inputs[0].dtype, ctx.inputs[1].dtype
-    vector = TensorSpec(wide, _channels(shape, ctx.attrs["data_format"]))
-    outputs = [TensorSpec(images, shape), vector, vector, vector, vector]
-    if ctx.op.endswith("V3"):
-        outputs.append(TensorSpec(wide, TensorShape([0])))
-    return outputs
-
-
 def _channels(shape: TensorShape, data_format: str) -> TensorShape:
     return TensorShape([shape[channel_axis(data_format, len(data_format))]])
 
 
-def _infer_back(ctx: InferContext) -> list[TensorSpec]:
+def _normalised(ctx: InferContext) -> Sequence[TensorShape]:
+    shape = _check(ctx, (0,), (1, 2) if ctx.attrs["is_training"] else (1, 2, 3, 4))
+    reserved = [TensorShape([0])] if ctx.op.endswith("V3") else []
+    return [shape, *[_channels(shape, ctx.attrs["data_format"])] * 4, *reserved]
+
+
+def _back(ctx: InferContext) -> Sequence[TensorShape]:
+    same_dtype(ctx, 2, 3)  # the scale is float32 in the table, and float64 for images of that type
     shape = _check(ctx, (0, 1), (2, 3, 4))
-    wide = ctx.inputs[3].dtype
-    vector = TensorSpec(wide, _channels(shape, ctx.attrs["data_format"]))
-    nothing = TensorSpec(wide, TensorShape([0]))
-    return [TensorSpec(ctx.inputs[0].dtype, shape), vector, vector, nothing, nothing]
+    return [shape, *[_channels(shape, ctx.attrs["data_format"])] * 2, *[TensorShape([0])] * 2]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -267,24 +258,9 @@ def _gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
     return [by_images, by_scale, by_offset, None, None]
 
 
-_ATTRS = {"epsilon": 0.0001, "data_format": "NHWC", "is_training": True}
-
-for _version in _VERSIONS:
-    register(
-        OpDef(
-            name=f"FusedBatchNorm{_version}",
-            infer=_infer,
-            kernel=_kernel,
-            gradient=_gradient,
-            cost=_cost,
-        )
-    )
-    register(
-        OpDef(
-            name=f"FusedBatchNormGrad{_version}",
-            infer=_infer_back,
-            kernel=_back_kernel,
-            gradient=second_gradient,
-            cost=_cost,
-        )
-    )
+for _version in ("", "V2", "V3"):
+    op(f"FusedBatchNorm{_version}", _normalised, kernel=_kernel, grad=_gradient, cost=_cost)
+    op(
+        f"FusedBatchNormGrad{_version}", _back, kernel=_back_kernel,
+        grad=second_gradient, cost=_cost,
+    )  # fmt: skip

@@ -14,12 +14,15 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.ops.build import make_of, make_one
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
+from actorsession.ops.build import make_one
 from actorsession.ops.convolutions.nodes import halves_widened
 from actorsession.ops.operands import merged_shape
-from actorsession.ops.shape_operands import elements, require_floating
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import elements
 
 __all__ = ["local_response_normalization", "lrn"]
 
@@ -37,35 +40,25 @@ def local_response_normalization(
     Args:
         input: images ``[batch, height, width, channels]`` of a floating type.
         depth_radius: number of channels on either side that count as near.
-        bias: as in the formula.
-        alpha: as in the formula.
-        beta: as in the formula.
-        name: wanted name.
 
     Raises:
         ValueError: for another rank.
         TypeError: for another type.
     """
-    attrs = {
-        "depth_radius": int(depth_radius),
-        "bias": float(bias),
-        "alpha": float(alpha),
-        "beta": float(beta),
-    }
-    return make_of("LRN", {"input": input}, attrs, name)
+    return raw.LRN(
+        input, depth_radius=int(depth_radius), bias=float(bias), alpha=float(alpha),
+        beta=float(beta), name=name,
+    )  # fmt: skip
 
 
 lrn = local_response_normalization
 
-_ATTRS = {"depth_radius": 5, "bias": 1.0, "alpha": 1.0, "beta": 0.5}
 
-
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    require_floating(ctx, *range(len(ctx.inputs)))
+def _images(ctx: InferContext) -> Sequence[TensorShape]:
     shape = merged_shape(ctx)
     if shape.rank not in (None, 4):
         raise ValueError(f"{ctx.op} takes images of rank 4, got shape {shape}")
-    return [TensorSpec(ctx.inputs[0].dtype, shape.with_rank(4))]
+    return [shape.with_rank(4)]
 
 
 @lru_cache(maxsize=32)
@@ -128,12 +121,8 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 10.0 + elements(outputs[0]) / 50.0
 
 
-def _gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None]
-    attrs = {key: op.attrs[key] for key in _ATTRS}
-    return [make_one("LRNGrad", [grad, op.inputs[0], op.outputs[0]], attrs)]
-
-
-register(OpDef(name="LRN", infer=_infer, kernel=_kernel, gradient=_gradient, cost=_cost))
-register(OpDef(name="LRNGrad", infer=_infer, kernel=_grad_kernel, cost=_cost))
+op(
+    "LRN", _images, kernel=_kernel, cost=_cost,
+    grad=lambda op, grad: [make_one("LRNGrad", [grad, op.inputs[0], op.outputs[0]], op.attrs)],
+)  # fmt: skip
+op("LRNGrad", _images, kernel=_grad_kernel, cost=_cost)

@@ -69,7 +69,6 @@ def moments(
         x: numbers.
         axes: ints; all when ``None``.
         shift: accepted for compatibility with TensorFlow.
-        name: scope of the nodes.
         keep_dims: whether the axes stay, with extent 1.
         keepdims: another name for ``keep_dims``.
 
@@ -133,7 +132,6 @@ def sufficient_statistics(
         axes: ints.
         shift: number to subtract from each element first, or ``None``.
         keep_dims: whether the axes stay, with extent 1.
-        name: scope of the nodes.
         keepdims: another name for ``keep_dims``.
 
     Returns:
@@ -173,7 +171,6 @@ def normalize_moments(
         mean_ss: sum of the elements, each minus ``shift``.
         variance_ss: sum of the squares of the elements, each minus ``shift``.
         shift: the number that was subtracted, or ``None``.
-        name: scope of the nodes.
     """
     total = convert_to_tensor(mean_ss)
     graph, dtype = total.graph, total.dtype
@@ -199,14 +196,8 @@ def batch_normalization(
 ) -> Tensor:
     """Return ``scale * (x - mean) / sqrt(variance + variance_epsilon) + offset``.
 
-    Args:
-        x: numbers of a floating type.
-        mean: broadcasts with ``x``, like the arguments that follow.
-        variance: as in the formula.
-        offset: as in the formula, or ``None`` for 0.
-        scale: as in the formula, or ``None`` for 1.
-        variance_epsilon: a small number that keeps the quotient finite.
-        name: scope of the nodes.
+    All of them broadcast with ``x``, which is of a floating type. ``offset`` may be ``None`` for 0, and
+    ``scale`` for 1.
     """
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "batchnorm"):
@@ -234,18 +225,12 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """Call ``batch_normalization`` under TensorFlow's oldest name.
 
+    ``input``, ``mean`` and ``variance`` are other names of ``t``, ``m`` and ``v``.
+
     Args:
-        t: the images; ``input`` is another name for them.
-        m: their means; ``mean`` is another name.
-        v: their variances; ``variance`` is another name.
         beta: the offset.
         gamma: the scale.
-        variance_epsilon: as for ``batch_normalization``.
         scale_after_normalization: whether ``gamma`` is applied.
-        name: scope of the nodes.
-        input: another name for ``t``.
-        mean: another name for ``m``.
-        variance: another name for ``v``.
     """
     images = input if t is None else t
     middle, spread = (mean if m is None else m), (variance if v is None else v)

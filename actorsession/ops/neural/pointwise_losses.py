@@ -28,7 +28,6 @@ def weighted_cross_entropy_with_logits(
         labels: probabilities, of the dtype and shape of ``logits``.
         logits: unscaled logarithms of odds.
         pos_weight: factor for the terms of positive labels.
-        name: wanted name.
         targets: TensorFlow's older spelling of ``labels``.
 
     Returns:
@@ -61,7 +60,6 @@ def log_poisson_loss(
         log_input: logarithm of the mean, of the dtype and shape of ``targets``.
         compute_full_loss: whether to include the logarithm of the factorial, by Stirling's formula for counts
             above 1. It changes no gradient.
-        name: wanted name.
 
     Raises:
         ValueError: if the shapes differ.

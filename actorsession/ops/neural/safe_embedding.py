@@ -47,7 +47,6 @@ def safe_embedding_lookup_sparse(
             combiner is ``sum``.
         combiner: ``mean``, ``sqrtn`` or ``sum``.
         default_id: the id used for a row without valid ids; such a row is 0 if left out.
-        name: wanted name.
         partition_strategy: ``div`` or ``mod``: how ids are distributed over the parts.
         max_norm: rows of the table with a larger norm are scaled down to it.
         allow_fast_lookup: accepted for compatibility with TensorFlow.

@@ -59,7 +59,6 @@ def nce_loss(
             classes if left out.
         remove_accidental_hits: whether to ignore drawn classes that are true for an example.
         partition_strategy: as for ``embedding_lookup``.
-        name: wanted name.
 
     Returns:
         The loss of each example, shape ``[batch]``.

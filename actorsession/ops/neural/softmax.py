@@ -15,15 +15,17 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, OpDef, register
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import one_hot
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.build import constant, convert_to_tensor, make_one
-from actorsession.ops.shape_operands import elements, normal_axis, require_floating
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import elements, normal_axis
 
 __all__ = ["centred", "log_softmax", "row_sum", "softmax", "softmax_back", "softmax_cost"]
 
@@ -95,7 +97,6 @@ def softmax(
     Args:
         logits: floating tensor of rank at least 1.
         axis: the axis of the classes, the last if left out.
-        name: wanted name.
         dim: TensorFlow's older spelling of ``axis``.
     """
     return _along("Softmax", logits, dim if axis is None else axis, name)
@@ -137,11 +138,10 @@ def _to_last(value: Tensor, axis: int) -> Any:
     return places + (count - 1 - where) * (is_axis - is_last)
 
 
-def _infer_softmax(ctx: InferContext) -> list[TensorSpec]:
-    require_floating(ctx, 0)
+def _logits(ctx: InferContext) -> Sequence[TensorShape]:
     if ctx.inputs[0].shape.rank == 0:
         raise ValueError(f"{ctx.op}: logits have rank at least 1, got a scalar")
-    return [ctx.inputs[0]]
+    return [ctx.inputs[0].shape]
 
 
 def _softmax_rows(x: Array) -> Array:
@@ -169,36 +169,16 @@ def softmax_back(out: Tensor, grad: Tensor) -> Tensor:
     return (grad - _sum_last(grad * out)) * out
 
 
-def _softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    return [None if grad is None else softmax_back(op.outputs[0], grad)]
-
-
-def _log_softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None]
-    return [grad - _sum_last(grad) * raw.Exp(op.outputs[0])]
-
-
 def softmax_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     """Return the estimated cost in microseconds of an op whose first input is the logits."""
     return 5.0 + _COST * elements(inputs[0])
 
 
-register(
-    OpDef(
-        name="Softmax",
-        infer=_infer_softmax,
-        kernel=lambda ctx: _by_rows(_softmax_rows, ctx.inputs[0]),
-        gradient=_softmax_gradient,
-        cost=softmax_cost,
-    )
-)
-register(
-    OpDef(
-        name="LogSoftmax",
-        infer=_infer_softmax,
-        kernel=lambda ctx: _by_rows(_log_softmax_rows, ctx.inputs[0]),
-        gradient=_log_softmax_gradient,
-        cost=softmax_cost,
-    )
-)
+op(
+    "Softmax", _logits, kernel=lambda ctx: _by_rows(_softmax_rows, ctx.inputs[0]),
+    grad=lambda op, grad: [softmax_back(op.outputs[0], grad)], cost=softmax_cost,
+)  # fmt: skip
+op(
+    "LogSoftmax", _logits, kernel=lambda ctx: _by_rows(_log_softmax_rows, ctx.inputs[0]),
+    grad=lambda op, grad: [grad - _sum_last(grad) * raw.Exp(op.outputs[0])], cost=softmax_cost,
+)  # fmt: skip

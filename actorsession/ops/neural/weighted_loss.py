@@ -182,7 +182,6 @@ def get_total_loss(
 
     Args:
         add_regularization_losses: whether the regularisation losses are added too.
-        name: wanted name.
         scope: pattern that the start of a loss's name must match.
 
     Raises:

@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
+from actorsession.graph.op_signatures import Arg, signature_of
 from actorsession.graph.registry import Array, InferContext, VariableHolder
+from actorsession.graph.shape import TensorShape
 from actorsession.ops.variables.state import check_handle, check_scattered, check_value, elements
 
 __all__ = [
-    "CACHE_BYTES", "SCRATCH_BYTES", "blocks", "flat", "infer_update", "stored", "target_of",
-    "update_cost", "with_slots",
+    "CACHE_BYTES", "GRADIENTS", "SCRATCH_BYTES", "blocks", "flat", "inputs_of", "stored",
+    "target_of", "update", "update_cost", "with_slots",
 ]  # fmt: skip
 
 # Size of all blocks that an update uses at a time, scratch included, so that they stay in a second-level
@@ -116,45 +118,36 @@ def with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) -
 # -- static types --------------------------------------------------------------------------------
 
 
-def _check_scalars(ctx: InferContext, variable: TensorSpec, indices: Sequence[int]) -> None:
-    for index in indices:
-        found = ctx.inputs[index]
-        if found.dtype is not variable.dtype:
-            raise TypeError(
-                f"{ctx.op}: the variable holds {variable.dtype.name}, "
-                f"input {index} is {found.dtype.name}"
-            )
-        if not found.shape.is_compatible_with(()):
-            raise ValueError(f"{ctx.op}: input {index} is a scalar, got shape {found.shape}")
+GRADIENTS = ("grad", "delta")
+"""Names of the input with the gradient."""
 
 
-def infer_update(
-    slots: Sequence[int],
-    scalars: Sequence[int],
-    grad: int,
-    indices: int | None = None,
-    kinds: str = "f",
-) -> Callable[[InferContext], list[TensorSpec]]:
-    """Return a shape function for an op whose input 0 is the variable; the numbers are input positions."""
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        variable = check_handle(ctx)
-        if variable.dtype.kind not in kinds:
-            raise TypeError(
-                f"{ctx.op} needs a floating variable, this one holds {variable.dtype.name}"
-            )
-        for slot in slots:
-            check_handle(ctx, slot)
-        _check_scalars(ctx, variable, scalars)
-        if indices is None:
-            check_value(ctx, grad, variable)
-        else:
-            check_scattered(ctx, updates=grad, indices=indices, variable=variable)
-        return []
-
-    return infer
+def inputs_of(op: str) -> Sequence[Arg]:
+    """Return the inputs of an update: its variable, slots, scalars and gradient, in no fixed order."""
+    signature = signature_of(op)
+    assert signature is not None
+    return signature.inputs
 
 
-def update_cost(grad: int, per_element: float) -> Callable[..., float]:
-    """Return a cost function proportional to the size of the gradient, which is input ``grad``."""
-    return lambda inputs, outputs: 3 + per_element * elements(inputs[grad])
+def update(ctx: InferContext) -> Sequence[TensorShape]:
+    """All inputs fit the variable, which is input 0; there are no outputs."""
+    variable = check_handle(ctx)
+    for index, (arg, spec) in enumerate(zip(inputs_of(ctx.op), ctx.inputs, strict=True)):
+        if arg.type == "resource":
+            check_handle(ctx, index)
+        elif arg.name == "indices":
+            check_scattered(ctx, updates=index - 1, indices=index, variable=variable)
+        elif arg.name in GRADIENTS:
+            if "Sparse" not in ctx.op:
+                check_value(ctx, index, variable)
+        elif arg.type == "int64" and spec.dtype is not int64:
+            raise TypeError(f"{ctx.op}: the global step is int64, got {spec.dtype.name}")
+        elif not spec.shape.is_compatible_with(()):
+            what = "the global step" if arg.type == "int64" else f"input {index}"
+            raise ValueError(f"{ctx.op}: {what} is a scalar, got shape {spec.shape}")
+    return []
+
+
+def update_cost(per_element: float) -> Callable[..., float]:
+    """Return a cost function proportional to the size of the gradient, the largest input."""
+    return lambda inputs, outputs: 3 + per_element * max(map(elements, inputs))

@@ -17,20 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Kernel, KernelContext
+from actorsession.ops.rows import op
 from actorsession.ops.training.blocks import (
     blocks,
     flat,
-    infer_update,
     stored,
     target_of,
+    update,
     update_cost,
     with_slots,
 )
@@ -50,21 +44,6 @@ def _descend(old: Any, delta: Any, alpha: Any, out: Array | None = None) -> Any:
         np.multiply(slope, alpha, scratch)
         np.subtract(before, scratch, after)
     return stored(target, out)
-
-
-def _descent_kernel(ctx: KernelContext) -> Kernel:
-    return lambda var, alpha, delta: var.update(_descend, delta, alpha)
-
-
-register(
-    OpDef(
-        name="ResourceApplyGradientDescent",
-        infer=infer_update(slots=(), scalars=(1,), grad=2, kinds="fc"),
-        kernel=_descent_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=update_cost(2, 2e-4),
-    )
-)
 
 
 # -- momentum ------------------------------------------------------------------------------------
@@ -111,17 +90,6 @@ def _momentum_kernel(ctx: KernelContext) -> Kernel:
     return kernel
 
 
-register(
-    OpDef(
-        name="ResourceApplyMomentum",
-        infer=infer_update(slots=(1,), scalars=(2, 4), grad=3),
-        kernel=_momentum_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=update_cost(3, 4e-4),
-    )
-)
-
-
 def _sparse_momentum_kernel(ctx: KernelContext) -> Kernel:
     op, nesterov = ctx.op, ctx.attrs["use_nesterov"]
 
@@ -142,17 +110,6 @@ def _sparse_momentum_kernel(ctx: KernelContext) -> Kernel:
         with_slots([accum], with_slot)
 
     return kernel
-
-
-register(
-    OpDef(
-        name="ResourceSparseApplyMomentum",
-        infer=infer_update(slots=(1,), scalars=(2, 5), grad=3, indices=4),
-        kernel=_sparse_momentum_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=update_cost(3, 5e-3),
-    )
-)
 
 
 # -- Adam ----------------------------------------------------------------------------------------
@@ -227,12 +184,23 @@ def _adam_kernel(ctx: KernelContext) -> Kernel:
     return kernel
 
 
-register(
-    OpDef(
-        name="ResourceApplyAdam",
-        infer=infer_update(slots=(1, 2), scalars=range(3, 9), grad=9),
-        kernel=_adam_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=update_cost(9, 1e-3),
-    )
-)
+# -- rows ----------------------------------------------------------------------------------------
+
+
+op(
+    "ResourceApplyGradientDescent", update,
+    lambda var, alpha, delta: var.update(_descend, delta, alpha),
+    NOT_DIFFERENTIABLE, cost=update_cost(2e-4),
+)  # fmt: skip
+op(
+    "ResourceApplyMomentum", update, kernel=_momentum_kernel,
+    grad=NOT_DIFFERENTIABLE, cost=update_cost(4e-4),
+)  # fmt: skip
+op(
+    "ResourceSparseApplyMomentum", update, kernel=_sparse_momentum_kernel,
+    grad=NOT_DIFFERENTIABLE, cost=update_cost(5e-3),
+)  # fmt: skip
+op(
+    "ResourceApplyAdam", update, kernel=_adam_kernel,
+    grad=NOT_DIFFERENTIABLE, cost=update_cost(1e-3),
+)  # fmt: skip

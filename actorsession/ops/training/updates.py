@@ -11,128 +11,30 @@ for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
-from actorsession.ops.training import rules as training_rules
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Kernel, KernelContext
+from actorsession.ops.rows import op
+from actorsession.ops.training import rules
 from actorsession.ops.training.blocks import (
+    GRADIENTS,
     blocks,
     flat,
-    infer_update,
+    inputs_of,
     stored,
     target_of,
+    update,
     update_cost,
     with_slots,
 )
-from actorsession.ops.training.rules import Rule
 from actorsession.ops.variables.state import check_same_shape, flat_rows, sum_duplicates
-from actorsession.records import dataclass
 
 __all__: list[str] = []
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Update:
-    """One op type in its dense form; the sparse form has a further input ``indices`` after the gradient.
-
-    Attributes:
-        name: the part of the op type after ``ResourceApply``.
-        inputs: names of the inputs after the variable, slots first.
-        slots: number of inputs that are slots.
-        rule: the rule that it applies.
-        attrs: its additional attributes.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    slots: int
-    rule: Rule
-    attrs: Mapping[str, Any] = field(default_factory=dict)
-
-
-_UPDATES = [
-    _Update(
-        name="Adagrad",
-        inputs=("accum", "lr", "grad"),
-        slots=1,
-        rule=training_rules.adagrad,
-        attrs={"update_slots": True},
-    ),
-    _Update(
-        name="AdagradDA",
-        inputs=(
-            "gradient_accumulator",
-            "gradient_squared_accumulator",
-            "grad",
-            "lr",
-            "l1",
-            "l2",
-            "global_step",
-        ),
-        slots=2,
-        rule=training_rules.adagrad_da,
-    ),
-    _Update(
-        name="Adadelta",
-        inputs=("accum", "accum_update", "lr", "rho", "epsilon", "grad"),
-        slots=2,
-        rule=training_rules.adadelta,
-    ),
-    _Update(
-        name="RMSProp",
-        inputs=("ms", "mom", "lr", "rho", "momentum", "epsilon", "grad"),
-        slots=2,
-        rule=training_rules.rms_prop,
-    ),
-    _Update(
-        name="CenteredRMSProp",
-        inputs=("mg", "ms", "mom", "lr", "rho", "momentum", "epsilon", "grad"),
-        slots=3,
-        rule=training_rules.centered_rms_prop,
-    ),
-    _Update(
-        name="Ftrl",
-        inputs=("accum", "linear", "grad", "lr", "l1", "l2", "lr_power"),
-        slots=2,
-        rule=training_rules.ftrl,
-        attrs={"multiply_linear_by_lr": False},
-    ),
-    _Update(
-        name="FtrlV2",
-        inputs=("accum", "linear", "grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"),
-        slots=2,
-        rule=training_rules.ftrl_v2,
-        attrs={"multiply_linear_by_lr": False},
-    ),
-    _Update(
-        name="ProximalGradientDescent",
-        inputs=("alpha", "l1", "l2", "grad"),
-        slots=0,
-        rule=training_rules.proximal_gradient_descent,
-    ),
-    _Update(
-        name="ProximalAdagrad",
-        inputs=("accum", "lr", "l1", "l2", "grad"),
-        slots=1,
-        rule=training_rules.proximal_adagrad,
-    ),
-]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -147,7 +49,7 @@ def _check_scalars(op: str, names: Sequence[str], values: Sequence[Any]) -> None
 
 
 def _computed(
-    update: _Update,
+    rule: rules.Rule,
     attrs: Mapping[str, Any],
     old: Any,
     slots: Sequence[Array],
@@ -161,102 +63,62 @@ def _computed(
     scalars = [np.asarray(rate, target.dtype) for rate in rates]
     pieces = blocks(target.dtype, flat(old), flat(target), *map(flat, slots), flat(grad))
     for before, after, *moments, slope, _scratch in pieces:
-        after[...] = update.rule(attrs, before, moments, slope, scalars)
+        after[...] = rule(attrs, before, moments, slope, scalars)
     return stored(target, out)
 
 
-def _dense_kernel(update: _Update, ctx: KernelContext) -> Kernel:
-    op, attrs, count, inputs = ctx.op, ctx.attrs, update.slots, update.inputs
-    where = inputs.index("grad")
-    names = [name for name in inputs[count:] if name != "grad"]
+def _kernel(rule: rules.Rule, ctx: KernelContext) -> Kernel:
+    op_type, attrs = ctx.op, ctx.attrs
+    sparse = op_type.startswith("ResourceSparse")
+    args = inputs_of(op_type)[1:]
+    count = sum(arg.type == "resource" for arg in args)
+    (where,) = (place for place, arg in enumerate(args) if arg.name in GRADIENTS)
+    behind = where + (2 if sparse else 1)
+    names = [arg.name for arg in (*args[count:where], *args[behind:])]
 
     def kernel(var: Any, *given: Any) -> None:
-        grad = given[where]
-        rates = given[count:where] + given[where + 1 :]
-        _check_scalars(op, names, rates)
+        grad, rates = given[where], given[count:where] + given[behind:]
+        _check_scalars(op_type, names, rates)
 
         def move(*slots: Array) -> None:
             def step(old: Any, out: Array | None = None) -> Any:
                 for other in (*slots, grad):
-                    check_same_shape(op, old, other)
-                return _computed(update, attrs, old, slots, grad, rates, out)
+                    check_same_shape(op_type, old, other)
+                return _computed(rule, attrs, old, slots, grad, rates, out)
 
-            var.update(step)
-
-        with_slots(given[:count], move)
-
-    return kernel
-
-
-def _sparse_kernel(update: _Update, ctx: KernelContext) -> Kernel:
-    op, attrs, count, inputs = ctx.op, ctx.attrs, update.slots, update.inputs
-    where = inputs.index("grad")
-    names = [name for name in inputs[count:] if name != "grad"]
-
-    def kernel(var: Any, *given: Any) -> None:
-        grad, indices = given[where : where + 2]
-        rates = given[count:where] + given[where + 2 :]
-        _check_scalars(op, names, rates)
-
-        def move(*slots: Array) -> None:
-            def step(whole: Array) -> Array:
+            def step_of_rows(whole: Array) -> Array:
                 for slot in slots:
-                    check_same_shape(op, whole, slot)
-                rows, summed = sum_duplicates(*flat_rows(op, whole, indices, grad))
+                    check_same_shape(op_type, whole, slot)
+                rows, summed = sum_duplicates(*flat_rows(op_type, whole, given[where + 1], grad))
                 some = [slot[rows] for slot in slots]
-                whole[rows] = _computed(update, attrs, whole[rows], some, summed, rates, None)
+                whole[rows] = _computed(rule, attrs, whole[rows], some, summed, rates, None)
                 for slot, moved in zip(slots, some, strict=True):
                     slot[rows] = moved
                 return whole
 
-            var.access(step)
+            if sparse:
+                var.access(step_of_rows)
+            else:
+                var.update(step)
 
         with_slots(given[:count], move)
 
     return kernel
 
 
-# -- registration --------------------------------------------------------------------------------
-
-
-def _infer(update: _Update, *, sparse: bool) -> Callable[[InferContext], list[TensorSpec]]:
-    """Return the shape function; a global step is int64, all other scalars have the variable's dtype."""
-    names = list(update.inputs)
-    grad = names.index("grad")
-    if sparse:
-        names.insert(grad + 1, "indices")
-    places = range(update.slots, len(names))
-    scalars = [i + 1 for i in places if names[i] not in ("grad", "indices", "global_step")]
-    common = infer_update(
-        range(1, update.slots + 1), scalars, grad + 1, grad + 2 if sparse else None
-    )
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        if "global_step" in names:
-            step = ctx.inputs[names.index("global_step") + 1]
-            if step.dtype is not int64:
-                raise TypeError(f"{ctx.op}: the global step is int64, got {step.dtype.name}")
-            if not step.shape.is_compatible_with(()):
-                raise ValueError(f"{ctx.op}: the global step is a scalar, got shape {step.shape}")
-        return common(ctx)
-
-    return infer
-
-
-def _register(update: _Update) -> None:
-    grad = update.inputs.index("grad") + 1
-    for sparse, prefix in ((False, "ResourceApply"), (True, "ResourceSparseApply")):
-        make = _sparse_kernel if sparse else _dense_kernel
-        register(
-            OpDef(
-                name=prefix + update.name,
-                infer=_infer(update, sparse=sparse),
-                kernel=partial(make, update),
-                gradient=NOT_DIFFERENTIABLE,
-                cost=update_cost(grad, 5e-3 if sparse else 1e-3),
-            )
-        )
-
-
-for _update in _UPDATES:
-    _register(_update)
+for _name, _rule in {
+    "Adadelta": rules.adadelta,
+    "Adagrad": rules.adagrad,
+    "AdagradDA": rules.adagrad_da,
+    "CenteredRMSProp": rules.centered_rms_prop,
+    "Ftrl": rules.ftrl,
+    "FtrlV2": rules.ftrl_v2,
+    "ProximalAdagrad": rules.proximal_adagrad,
+    "ProximalGradientDescent": rules.proximal_gradient_descent,
+    "RMSProp": rules.rms_prop,
+}.items():
+    for _prefix, _cost in (("ResourceApply", 1e-3), ("ResourceSparseApply", 5e-3)):
+        op(
+            _prefix + _name, update, kernel=partial(_kernel, _rule),
+            grad=NOT_DIFFERENTIABLE, cost=update_cost(_cost),
+        )  # fmt: skip

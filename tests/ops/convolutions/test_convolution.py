@@ -114,7 +114,7 @@ def test_a_padding_and_one_type_are_needed() -> None:
             nn.conv2d(x, f, 1)
         with pytest.raises(TypeError, match="float64"):
             nn.conv2d(x, source("float64", [3, 3, 3, 4]), 1, "SAME")
-        with pytest.raises(TypeError, match="floating type, got int64"):
+        with pytest.raises(TypeError, match="takes floating types, int32 as input; got int64"):
             nn.conv2d(source("int64", [1, 5, 5, 3]), source("int64", [3, 3, 3, 4]), 1, "SAME")
 
 

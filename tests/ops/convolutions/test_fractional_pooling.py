@@ -74,5 +74,5 @@ def test_ratios_and_seeds_that_cannot_be_are_refused(ratio: Any, more: Any, mess
 
 
 def test_numbers_are_of_full_precision() -> None:
-    with pytest.raises(TypeError, match="takes float32, float64, int32 or int64"):
+    with pytest.raises(TypeError, match="takes float32, float64, int32, int64"):
         nn.fractional_max_pool(IMAGES.astype(np.float16), RATIO)

@@ -249,7 +249,10 @@ def test_labels_of_another_shape_are_refused() -> None:
         _sparse(source("int32", [3, 1]), source("float32", [3, 4]))
     with Graph().as_default(), pytest.raises(ValueError, match="without the last axis"):
         _sparse(source("int32", []), constant(1.0))
-    with Graph().as_default(), pytest.raises(TypeError, match="int32 or int64, got float32"):
+    with (
+        Graph().as_default(),
+        pytest.raises(TypeError, match="takes int32, int64 as labels; got float32"),
+    ):
         _sparse(source("float32", [3]), source("float32", [3, 4]))
     with pytest.raises(InvalidArgumentError, match="one label for each row"):
         computed(_sparse, i32([0, 1]), _logits(3, 4), known=False)

@@ -117,7 +117,7 @@ def test_l2_loss_of_half_floats_does_not_overflow_on_the_way() -> None:
 
 
 def test_l2_loss_of_integers_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(TypeError, match="floating type, got int32"):
+    with Graph().as_default(), pytest.raises(TypeError, match="takes floating types; got int32"):
         l2_loss(constant([1]))
 
 

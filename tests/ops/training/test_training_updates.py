@@ -297,7 +297,7 @@ def test_wrong_types_are_refused_while_building() -> None:
         dual(constant([1], int64), grad)
     with pytest.raises(ValueError, match=r"has shape \(2,\), input 3 has \(3,\)"):
         dual(constant(1, int64), constant([1.0, 1.0, 1.0]))
-    with pytest.raises(TypeError, match="holds float32, input 3 is float64"):
+    with pytest.raises(TypeError, match="takes inputs of one dtype"):
         dual(constant(1, int64), constant([1.0, 1.0], float64))
 
 
