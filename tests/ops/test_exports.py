@@ -16,6 +16,7 @@ from tests.cluster.script import ROOT
 
 # Files that are there for other op files, or whose functions belong under ``nn``.
 INNER = {
+    "apply", "raw", "rows",
     "arrays.dimensions", "arrays.fills", "arrays.joining", "arrays.partitions", "arrays.scatter",
     "arrays.splitting", "arrays.strided", "blas", "blockwise", "broadcasting", "build", "op_modules",
     "convolutions.backprops", "convolutions.depthwise", "convolutions.depthwise_nodes",
