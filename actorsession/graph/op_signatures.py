@@ -333,8 +333,8 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
     found: list[DType] = []
     for arg in signature.outputs:
         if arg.is_list:
-            found += known[arg.type]
+            found += [as_dtype(dtype) for dtype in known[arg.type]]
         else:
-            dtype = known[arg.type] if arg.type in signature.attrs else as_dtype(arg.type)
+            dtype = as_dtype(known[arg.type] if arg.type in signature.attrs else arg.type)
             found += [dtype] * (known[arg.number] if arg.number else 1)
     return found

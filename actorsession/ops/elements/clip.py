@@ -1,7 +1,6 @@
 """Limits for values and norms, as for gradients before they are applied.
 
-Owns ``ClipByValue`` and the functions that clip by norms, which are composed of other ops. ``IndexedSlices``
-are clipped by their rows, and entries ``None`` in lists of gradients stay ``None``.
+``IndexedSlices`` are clipped by their rows, and entries ``None`` in lists of gradients stay ``None``.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import size
@@ -29,8 +28,9 @@ from actorsession.ops.elements.comparison import greater, less, logical_or
 from actorsession.ops.elements.elementwise import rsqrt, sqrt
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient
-from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.rows import op
 
 __all__ = [
     "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "global_norm",
@@ -195,27 +195,24 @@ def _like(t: Any, values: Tensor) -> SparseGradient:
 # -- ClipByValue -----------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    dtype, shape = check_dtype(ctx, "iuf"), ctx.inputs[0].shape
+def _of_values(ctx: InferContext) -> Sequence[TensorShape]:
+    shape = ctx.inputs[0].shape
     for limit in ctx.inputs[1:]:
         if limit.shape.rank != 0 and not limit.shape.is_compatible_with(shape):
             raise ValueError(
                 f"ClipByValue: limits are scalars or have the shape {shape}; got {limit.shape}"
             )
-    return [TensorSpec(dtype, shape)]
+    return [shape]
 
 
-def _kernel(ctx: KernelContext) -> Kernel:
-    def clip(t: Any, low: Any, high: Any) -> Any:
-        for limit in (low, high):
-            if limit.ndim and limit.shape != t.shape:
-                raise InvalidArgumentError(
-                    f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got "
-                    f"{list(limit.shape)}"
-                )
-        return np.maximum(np.minimum(t, high), low)
-
-    return clip
+def _clip(t: Any, low: Any, high: Any) -> Any:
+    for limit in (low, high):
+        if limit.ndim and limit.shape != t.shape:
+            raise InvalidArgumentError(
+                f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got "
+                f"{list(limit.shape)}"
+            )
+    return np.maximum(np.minimum(t, high), low)
 
 
 def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -230,4 +227,4 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     ]
 
 
-register(OpDef(name="ClipByValue", infer=_infer, kernel=_kernel, gradient=_gradient))
+op("ClipByValue", _of_values, _clip, _gradient)
