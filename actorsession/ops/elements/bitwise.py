@@ -47,21 +47,12 @@ def invert(x: Any, name: str | None = None) -> Tensor:
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the bits of ``x`` shifted left by ``y``, with broadcasting; bits shifted out are lost.
-
-    Args:
-        x: integers.
-        y: shift distance, of the same dtype; clamped to 0 and the width of the type less 1.
-        name: wanted name.
-    """
+    """Return the bits of ``x`` shifted left by ``y``, with broadcasting; bits shifted out are lost."""
     return raw.LeftShift(x, y, name=name)
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the bits of ``x`` shifted right by ``y``, with broadcasting; the sign is kept.
-
-    Arguments as ``left_shift``.
-    """
+    """Return the bits of ``x`` shifted right by ``y``, with broadcasting; the sign is kept."""
     return raw.RightShift(x, y, name=name)
 
 

@@ -38,16 +38,13 @@ __all__ = [
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Return ``t`` with elements limited to a minimum and a maximum.
+    """Return a tensor or ``IndexedSlices`` with elements limited to a minimum and a maximum.
 
     Args:
-        t: numbers, a tensor or ``IndexedSlices``.
-        clip_value_min: minimum, of the same dtype; broadcast, but not beyond the shape of ``t``.
+        t: numbers.
+        clip_value_min: minimum; broadcast, but not beyond the shape of ``t``.
         clip_value_max: maximum, likewise.
         name: wanted name.
-
-    Returns:
-        A tensor, or ``IndexedSlices`` if ``t`` is.
 
     Raises:
         ValueError: if the result would have another shape than ``t``.
@@ -65,16 +62,13 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Return ``t``, scaled down to the norm ``clip_norm`` if its own is larger.
+    """Return a tensor or ``IndexedSlices``, scaled down to the norm ``clip_norm`` if its own is larger.
 
     Args:
-        t: floating numbers, a tensor or ``IndexedSlices``.
+        t: floating numbers.
         clip_norm: a scalar; a negative one is treated as 0.
         axes: axes over which the norm is computed; all if left out.
         name: wanted name.
-
-    Returns:
-        A tensor, or ``IndexedSlices`` if ``t`` is.
     """
     values = _values(t)
     graph = values.graph
@@ -94,13 +88,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """Return ``t``, scaled down if its norm divided by its number of elements is above ``clip_norm``.
-
-    Args:
-        t: a float32 tensor.
-        clip_norm: a scalar above 0.
-        name: wanted name.
-    """
+    """Return ``t``, scaled down if its norm divided by its number of elements is above ``clip_norm``."""
     values = convert_to_tensor(t)
     graph = values.graph
     with graph.name_scope(name or "clip_by_average_norm") as scope:
@@ -111,15 +99,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the norm of all tensors of a list together, a scalar.
-
-    Args:
-        t_list: floating tensors, ``IndexedSlices`` or ``None``, which is left out.
-        name: wanted name.
-
-    Raises:
-        TypeError: if it is not a list.
-    """
+    """Return the norm of a list of tensors, ``IndexedSlices`` and ``None`` together, a scalar."""
     given = _listed(t_list)
     graph = graph_of(*[_part(t) for t in given if t is not None])
     with graph.name_scope(name or "global_norm"):

@@ -20,7 +20,6 @@ from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
-from actorsession.ops.build import make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.operands import converted
@@ -65,8 +64,8 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x / y`` as in Python 2: integer quotients are rounded down, others are exact."""
     with converted(x, y, name or "div") as (left, right, scope):
-        op_type = "FloorDiv" if left.dtype.is_integer else "RealDiv"
-        return make_one(op_type, [left, right], name=scope)
+        divided = raw.FloorDiv if left.dtype.is_integer else raw.RealDiv
+        return divided(left, right, name=scope)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -22,28 +22,12 @@ def rint(x: Any, name: str | None = None) -> Tensor:
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
-    """Return the next number of its type after ``x1`` in the direction of ``x2``, with broadcasting.
-
-    Args:
-        x1: float32 or float64.
-        x2: the same dtype.
-        name: wanted name.
-    """
+    """Return the next number of its type after ``x1`` in the direction of ``x2``, with broadcasting."""
     return raw.NextAfter(x1, x2, name=name)
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5, name: str | None = None) -> Tensor:
-    """Return whether ``|x - y| < tolerance``, element by element without broadcasting.
-
-    Args:
-        x: numbers.
-        y: the same dtype and shape.
-        tolerance: exclusive bound of the difference.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the shapes contradict each other.
-    """
+    """Return whether ``|x - y| < tolerance``, element by element without broadcasting."""
     return raw.ApproximateEqual(x, y, tolerance=float(tolerance), name=name)
 
 
@@ -61,10 +45,7 @@ def _approximate_kernel(ctx: KernelContext) -> Kernel:
     return approximate_equal
 
 
-def _next_back(x1: Tensor, x2: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
-    return grad, raw.ZerosLike(grad)
-
-
 op("Rint", same, np.rint, NOT_DIFFERENTIABLE)
-op("NextAfter", broadcasts, np.nextafter, summed(_next_back))
+_next_back = summed(lambda x1, x2, z, grad: (grad, raw.ZerosLike(grad)))
+op("NextAfter", broadcasts, np.nextafter, _next_back)
 op("ApproximateEqual", same, kernel=_approximate_kernel, grad=NOT_DIFFERENTIABLE)

@@ -31,8 +31,8 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: numbers.
-        type: the new type, of numbers. A smaller one adds a last axis; for a larger one the last axis must have
-            as many elements as form one new element, and is dropped.
+        type: the new type, of numbers. A smaller one adds a last axis; for a larger one the last axis must
+            have as many elements as form one new element, and is dropped.
         name: wanted name.
 
     Raises:
@@ -92,15 +92,9 @@ op("Bitcast", _bitcast_shape, kernel=_bitcast_kernel, aliases=True)
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Return the same values with another element type; those outside its range are clamped to it.
+    """Return numbers with another element type; those outside its range are clamped to it.
 
-    Args:
-        value: numbers.
-        dtype: the new type; for complex numbers and a real type, only the real part is used.
-        name: wanted name.
-
-    Raises:
-        TypeError: for bools and strings.
+    Of complex numbers, a real type gets the real part.
     """
     given, wanted = convert_to_tensor(value), as_dtype(dtype)
     for found in (given.dtype, wanted):

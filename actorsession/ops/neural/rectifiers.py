@@ -40,13 +40,7 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """Return ``features`` where positive, ``alpha * features`` elsewhere.
-
-    Args:
-        features: floating numbers; integers become float32.
-        alpha: slope below 0, a number.
-        name: wanted name.
-    """
+    """Return ``features`` where positive, ``alpha * features`` elsewhere; integers become float32."""
     value = convert_to_tensor(features)
     with value.graph.name_scope(name or "LeakyRelu") as scope:
         if value.dtype.is_integer:
@@ -55,12 +49,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
 
 
 def swish(features: Any, beta: Any = 1.0) -> Tensor:
-    """Return ``features * sigmoid(beta * features)``, element by element.
-
-    Args:
-        features: floating numbers.
-        beta: steepness of the sigmoid.
-    """
+    """Return ``features * sigmoid(beta * features)``, element by element."""
     value = convert_to_tensor(features)
     with value.graph.name_scope("swish"):
         steep = convert_to_tensor(beta, value.dtype, "beta", graph=value.graph)
@@ -68,13 +57,7 @@ def swish(features: Any, beta: Any = 1.0) -> Tensor:
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """Return the relu of ``features`` and of ``-features``, joined along an axis.
-
-    Args:
-        features: numbers of rank at least 1.
-        name: wanted name.
-        axis: the axis to join along, which becomes twice as long.
-    """
+    """Return the relu of ``features`` and of ``-features``, joined along an axis."""
     value = convert_to_tensor(features)
     with value.graph.name_scope(name or "CRelu") as scope:
         return relu(concat([value, -value], axis, name=scope))
@@ -147,10 +130,6 @@ def _selu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [raw.SeluGrad(grad, outputs), below]
 
 
-def _leaky_relu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [raw.LeakyReluGrad(grad, op.inputs[0], alpha=op.attrs["alpha"])]
-
-
 def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     x = op.inputs[1]
     back = raw.LeakyReluGrad(grad, x, alpha=op.attrs["alpha"])
@@ -159,7 +138,10 @@ def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | 
 
 op("Selu", same, kernel=_selu_kernel, grad=lambda op, g: [raw.SeluGrad(g, op.outputs[0])])
 op("SeluGrad", same, kernel=_selu_grad_kernel, grad=_selu_grad_gradient)
-op("LeakyRelu", same, kernel=_leaky_relu_kernel, grad=_leaky_relu_gradient)
+op(
+    "LeakyRelu", same, kernel=_leaky_relu_kernel,
+    grad=lambda op, g: [raw.LeakyReluGrad(g, op.inputs[0], alpha=op.attrs["alpha"])],
+)  # fmt: skip
 op("LeakyReluGrad", same, kernel=_leaky_relu_grad_kernel, grad=_leaky_relu_grad_gradient)
 op(
     "Softsign", same, kernel=_softsign_kernel,
