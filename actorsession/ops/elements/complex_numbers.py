@@ -6,6 +6,7 @@ complex ones without imaginary part, as in TensorFlow.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -115,4 +116,4 @@ op("Complex", _typed_by(_COMPLEX, broadcasts), _joined, _complex_gradient)
 op("Real", _part, lambda x: x.real.copy(), lambda op, g: [complex(g, scalar_like(0, g))])
 op("Imag", _part, lambda x: x.imag.copy(), lambda op, g: [complex(scalar_like(0, g), g)])
 op("Angle", _part, lambda x: np.arctan2(x.imag, x.real), _angle_gradient)
-op("ComplexAbs", _part, np.abs, _abs_gradient)
+op("ComplexAbs", _part, operator.abs, _abs_gradient)
