@@ -285,6 +285,11 @@ def check_types(op: str, dtypes: Sequence[DType]) -> None:
         TypeError: for an element type that the operation does not accept, inputs of two types where one is
             wanted, or another number of inputs.
     """
+    _check_once(op, tuple(dtypes))
+
+
+@functools.lru_cache(4096)
+def _check_once(op: str, dtypes: tuple[DType, ...]) -> None:
     limited = _limited(op)
     if not limited:
         return
@@ -319,7 +324,7 @@ def _limited(op: str) -> Mapping[str, Attr]:
     return {name: attr for name, attr in signature.attrs.items() if attr.allowed and name in types}
 
 
-def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> list[DType]:
+def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> Sequence[DType]:
     """Return the element types of the outputs of a node.
 
     Args:
@@ -327,14 +332,30 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
         dtypes: element types of the inputs.
         attrs: attributes of the node.
     """
+    of_inputs = _output_types(op, tuple(dtypes))
+    if of_inputs is not None:
+        return of_inputs
     signature = signature_of(op)
     assert signature is not None
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
     found: list[DType] = []
     for arg in signature.outputs:
         if arg.is_list:
-            found += known[arg.type]
+            found += [as_dtype(dtype) for dtype in known[arg.type]]
         else:
-            dtype = known[arg.type] if arg.type in signature.attrs else as_dtype(arg.type)
+            dtype = as_dtype(known[arg.type] if arg.type in signature.attrs else arg.type)
             found += [dtype] * (known[arg.number] if arg.number else 1)
     return found
+
+
+@functools.lru_cache(4096)
+def _output_types(op: str, dtypes: tuple[DType, ...]) -> Sequence[DType] | None:
+    """Return the element types of the outputs if those of the inputs alone decide them."""
+    signature = signature_of(op)
+    assert signature is not None
+    if any(arg.number or arg.is_list for arg in (*signature.inputs, *signature.outputs)):
+        return None
+    known = bind(signature.inputs, dtypes, {}, signature.attrs) or {}
+    if any(arg.type in signature.attrs and arg.type not in known for arg in signature.outputs):
+        return None
+    return tuple([known.get(arg.type) or as_dtype(arg.type) for arg in signature.outputs])

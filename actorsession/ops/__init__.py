@@ -60,6 +60,7 @@ _NAMES = {
         "logical_not logical_or logical_xor not_equal where where_v2"
     ),
     ".elements.complex_numbers": "angle complex imag real",
+    ".elements.division": "floor_div truncatediv truncatemod",
     ".elements.elementwise": (
         "abs ceil conj cos exp expm1 floor log log1p negative reciprocal round rsqrt sign sin "
         "sqrt square tan"
@@ -68,7 +69,7 @@ _NAMES = {
     ".elements.gamma_functions": "digamma lbeta lgamma polygamma zeta",
     ".elements.incomplete": "betainc igamma igammac",
     ".elements.nearness": "rint",
-    ".elements.quotients": "div_no_nan floor_div truncatediv truncatemod",
+    ".elements.quotients": "div_no_nan",
     ".elements.recast": "bitcast saturate_cast",
     ".elements.trigonometry": "acos acosh asin asinh atan atan2 atanh cosh sinh",
     ".flow.assertions": "Assert Print check_numerics verify_tensor_all_finite",

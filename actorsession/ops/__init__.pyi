@@ -135,6 +135,9 @@ from actorsession.ops.elements.complex_numbers import angle as angle
 from actorsession.ops.elements.complex_numbers import complex as complex
 from actorsession.ops.elements.complex_numbers import imag as imag
 from actorsession.ops.elements.complex_numbers import real as real
+from actorsession.ops.elements.division import floor_div as floor_div
+from actorsession.ops.elements.division import truncatediv as truncatediv
+from actorsession.ops.elements.division import truncatemod as truncatemod
 from actorsession.ops.elements.elementwise import abs as abs
 from actorsession.ops.elements.elementwise import ceil as ceil
 from actorsession.ops.elements.elementwise import conj as conj
@@ -165,9 +168,6 @@ from actorsession.ops.elements.incomplete import igamma as igamma
 from actorsession.ops.elements.incomplete import igammac as igammac
 from actorsession.ops.elements.nearness import rint as rint
 from actorsession.ops.elements.quotients import div_no_nan as div_no_nan
-from actorsession.ops.elements.quotients import floor_div as floor_div
-from actorsession.ops.elements.quotients import truncatediv as truncatediv
-from actorsession.ops.elements.quotients import truncatemod as truncatemod
 from actorsession.ops.elements.recast import bitcast as bitcast
 from actorsession.ops.elements.recast import saturate_cast as saturate_cast
 from actorsession.ops.elements.trigonometry import acos as acos

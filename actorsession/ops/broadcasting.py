@@ -126,7 +126,7 @@ def _dynamic_shape(x: Tensor, trailing: int) -> Tensor:
 
 
 def summed(
-    partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+    partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor | None, Tensor | None]],
 ) -> Gradient:
     """Return the gradient function of an op with two broadcast inputs, summed to their shapes.
 

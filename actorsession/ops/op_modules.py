@@ -62,7 +62,7 @@ _TYPES = {
         "LogicalOr NotEqual"
     ),
     "elements.complex_numbers": "Angle Complex ComplexAbs Imag Real",
-    "elements.division": "Div FloorDiv FloorMod RealDiv",
+    "elements.division": "Div FloorDiv FloorMod RealDiv TruncateDiv TruncateMod",
     "elements.elementwise": (
         "Abs Ceil Conj Cos Exp Expm1 Floor Inv InvGrad Log Log1p Neg Reciprocal ReciprocalGrad "
         "Round Rsqrt RsqrtGrad Sign Sin Sqrt SqrtGrad Square Tan"
@@ -71,7 +71,7 @@ _TYPES = {
     "elements.gamma_functions": "Digamma Lgamma Polygamma Zeta",
     "elements.incomplete": "Betainc Igamma IgammaGradA Igammac",
     "elements.nearness": "ApproximateEqual NextAfter Rint",
-    "elements.quotients": "DivNoNan MulNoNan TruncateDiv TruncateMod Xdivy Xlog1py Xlogy",
+    "elements.quotients": "DivNoNan MulNoNan Xdivy Xlog1py Xlogy",
     "elements.recast": "Bitcast",
     "elements.selection": "Select SelectV2 Where",
     "elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",

@@ -1,45 +1,24 @@
-"""Code that elementwise ops share: conversion of operands, and the static type of a result.
+"""Code that elementwise ops share: conversion of operands, and the shape of a result.
 
-The math files build their nodes with ``unary`` and ``binary`` and use the shape functions of this module, so
-that conversion, node names, dtype errors and broadcasting are the same for all of them. Imports nothing of
-``ops/`` but ``build``.
+Imports nothing of ``ops/`` but ``build``.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from actorsession.graph.dtypes import DType, bool_
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import DType
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all
-from actorsession.ops.build import convert_to_tensor, graph_of, make_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
 
 __all__ = [
-    "binary",
-    "broadcast",
-    "by_rank",
-    "check_dtype",
-    "compare",
-    "infer_like",
-    "infer_same",
-    "merged_shape",
-    "register_binary", "scalar_like",
-    "unary",
+    "broadcast", "by_rank", "check_dtype", "converted", "in_scope", "merged_shape", "scalar_like",
     "writes",
 ]  # fmt: skip
-
-Infer: TypeAlias = Callable[[InferContext], Sequence[TensorSpec]]
 
 _KIND_WORDS = {
     "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
@@ -50,25 +29,11 @@ _KIND_WORDS = {
 # -- nodes ---------------------------------------------------------------------------------------
 
 
-# TensorFlow names the operand of these ops "features".
-_RECTIFIERS = frozenset({"Elu", "Relu", "Relu6", "Selu", "Softplus", "Softsign"})
-
-
-def unary(op_type: str, x: Any, name: str | None = None) -> Tensor:
-    """Add a node with one operand, which may be any value that converts to a tensor."""
-    return make_of(op_type, {"features" if op_type in _RECTIFIERS else "x": x}, None, name)
-
-
-def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Add a node with two operands of one dtype; a plain value gets the dtype of the other operand.
-
-    Raises:
-        TypeError: if the dtypes differ, or a plain value does not fit.
-    """
-    if isinstance(x, Tensor) and isinstance(y, Tensor):
-        return make_one(op_type, [x, y], name=name)
-    with converted(x, y, name or op_type) as (left, right, scope):
-        return make_one(op_type, [left, right], name=scope)
+def in_scope(function: Callable[[Tensor], Tensor], x: Any, name: str) -> Tensor:
+    """Call a function of one tensor in a name scope of its own, as TensorFlow does for some functions."""
+    value = convert_to_tensor(x)
+    with value.graph.name_scope(name):
+        return function(value)
 
 
 @contextlib.contextmanager
@@ -160,34 +125,6 @@ def merged_shape(ctx: InferContext) -> TensorShape:
         raise ValueError(f"{ctx.op} takes inputs of one shape; got {found}") from None
 
 
-def infer_same(kinds: str) -> Infer:
-    """Return the shape function of an elementwise op with broadcast inputs and a result of their dtype."""
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        return [TensorSpec(check_dtype(ctx, kinds), broadcast(ctx))]
-
-    return infer
-
-
-def infer_like(kinds: str) -> Infer:
-    """Return the shape function of an op whose inputs and result all have one dtype and shape."""
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        return [TensorSpec(check_dtype(ctx, kinds), merged_shape(ctx))]
-
-    return infer
-
-
-def compare(kinds: str) -> Infer:
-    """Return the shape function of an elementwise predicate with broadcast inputs and a bool result."""
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        check_dtype(ctx, kinds)
-        return [TensorSpec(bool_, broadcast(ctx))]
-
-    return infer
-
-
 # -- kernels -------------------------------------------------------------------------------------
 
 
@@ -219,36 +156,3 @@ def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
         return function if plain else None
 
     return into
-
-
-# -- registration --------------------------------------------------------------------------------
-
-
-def register_binary(
-    name: str,
-    kinds: str,
-    kernel: Callable[[KernelContext], Kernel],
-    gradient: Gradient,
-    emit: str | None = None,
-    into: Kernel | None = None,
-) -> None:
-    """Register an op of two inputs of one dtype that broadcast.
-
-    Args:
-        name: operation type.
-        kinds: kinds of dtype that the op accepts.
-        kernel: kernel factory.
-        gradient: gradient function of the op.
-        emit: format of an inline expression.
-        into: form of the function that writes the result to an array.
-    """
-    register(
-        OpDef(
-            name=name,
-            infer=infer_same(kinds),
-            kernel=kernel,
-            gradient=gradient,
-            emit=None if emit is None else lambda ctx, args: emit.format(*args),
-            into=None if into is None else writes(into),
-        )
-    )

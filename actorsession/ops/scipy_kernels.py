@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.rows import Shapes
 from actorsession.ops.shape_operands import elements
 
-__all__ = ["cost_of_each", "in_own_dtype", "require_scipy", "scipy_function", "scipy_kernel"]
+__all__ = [
+    "by_scipy", "cost_of_each", "in_own_dtype", "require_scipy", "scipy_function", "scipy_kernel",
+]  # fmt: skip
 
 
 @functools.cache
@@ -38,6 +42,16 @@ def require_scipy(op: str) -> None:
         raise ImportError(f"{op} is computed by scipy: pip install 'actorsession[scipy]'")
 
 
+def by_scipy(shapes: Shapes) -> Shapes:
+    """Return a shape rule that also checks that scipy is installed; see ``require_scipy``."""
+
+    def checked(ctx: InferContext) -> Sequence[TensorShape]:
+        require_scipy(ctx.op)
+        return shapes(ctx)
+
+    return checked
+
+
 def scipy_function(name: str) -> Kernel | None:
     """Return a function of ``scipy.special``, or ``None`` without scipy."""
     if not _installed():
@@ -48,21 +62,19 @@ def scipy_function(name: str) -> Kernel | None:
     return found
 
 
-def scipy_kernel(ctx: KernelContext, name: str) -> Kernel:
-    """Return the kernel of an op that is a function of ``scipy.special``, element by element.
+def scipy_kernel(name: str) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel factory of an op that is a function of ``scipy.special``, element by element.
 
-    Args:
-        ctx: context of the kernel factory.
-        name: scipy's name of the function.
-
-    Raises:
-        ImportError: without scipy.
+    Without scipy, it raises an ImportError.
     """
-    function = scipy_function(name)
-    if function is None:
+
+    def kernel(ctx: KernelContext) -> Kernel:
         require_scipy(ctx.op)
-        raise ImportError(f"scipy.special has no {name}")
-    return in_own_dtype(ctx, function)
+        function = scipy_function(name)
+        assert function is not None
+        return in_own_dtype(ctx, function)
+
+    return kernel
 
 
 def cost_of_each(microseconds: float) -> Callable[..., float]:

@@ -12,6 +12,7 @@ import pytest
 import actorsession.ops  # noqa: F401 - registers the ops
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.op_signatures import check_types
 from actorsession.graph.registry import (
     REQUIRED,
     InferContext,
@@ -195,6 +196,7 @@ def takes(into: Kernel) -> int:
 def context(name: str, specs: tuple[TensorSpec, ...], attrs: dict[str, Any]) -> NodeContext | None:
     op, nothing_known = lookup(name), (None,) * len(specs)
     try:
+        check_types(name, [spec.dtype for spec in specs])
         outputs = op.infer(InferContext(name, specs, attrs, nothing_known))
     except (IndexError, TypeError, ValueError):
         return None  # no way to use it

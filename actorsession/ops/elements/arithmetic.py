@@ -1,8 +1,7 @@
 """Elementwise arithmetic of two tensors with broadcasting, and sums of many tensors.
 
-The file has the shape function, kernel, gradient and public function of each op. The functions of
-``division`` can be imported from here too. Kernels are Python's operators where those are correct: on numpy
-scalars they cost a tenth of a ufunc call.
+The functions of ``division`` can be imported from here too. Kernels are Python's operators where those are
+correct: on numpy scalars they cost a tenth of a ufunc call.
 """
 
 from __future__ import annotations
@@ -18,20 +17,19 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bool_, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Tensor
-from actorsession.graph.registry import (
-    Array,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, Gradient, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.cast import cast
-from actorsession.ops.elements.comparison import greater, greater_equal, less_equal, not_equal
+from actorsession.ops.elements.comparison import (
+    greater,
+    greater_equal,
+    less_equal,
+    not_equal,
+    of_numbers,
+)
 from actorsession.ops.elements.division import (
     div,
     divide,
@@ -43,15 +41,8 @@ from actorsession.ops.elements.division import (
 )
 from actorsession.ops.elements.elementwise import conj, log
 from actorsession.ops.elements.selection import where_v2
-from actorsession.ops.operands import (
-    check_dtype,
-    converted,
-    infer_same,
-    merged_shape,
-    register_binary,
-    scalar_like,
-    writes,
-)
+from actorsession.ops.operands import converted, scalar_like
+from actorsession.ops.rows import broadcasts, op, same
 from actorsession.ops.shape_operands import elements, with_boxed
 
 __all__ = [
@@ -64,13 +55,7 @@ __all__ = [
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return ``x + y`` with broadcasting; strings are concatenated.
-
-    Args:
-        x: numbers or strings.
-        y: the same dtype; a plain Python value gets that of ``x``.
-        name: wanted name.
-    """
+    """Return ``x + y`` with broadcasting; strings are concatenated."""
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         # The most frequent case in large graphs: saves 5 us per node, since no scope for constants is needed.
         return make_one(_add_type(x), [x, y], name=name or "Add")
@@ -97,10 +82,6 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     return raw.SquaredDifference(x, y, name=name)
 
 
-def _add_kernel(ctx: KernelContext) -> Kernel:
-    return with_boxed(operator.add, *ctx.inputs)
-
-
 def _squared_difference_kernel(ctx: KernelContext) -> Kernel:
     if ctx.inputs[0].dtype.is_complex:
         return lambda x, y: np.conjugate(x - y) * (x - y)
@@ -124,42 +105,19 @@ def _difference_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Ten
 
 
 _add_back = summed(lambda x, y, z, grad: (grad, grad))
-register_binary("AddV2", "iufc", lambda ctx: operator.add, _add_back, "({0} + {1})", np.add)
-register(
-    OpDef(
-        name="Add",
-        infer=infer_same("iufcs"),
-        kernel=_add_kernel,
-        gradient=_add_back,
-        emit=lambda ctx, args: (
-            None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} + {args[1]})"
-        ),
-        into=writes(np.add),
-    )
-)
-register_binary(
-    "Sub",
-    "iufc",
-    lambda ctx: operator.sub,
-    summed(lambda x, y, z, g: (g, -g)),
-    "({0} - {1})",
-    np.subtract,
-)
-register_binary(
-    "Mul",
-    "iufc",
-    lambda ctx: operator.mul,
-    summed(lambda x, y, z, g: (multiply(g, conj(y)), multiply(g, conj(x)))),
-    "({0} * {1})",
-    np.multiply,
-)
-register_binary(
-    "SquaredDifference",
-    "iufc",
-    _squared_difference_kernel,
-    summed(_difference_back),
-    into=_squared_difference_into,
-)
+_sub_back = summed(lambda x, y, z, grad: (grad, -grad))
+_mul_back = summed(lambda x, y, z, grad: (multiply(grad, conj(y)), multiply(grad, conj(x))))
+op("AddV2", broadcasts, operator.add, _add_back, emit="({0} + {1})", into=np.add)
+op(
+    "Add", broadcasts, grad=_add_back, kernel=lambda ctx: with_boxed(operator.add, *ctx.inputs),
+    emit=of_numbers("({0} + {1})"), into=np.add,
+)  # fmt: skip
+op("Sub", broadcasts, operator.sub, _sub_back, emit="({0} - {1})", into=np.subtract)
+op("Mul", broadcasts, operator.mul, _mul_back, emit="({0} * {1})", into=np.multiply)
+op(
+    "SquaredDifference", broadcasts, grad=summed(_difference_back),
+    kernel=_squared_difference_kernel, into=_squared_difference_into,
+)  # fmt: skip
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -219,16 +177,7 @@ def _pow_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Te
     return grad * exponent * pow(base, exponent - 1), grad * conj(z) * by_exponent
 
 
-register(
-    OpDef(
-        name="Pow",
-        infer=infer_same("iufc"),
-        kernel=_pow_kernel,
-        gradient=summed(_pow_back),
-        emit=_emit_pow,
-        cost=_pow_cost,
-    )
-)
+op("Pow", broadcasts, grad=summed(_pow_back), kernel=_pow_kernel, emit=_emit_pow, cost=_pow_cost)
 
 
 # -- maximum and minimum -------------------------------------------------------------------------
@@ -263,20 +212,16 @@ def _extremum_gradient(wins: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
     return summed(partial)
 
 
-register_binary(
-    "Maximum",
-    "iuf",
-    _extremum_kernel(np.maximum, operator.ge),
-    _extremum_gradient(greater_equal),
+op(
+    "Maximum", broadcasts, grad=_extremum_gradient(greater_equal),
+    kernel=_extremum_kernel(np.maximum, operator.ge),
     into=lambda x, y, out: np.maximum(x, y, out=out),  # numpy needs the keyword for this one
-)
-register_binary(
-    "Minimum",
-    "iuf",
-    _extremum_kernel(np.minimum, operator.le),
-    _extremum_gradient(less_equal),
+)  # fmt: skip
+op(
+    "Minimum", broadcasts, grad=_extremum_gradient(less_equal),
+    kernel=_extremum_kernel(np.minimum, operator.le),
     into=lambda x, y, out: np.minimum(x, y, out=out),
-)
+)  # fmt: skip
 
 
 # -- sums of many tensors ------------------------------------------------------------------------
@@ -297,10 +242,10 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     return raw.AddN(convert_all(inputs), name=name)
 
 
-def _infer_add_n(ctx: InferContext) -> list[TensorSpec]:
+def _some_of_one_shape(ctx: InferContext) -> Sequence[TensorShape]:
     if not ctx.inputs:
         raise ValueError("AddN takes one or more inputs; got none")
-    return [TensorSpec(check_dtype(ctx, "iufc"), merged_shape(ctx))]
+    return same(ctx)
 
 
 def _add_n_kernel(ctx: KernelContext) -> Kernel:
@@ -335,16 +280,10 @@ def _emit_add_n(ctx: KernelContext, args: Sequence[str]) -> str | None:
     return f"({' + '.join(args)})" if scalars and 1 < len(args) <= _MOST_INLINE else None
 
 
-register(
-    OpDef(
-        name="AddN",
-        infer=_infer_add_n,
-        kernel=_add_n_kernel,
-        gradient=lambda op, grad: [grad] * len(op.inputs),
-        emit=_emit_add_n,
-        joins=np.add,
-    )
-)
+op(
+    "AddN", _some_of_one_shape, grad=lambda op, grad: [grad] * len(op.inputs),
+    kernel=_add_n_kernel, emit=_emit_add_n, joins=np.add,
+)  # fmt: skip
 
 
 # -- operators -----------------------------------------------------------------------------------
@@ -360,10 +299,5 @@ def _times(x: Any, y: Any, name: str) -> Tensor:
         return cast(multiply(left, right), bool_)
 
 
-for _name, _function in {
-    "add": add,
-    "sub": subtract,
-    "mul": _times,
-    "pow": pow,
-}.items():
+for _name, _function in {"add": add, "sub": subtract, "mul": _times, "pow": pow}.items():
     OPERATORS.fill(_name, functools.partial(_function, name=_name))

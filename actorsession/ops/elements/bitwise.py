@@ -14,20 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import uint8
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.elements.comparison import logical_and, logical_not, logical_or, logical_xor
-from actorsession.ops.operands import check_dtype, infer_like, register_binary
+from actorsession.ops.rows import broadcasts, op, same
 
 __all__ = [
     "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "population_count",
@@ -56,21 +47,12 @@ def invert(x: Any, name: str | None = None) -> Tensor:
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the bits of ``x`` shifted left by ``y``, with broadcasting; bits shifted out are lost.
-
-    Args:
-        x: integers.
-        y: shift distance, of the same dtype; clamped to 0 and the width of the type less 1.
-        name: wanted name.
-    """
+    """Return the bits of ``x`` shifted left by ``y``, with broadcasting; bits shifted out are lost."""
     return raw.LeftShift(x, y, name=name)
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return the bits of ``x`` shifted right by ``y``, with broadcasting; the sign is kept.
-
-    Arguments as ``left_shift``.
-    """
+    """Return the bits of ``x`` shifted right by ``y``, with broadcasting; the sign is kept."""
     return raw.RightShift(x, y, name=name)
 
 
@@ -94,47 +76,21 @@ def _count_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: np.bitwise_count(x.view(unsigned))
 
 
-def _infer_count(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "iu")
-    return [TensorSpec(uint8, ctx.inputs[0].shape)]
-
-
-def _register_operator(name: str, function: Kernel, sign: str) -> None:
-    register_binary(name, "iu", lambda ctx: function, NOT_DIFFERENTIABLE, f"({{0}} {sign} {{1}})")
-
-
-_register_operator("BitwiseAnd", operator.and_, "&")
-_register_operator("BitwiseOr", operator.or_, "|")
-_register_operator("BitwiseXor", operator.xor, "^")
-register_binary("LeftShift", "iu", _shift_kernel(np.left_shift), NOT_DIFFERENTIABLE)
-register_binary("RightShift", "iu", _shift_kernel(np.right_shift), NOT_DIFFERENTIABLE)
-register(
-    OpDef(
-        name="Invert",
-        infer=infer_like("iu"),
-        kernel=lambda ctx: operator.invert,
-        gradient=NOT_DIFFERENTIABLE,
-        emit=lambda ctx, args: f"(~{args[0]})",
-    )
-)
-register(
-    OpDef(
-        name="PopulationCount",
-        infer=_infer_count,
-        kernel=_count_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+_none = NOT_DIFFERENTIABLE  # short, for rows of one line
+op("BitwiseAnd", broadcasts, operator.and_, _none, emit="({0} & {1})")
+op("BitwiseOr", broadcasts, operator.or_, _none, emit="({0} | {1})")
+op("BitwiseXor", broadcasts, operator.xor, _none, emit="({0} ^ {1})")
+op("LeftShift", broadcasts, grad=_none, kernel=_shift_kernel(np.left_shift))
+op("RightShift", broadcasts, grad=_none, kernel=_shift_kernel(np.right_shift))
+op("Invert", same, operator.invert, _none, emit="(~{0})")
+op("PopulationCount", same, grad=_none, kernel=_count_kernel)
 
 
 # -- operators -----------------------------------------------------------------------------------
 
 
 def _of_either(
-    symbol: str,
-    logical: Callable[..., Tensor],
-    bits: Callable[..., Tensor],
-    *operands: Any,
+    symbol: str, logical: Callable[..., Tensor], bits: Callable[..., Tensor], *operands: Any
 ) -> Tensor:
     """Apply a Python operator that bools and integers share."""
     tensor = next(v._as_graph_element() for v in operands if hasattr(v, "_as_graph_element"))

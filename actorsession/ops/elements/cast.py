@@ -1,7 +1,7 @@
 """Conversion between element types.
 
-Owns ``Cast`` and the functions for single types. The results for values that the new type cannot hold are
-undefined, as in TensorFlow: integers wrap, floats out of an integer's range become arbitrary.
+The results for values that the new type cannot hold are undefined, as in TensorFlow: integers wrap, floats
+out of an integer's range become arbitrary.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from actorsession.graph.dtypes import (
     int32,
     int64,
 )
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.operands import writes
+from actorsession.ops.rows import same, typed
 
 __all__ = [
     "cast", "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32",
@@ -89,12 +90,11 @@ def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
     return cast(x, complex128, name)
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    source, target = ctx.inputs[0].dtype, as_dtype(ctx.attrs["DstT"])
-    for dtype in (source, target):
-        if not (dtype.is_numeric or dtype.is_bool):
-            raise TypeError(f"Cast converts numbers and bools; {dtype.name} is neither")
-    return [TensorSpec(target, ctx.inputs[0].shape)]
+def _to_numbers(ctx: InferContext) -> Sequence[TensorShape]:
+    target = as_dtype(ctx.attrs["DstT"])
+    if not (target.is_numeric or target.is_bool):
+        raise TypeError(f"Cast makes numbers and bools; {target.name} is neither")
+    return same(ctx)
 
 
 def _kernel(ctx: KernelContext) -> Kernel:
@@ -164,7 +164,7 @@ def _static_value(ctx: InferContext) -> Array | None:
 register(
     OpDef(
         name="Cast",
-        infer=_infer,
+        infer=typed(_to_numbers),
         kernel=_kernel,
         gradient=_gradient,
         into=_into,

@@ -1,7 +1,6 @@
 """Limits for values and norms, as for gradients before they are applied.
 
-Owns ``ClipByValue`` and the functions that clip by norms, which are composed of other ops. ``IndexedSlices``
-are clipped by their rows, and entries ``None`` in lists of gradients stay ``None``.
+``IndexedSlices`` are clipped by their rows, and entries ``None`` in lists of gradients stay ``None``.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import size
@@ -29,8 +28,9 @@ from actorsession.ops.elements.comparison import greater, less, logical_or
 from actorsession.ops.elements.elementwise import rsqrt, sqrt
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient
-from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.rows import op
 
 __all__ = [
     "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "global_norm",
@@ -38,16 +38,13 @@ __all__ = [
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Return ``t`` with elements limited to a minimum and a maximum.
+    """Return a tensor or ``IndexedSlices`` with elements limited to a minimum and a maximum.
 
     Args:
-        t: numbers, a tensor or ``IndexedSlices``.
-        clip_value_min: minimum, of the same dtype; broadcast, but not beyond the shape of ``t``.
+        t: numbers.
+        clip_value_min: minimum; broadcast, but not beyond the shape of ``t``.
         clip_value_max: maximum, likewise.
         name: wanted name.
-
-    Returns:
-        A tensor, or ``IndexedSlices`` if ``t`` is.
 
     Raises:
         ValueError: if the result would have another shape than ``t``.
@@ -65,16 +62,13 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Return ``t``, scaled down to the norm ``clip_norm`` if its own is larger.
+    """Return a tensor or ``IndexedSlices``, scaled down to the norm ``clip_norm`` if its own is larger.
 
     Args:
-        t: floating numbers, a tensor or ``IndexedSlices``.
+        t: floating numbers.
         clip_norm: a scalar; a negative one is treated as 0.
         axes: axes over which the norm is computed; all if left out.
         name: wanted name.
-
-    Returns:
-        A tensor, or ``IndexedSlices`` if ``t`` is.
     """
     values = _values(t)
     graph = values.graph
@@ -94,13 +88,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """Return ``t``, scaled down if its norm divided by its number of elements is above ``clip_norm``.
-
-    Args:
-        t: a float32 tensor.
-        clip_norm: a scalar above 0.
-        name: wanted name.
-    """
+    """Return ``t``, scaled down if its norm divided by its number of elements is above ``clip_norm``."""
     values = convert_to_tensor(t)
     graph = values.graph
     with graph.name_scope(name or "clip_by_average_norm") as scope:
@@ -111,15 +99,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the norm of all tensors of a list together, a scalar.
-
-    Args:
-        t_list: floating tensors, ``IndexedSlices`` or ``None``, which is left out.
-        name: wanted name.
-
-    Raises:
-        TypeError: if it is not a list.
-    """
+    """Return the norm of a list of tensors, ``IndexedSlices`` and ``None`` together, a scalar."""
     given = _listed(t_list)
     graph = graph_of(*[_part(t) for t in given if t is not None])
     with graph.name_scope(name or "global_norm"):
@@ -195,27 +175,24 @@ def _like(t: Any, values: Tensor) -> SparseGradient:
 # -- ClipByValue -----------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    dtype, shape = check_dtype(ctx, "iuf"), ctx.inputs[0].shape
+def _of_values(ctx: InferContext) -> Sequence[TensorShape]:
+    shape = ctx.inputs[0].shape
     for limit in ctx.inputs[1:]:
         if limit.shape.rank != 0 and not limit.shape.is_compatible_with(shape):
             raise ValueError(
                 f"ClipByValue: limits are scalars or have the shape {shape}; got {limit.shape}"
             )
-    return [TensorSpec(dtype, shape)]
+    return [shape]
 
 
-def _kernel(ctx: KernelContext) -> Kernel:
-    def clip(t: Any, low: Any, high: Any) -> Any:
-        for limit in (low, high):
-            if limit.ndim and limit.shape != t.shape:
-                raise InvalidArgumentError(
-                    f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got "
-                    f"{list(limit.shape)}"
-                )
-        return np.maximum(np.minimum(t, high), low)
-
-    return clip
+def _clip(t: Any, low: Any, high: Any) -> Any:
+    for limit in (low, high):
+        if limit.ndim and limit.shape != t.shape:
+            raise InvalidArgumentError(
+                f"ClipByValue: limits are scalars or have the shape {list(t.shape)}; got "
+                f"{list(limit.shape)}"
+            )
+    return np.maximum(np.minimum(t, high), low)
 
 
 def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -230,4 +207,4 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     ]
 
 
-register(OpDef(name="ClipByValue", infer=_infer, kernel=_kernel, gradient=_gradient))
+op("ClipByValue", _of_values, _clip, _gradient)

@@ -1,6 +1,6 @@
 """Comparisons, logic and predicates; ``selection`` has the ops that select by them.
 
-The file has the shape function, kernel, gradient and public function of each op. No gradient flows through a
+No gradient flows through a
 comparison. Python's ``&``, ``|``, ``^`` and ``~``, which integers support too, are defined in ``bitwise``.
 ``==`` on tensors remains identity, as in TensorFlow 1; ``equal`` builds the op.
 """
@@ -8,19 +8,20 @@ comparison. Python's ``&``, ``|``, ``^`` and ``~``, which integers support too, 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.graph.dtypes import bool_
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, OpDef, register
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_all
 from actorsession.ops.elements.selection import where, where_v2
-from actorsession.ops.operands import check_dtype, compare, infer_like, writes
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import broadcasts, op, same
 from actorsession.ops.shape_operands import boxed
 
 __all__ = [
@@ -63,43 +64,29 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     return raw.GreaterEqual(x, y, name=name)
 
 
-def _register_comparison(
-    name: str,
-    kinds: str,
-    symbol: str,
-    function: Kernel,
-    into: Kernel,
-    attrs: Mapping[str, Any] | None = None,
-) -> None:
-    """Register a comparison by Python's operator ``function``, its source ``symbol`` and numpy's ``into``."""
+def _equality(function: Kernel) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel factory of a comparison that strings have too."""
 
     def of_strings(x: Any, y: Any) -> Any:
         # Plain bytes of rank 0 compare to a Python bool, and numpy would strip their trailing zeros.
         return np.asarray(function(boxed(x), boxed(y)), np.bool_)
 
-    register(
-        OpDef(
-            name=name,
-            infer=compare(kinds),
-            kernel=lambda ctx: of_strings if ctx.inputs[0].dtype.kind == "s" else function,
-            gradient=NOT_DIFFERENTIABLE,
-            emit=lambda ctx, args: (
-                None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} {symbol} {args[1]})"
-            ),
-            into=writes(into),
-        )
-    )
+    return lambda ctx: of_strings if ctx.inputs[0].dtype.kind == "s" else function
 
 
-# TensorFlow writes this attribute into graphs; here incompatible shapes are an error either way.
-_SHAPES = {"incompatible_shape_error": True}
+def of_numbers(form: str) -> Callable[[KernelContext, Sequence[str]], str | None]:
+    """Return the ``emit`` of an op whose inline form is for anything but strings."""
+    return lambda ctx, args: None if ctx.inputs[0].dtype.kind == "s" else form.format(*args)
 
-_register_comparison("Equal", "biufcs", "==", operator.eq, np.equal, _SHAPES)
-_register_comparison("NotEqual", "biufcs", "!=", operator.ne, np.not_equal, _SHAPES)
-_register_comparison("Less", "iuf", "<", operator.lt, np.less)
-_register_comparison("LessEqual", "iuf", "<=", operator.le, np.less_equal)
-_register_comparison("Greater", "iuf", ">", operator.gt, np.greater)
-_register_comparison("GreaterEqual", "iuf", ">=", operator.ge, np.greater_equal)
+
+_eq, _ne = of_numbers("({0} == {1})"), of_numbers("({0} != {1})")
+_none = NOT_DIFFERENTIABLE  # short, for rows of one line
+op("Equal", broadcasts, grad=_none, kernel=_equality(operator.eq), emit=_eq, into=np.equal)
+op("NotEqual", broadcasts, grad=_none, kernel=_equality(operator.ne), emit=_ne, into=np.not_equal)
+op("Less", broadcasts, operator.lt, _none, emit="({0} < {1})", into=np.less)
+op("LessEqual", broadcasts, operator.le, _none, emit="({0} <= {1})", into=np.less_equal)
+op("Greater", broadcasts, operator.gt, _none, emit="({0} > {1})", into=np.greater)
+op("GreaterEqual", broadcasts, operator.ge, _none, emit="({0} >= {1})", into=np.greater_equal)
 
 
 # -- logic ---------------------------------------------------------------------------------------
@@ -126,23 +113,16 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
     return raw.LogicalNot(x, name=name)
 
 
-def _register_logic(name: str, infer: Any, function: Kernel, form: str, into: Kernel) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=lambda ctx: function,
-            gradient=NOT_DIFFERENTIABLE,
-            emit=lambda ctx, args: form.format(*args),
-            into=writes(into),
-        )
-    )
+def _bools(ctx: InferContext) -> Sequence[TensorShape]:
+    """Bools that broadcast together."""
+    check_dtype(ctx, "b")
+    return broadcasts(ctx)
 
 
 # The bitwise operators: on bools they are the logical ones, for which Python has no operators.
-_register_logic("LogicalAnd", compare("b"), operator.and_, "({0} & {1})", np.bitwise_and)
-_register_logic("LogicalOr", compare("b"), operator.or_, "({0} | {1})", np.bitwise_or)
-_register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})", np.invert)
+op("LogicalAnd", _bools, operator.and_, _none, emit="({0} & {1})", into=np.bitwise_and)
+op("LogicalOr", _bools, operator.or_, _none, emit="({0} | {1})", into=np.bitwise_or)
+op("LogicalNot", _bools, operator.invert, _none, emit="(~{0})", into=np.invert)
 
 
 # -- predicates ----------------------------------------------------------------------------------
@@ -163,33 +143,12 @@ def is_finite(x: Any, name: str | None = None) -> Tensor:
     return raw.IsFinite(x, name=name)
 
 
-def _infer_predicate(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "f")
-    return [TensorSpec(bool_, ctx.inputs[0].shape)]
+op("IsNan", same, np.isnan, NOT_DIFFERENTIABLE)
+op("IsInf", same, np.isinf, NOT_DIFFERENTIABLE)
+op("IsFinite", same, np.isfinite, NOT_DIFFERENTIABLE)
 
-
-def _register_predicate(name: str, function: Kernel) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer_predicate,
-            kernel=lambda ctx: function,
-            gradient=NOT_DIFFERENTIABLE,
-            into=writes(function),
-        )
-    )
-
-
-_register_predicate("IsNan", np.isnan)
-_register_predicate("IsInf", np.isinf)
-_register_predicate("IsFinite", np.isfinite)
 
 # -- operators -----------------------------------------------------------------------------------
 
-for _name, _function in {
-    "lt": less,
-    "le": less_equal,
-    "gt": greater,
-    "ge": greater_equal,
-}.items():
+for _name, _function in {"lt": less, "le": less_equal, "gt": greater, "ge": greater_equal}.items():
     OPERATORS.fill(_name, _function)

@@ -1,15 +1,15 @@
 """Elementwise division of two tensors with broadcasting, and remainders.
 
-The rounding of integers differs by op as in TensorFlow: ``FloorDiv`` and ``FloorMod`` round down, ``Div``
-towards zero. Division of integers by zero is an error. Python's ``/`` converts integers to floating-point
-numbers first.
+The rounding of integers differs by op as in TensorFlow: ``FloorDiv`` and ``FloorMod`` round down, ``Div``,
+``TruncateDiv`` and ``TruncateMod`` towards zero. Division of integers by zero is an InvalidArgumentError of
+the step. Python's ``/`` converts integers to floating-point numbers first.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,37 +17,35 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, float32, float64
 from actorsession.graph.operation import OPERATORS, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
-from actorsession.ops.build import make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import converted, infer_same, register_binary
+from actorsession.ops.operands import converted
+from actorsession.ops.rows import broadcasts, op
 
-__all__ = ["div", "divide", "floordiv", "floormod", "mod", "realdiv", "truediv"]
+__all__ = [
+    "div", "divide", "floor_div", "floordiv", "floormod", "mod", "realdiv", "truediv",
+    "truncatediv", "truncatemod",
+]  # fmt: skip
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x / y`` as in Python 3: integers are divided as floating-point numbers.
 
-    Args:
-        x: numbers; integers of up to 16 bits become float32, wider ones float64.
-        y: the same dtype; a plain Python value gets that of ``x``.
-        name: wanted name.
-
-    Raises:
-        TypeError: if the dtypes differ, or are not numeric.
+    Integers of up to 16 bits become float32, wider ones float64.
     """
     with converted(x, y, name or "truediv") as (left, right, scope):
         if left.dtype is not right.dtype:
             names = f"{left.dtype.name} and {right.dtype.name}"
             raise TypeError(f"division takes operands of one dtype; got {names}: cast one of them")
-        wide = _quotient_dtype(left.dtype)
+        wide = quotient_dtype(left.dtype)
         return raw.RealDiv(cast(left, wide), cast(right, wide), name=scope)
 
 
-def _quotient_dtype(dtype: DType) -> DType:
+def quotient_dtype(dtype: DType) -> DType:
+    """Return the element type in which numbers of a type are divided exactly."""
     if not dtype.is_integer:
         return dtype
     return float32 if dtype.itemsize <= 2 else float64
@@ -66,44 +64,59 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return ``x / y`` as in Python 2: integer quotients are rounded down, others are exact."""
     with converted(x, y, name or "div") as (left, right, scope):
-        op_type = "FloorDiv" if left.dtype.is_integer else "RealDiv"
-        return make_one(op_type, [left, right], name=scope)
+        divided = raw.FloorDiv if left.dtype.is_integer else raw.RealDiv
+        return divided(left, right, name=scope)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return ``x // y``: the quotient rounded down, in the dtype of the operands.
-
-    An integer divided by zero is an InvalidArgumentError of the step.
-    """
+    """Return ``x // y``: the quotient rounded down, in the dtype of the operands."""
     return raw.FloorDiv(x, y, name=name or "floordiv")
 
 
-def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return ``x % y``: the remainder of ``floordiv``, with the sign of ``y``.
+def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Return the largest whole number not above ``x / y``; ``floordiv`` with another default name."""
+    return raw.FloorDiv(x, y, name=name)
 
-    An integer divided by zero is an InvalidArgumentError of the step.
-    """
+
+def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Return ``x % y``: the remainder of ``floordiv``, with the sign of ``y``."""
     return raw.FloorMod(x, y, name=name)
 
 
 mod = floormod
 
 
-def _never_by_zero(ctx: KernelContext, function: Kernel) -> Kernel:
-    """Return an integer division that raises where numpy would warn and return 0."""
-    if not ctx.inputs[0].dtype.is_integer:
-        return function
-    divisor = ctx.constant(1)
-    if divisor is not None and np.all(divisor):
-        return function
+def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Return ``x / y`` rounded towards zero, in the dtype of the operands."""
+    return raw.TruncateDiv(x, y, name=name)
+
+
+def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Return the remainder of ``truncatediv``, with the sign of ``x``."""
+    return raw.TruncateMod(x, y, name=name)
+
+
+def _division(integers: Kernel, others: Kernel) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel factory of a division; that of integers by zero raises, where numpy would warn.
+
+    Args:
+        integers: divides integers, by anything but zero.
+        others: divides other numbers.
+    """
 
     def divide(x: Any, y: Any) -> Any:
         # Testing a scalar's truth takes a tenth of the time of count_nonzero.
         if not (y if y.ndim == 0 else np.count_nonzero(y) == y.size):
             raise InvalidArgumentError("Integer division by zero")
-        return function(x, y)
+        return integers(x, y)
 
-    return divide
+    def kernel(ctx: KernelContext) -> Kernel:
+        if not ctx.inputs[0].dtype.is_integer:
+            return others
+        divisor = ctx.constant(1)
+        return integers if divisor is not None and np.all(divisor) else divide
+
+    return kernel
 
 
 def _quotient_down(x: Any, y: Any) -> Any:
@@ -116,18 +129,7 @@ def _quotient_to_zero(x: Any, y: Any) -> Any:
     return (x - np.fmod(x, y)) // y
 
 
-def _floordiv_kernel(ctx: KernelContext) -> Kernel:
-    integer = ctx.inputs[0].dtype.is_integer
-    return _never_by_zero(ctx, operator.floordiv if integer else _quotient_down)
-
-
-def _div_kernel(ctx: KernelContext) -> Kernel:
-    integer = ctx.inputs[0].dtype.is_integer
-    return _never_by_zero(ctx, _quotient_to_zero if integer else operator.truediv)
-
-
-def _mod_kernel(ctx: KernelContext) -> Kernel:
-    return _never_by_zero(ctx, operator.mod)
+_mod_kernel = _division(operator.mod, operator.mod)
 
 
 def _emit_mod(ctx: KernelContext, args: Sequence[str]) -> str | None:
@@ -141,25 +143,17 @@ def _quotient_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tenso
     return back, -back * conj(z)
 
 
-register_binary(
-    "RealDiv",
-    "fc",
-    lambda ctx: operator.truediv,
-    summed(_quotient_back),
-    "({0} / {1})",
-    np.true_divide,
-)
-register_binary("Div", "iufc", _div_kernel, summed(_quotient_back))
-register_binary("FloorDiv", "iuf", _floordiv_kernel, NOT_DIFFERENTIABLE)
-register(
-    OpDef(
-        name="FloorMod",
-        infer=infer_same("iuf"),
-        kernel=_mod_kernel,
-        gradient=summed(lambda x, y, z, grad: (grad, -grad * floordiv(x, y))),
-        emit=_emit_mod,
-    )
-)
+_real_back = summed(_quotient_back)
+_mod_back = summed(lambda x, y, z, grad: (grad, -grad * floordiv(x, y)))
+_floor = _division(operator.floordiv, _quotient_down)
+_div = _division(_quotient_to_zero, operator.truediv)
+_truncate = _division(_quotient_to_zero, lambda x, y: np.trunc(x / y))
+op("RealDiv", broadcasts, operator.truediv, _real_back, emit="({0} / {1})", into=np.true_divide)
+op("Div", broadcasts, grad=_real_back, kernel=_div)
+op("FloorDiv", broadcasts, grad=NOT_DIFFERENTIABLE, kernel=_floor)
+op("FloorMod", broadcasts, grad=_mod_back, kernel=_mod_kernel, emit=_emit_mod)
+op("TruncateDiv", broadcasts, grad=NOT_DIFFERENTIABLE, kernel=_truncate)
+op("TruncateMod", broadcasts, kernel=_division(np.fmod, np.fmod))  # TensorFlow has no gradient
 
 for _name, _function in {"truediv": truediv, "floordiv": floordiv, "mod": floormod}.items():
     OPERATORS.fill(_name, functools.partial(_function, name=_name))

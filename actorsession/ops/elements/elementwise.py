@@ -1,9 +1,8 @@
 """Elementwise functions of one tensor.
 
-The file has the shape function, kernel, gradient and public function of each op; activations have a separate
-file. Gradients are written with operators on tensors, so this file needs none of the other math files;
-complex arguments are conjugated in them, as in TensorFlow. Where a derivative is cheaper from the result than
-from the argument, a ``...Grad`` op computes it in few passes.
+Gradients are written with operators on tensors, so this file needs none of the other math files; complex
+arguments are conjugated in them, as in TensorFlow. Where a derivative is cheaper from the result than from
+the argument, a ``...Grad`` op computes it in few passes.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op, same
 
 __all__ = [
@@ -27,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _times(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
+def chain_rule(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
     """Return the gradient of an op whose derivative is a function of its argument and its result."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -48,8 +46,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     """Return the absolute value, element by element; that of complex numbers is real."""
     value = convert_to_tensor(x)
     if value.dtype.is_complex:
-        attrs = {"Tout": as_dtype(f"float{value.dtype.itemsize * 4}")}
-        return make_one("ComplexAbs", [value], attrs, name or "Abs")
+        return raw.ComplexAbs(value, Tout=f"float{value.dtype.itemsize * 4}", name=name or "Abs")
     return raw.Abs(value, name=name)
 
 
@@ -126,29 +123,19 @@ def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
     return np.reciprocal(root, out=root)
 
 
-def _from_result(grad_op: str) -> Gradient:
-    """Return a gradient that the op ``grad_op`` computes from the result and the incoming gradient."""
-
-    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        return [make_one(grad_op, [op.outputs[0], grad])]
-
-    return gradient
+def _reciprocal_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [raw.ReciprocalGrad(op.outputs[0], grad)]
 
 
+# x + x needs no constant 2.
+op("Square", same, np.square, chain_rule(lambda x, y: x + x), scalar=lambda x: x * x)
+op("Sqrt", same, np.sqrt, lambda op, grad: [raw.SqrtGrad(op.outputs[0], grad)])
 op(
-    "Square", same, np.square, _times(lambda x, y: x + x), scalar=lambda x: x * x
-)  # x + x needs no constant 2
-op("Sqrt", same, np.sqrt, _from_result("SqrtGrad"))
-op(
-    "Rsqrt",
-    same,
-    _rsqrt_array,
-    _from_result("RsqrtGrad"),
-    scalar=lambda x: np.reciprocal(np.sqrt(x)),
-    into=_rsqrt_array,
-)
-op("Reciprocal", same, np.reciprocal, _from_result("ReciprocalGrad"))
-op("Inv", same, np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name
+    "Rsqrt", same, _rsqrt_array, lambda op, grad: [raw.RsqrtGrad(op.outputs[0], grad)],
+    scalar=lambda x: np.reciprocal(np.sqrt(x)), into=_rsqrt_array,
+)  # fmt: skip
+op("Reciprocal", same, np.reciprocal, _reciprocal_gradient)
+op("Inv", same, np.reciprocal, _reciprocal_gradient)  # TensorFlow's older name
 
 
 # As in TensorFlow, these get the result itself and conjugate it if it is complex.
@@ -243,13 +230,13 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     return raw.Tan(x, name=name)
 
 
-op("Exp", same, np.exp, _times(lambda x, y: y))
-op("Expm1", same, np.expm1, _times(lambda x, y: exp(x)))
+op("Exp", same, np.exp, chain_rule(lambda x, y: y))
+op("Expm1", same, np.expm1, chain_rule(lambda x, y: exp(x)))
 op("Log", same, np.log, lambda op, grad: [grad / conj(op.inputs[0])])
 op("Log1p", same, np.log1p, lambda op, grad: [grad / (1 + conj(op.inputs[0]))])
-op("Sin", same, np.sin, _times(lambda x, y: cos(x)))
-op("Cos", same, np.cos, _times(lambda x, y: -sin(x)))
-op("Tan", same, np.tan, _times(lambda x, y: 1 + square(y)))
+op("Sin", same, np.sin, chain_rule(lambda x, y: cos(x)))
+op("Cos", same, np.cos, chain_rule(lambda x, y: -sin(x)))
+op("Tan", same, np.tan, chain_rule(lambda x, y: 1 + square(y)))
 
 
 OPERATORS.fill("neg", negative)

@@ -1,4 +1,4 @@
-"""The incomplete gamma and beta functions; all of them need scipy.
+"""The incomplete gamma and beta functions; without scipy all of them raise an ImportError.
 
 Also owns ``IgammaGradA``, the derivative of the incomplete gamma function by its parameter, which scipy does
 not have: it is computed as a power series, term by term.
@@ -12,29 +12,19 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, float32, float64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, merge_all, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands, summed
-from actorsession.ops.build import convert_all, make_one
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.gamma_functions import lgamma
 from actorsession.ops.elements.quotients import xlog1py, xlogy
-from actorsession.ops.operands import check_dtype, infer_same
+from actorsession.ops.rows import broadcasts, op
 from actorsession.ops.scipy_kernels import (
+    by_scipy,
     cost_of_each,
     in_own_dtype,
-    require_scipy,
     scipy_function,
     scipy_kernel,
 )
@@ -43,38 +33,21 @@ __all__ = ["betainc", "igamma", "igammac"]
 
 
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """Return the lower regularised incomplete gamma function, with broadcasting.
-
-    Args:
-        a: parameters above 0, a floating type.
-        x: arguments, at least 0, the same dtype.
-        name: wanted name.
-
-    Raises:
-        ImportError: without scipy.
-    """
+    """Return the lower regularised incomplete gamma function of ``a`` above 0 and ``x`` from 0, broadcast."""
     return raw.Igamma(a, x, name=name)
 
 
 def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """Return ``1 - igamma(a, x)``, exact also for large ``x``; arguments as ``igamma``."""
+    """Return ``1 - igamma(a, x)``, exact also for large ``x``."""
     return raw.Igammac(a, x, name=name)
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
-    """Return the regularised incomplete beta function, element by element.
+    """Return the regularised incomplete beta function of ``a`` and ``b`` above 0 and ``x`` in [0, 1].
 
-    Args:
-        a: first parameters above 0, float32 or float64.
-        b: second parameters above 0; each argument is a scalar or has the shape of the others.
-        x: arguments, in [0, 1].
-        name: wanted name.
-
-    Raises:
-        ImportError: without scipy.
-        ValueError: if two shapes contradict each other.
+    Each argument is a scalar or has the shape of the others.
     """
-    return make_one("Betainc", convert_all([a, b, x]), name=name)
+    return raw.Betainc(a, b, x, name=name)
 
 
 # -- the incomplete gamma function -----------------------------------------------------------------
@@ -118,7 +91,7 @@ def _positive_kernel(name: str) -> Callable[[KernelContext], Kernel]:
     """Return a function of scipy as a kernel that is NaN for parameters not above 0, as in TensorFlow."""
 
     def kernel(ctx: KernelContext) -> Kernel:
-        function, nan = scipy_kernel(ctx, name), ctx.inputs[0].dtype.np_dtype.type(np.nan)
+        function, nan = scipy_kernel(name)(ctx), ctx.inputs[0].dtype.np_dtype.type(np.nan)
         return lambda a, x: np.where(a > 0, function(a, x), nan)[()]
 
     return kernel
@@ -133,41 +106,22 @@ def _igammac_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor
     return _igamma_back(a, x, z, -grad)
 
 
-def _infer_binary(ctx: InferContext) -> Sequence[TensorSpec]:
-    require_scipy(ctx.op)
-    return infer_same("f")(ctx)
-
-
-def _register_binary(name: str, kernel: Any, gradient: Gradient | None, cost: float = 0.1) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer_binary,
-            kernel=kernel,
-            gradient=gradient,
-            cost=cost_of_each(cost),
-        )
-    )
-
-
-_register_binary("Igamma", _positive_kernel("gammainc"), summed(_igamma_back))
-_register_binary("Igammac", _positive_kernel("gammaincc"), summed(_igammac_back))
+_cost = cost_of_each(0.1)
+_gamma, _rest = _positive_kernel("gammainc"), _positive_kernel("gammaincc")
+op("Igamma", by_scipy(broadcasts), kernel=_gamma, grad=summed(_igamma_back), cost=_cost)
+op("Igammac", by_scipy(broadcasts), kernel=_rest, grad=summed(_igammac_back), cost=_cost)
 # TensorFlow has no gradient of this either.
-_register_binary("IgammaGradA", _grad_a_kernel, None, cost=1.5)
+op("IgammaGradA", by_scipy(broadcasts), kernel=_grad_a_kernel, cost=cost_of_each(1.5))
 
 
 # -- the incomplete beta function ------------------------------------------------------------------
 
 
-def _infer_betainc(ctx: InferContext) -> list[TensorSpec]:
-    require_scipy(ctx.op)
-    dtype: DType = check_dtype(ctx, "f")
-    if dtype not in (float32, float64):
-        raise TypeError(f"{ctx.op} takes float32 or float64; got {dtype.name}")
+def _scalars_and_one_shape(ctx: InferContext) -> Sequence[TensorShape]:
     shapes = [spec.shape for spec in ctx.inputs]
     large = [shape for shape in shapes if shape.rank != 0]
     if not large:
-        return [TensorSpec(dtype, TensorShape([]))]
+        return [scalar_shape]
     try:
         merged = merge_all(large)
     except ValueError:
@@ -176,11 +130,11 @@ def _infer_betainc(ctx: InferContext) -> list[TensorSpec]:
         ) from None
     # A tensor of unknown rank may be a scalar combined with a larger one.
     known = any(shape.rank is not None for shape in large)
-    return [TensorSpec(dtype, merged if known else unknown_shape)]
+    return [merged if known else unknown_shape]
 
 
 def _betainc_kernel(ctx: KernelContext) -> Kernel:
-    function = scipy_kernel(ctx, "betainc")
+    function = scipy_kernel("betainc")(ctx)
     nan = ctx.inputs[0].dtype.np_dtype.type(np.nan)
 
     def betainc(*values: Any) -> Any:
@@ -203,12 +157,7 @@ def _betainc_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [None, None, sum_to_operands(x, op.outputs[0], by_x * grad, None)[0]]
 
 
-register(
-    OpDef(
-        name="Betainc",
-        infer=_infer_betainc,
-        kernel=_betainc_kernel,
-        gradient=_betainc_gradient,
-        cost=cost_of_each(0.1),
-    )
-)
+op(
+    "Betainc", by_scipy(_scalars_and_one_shape), kernel=_betainc_kernel, grad=_betainc_gradient,
+    cost=_cost,
+)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -9,15 +10,15 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.complex_numbers import complex as complex_
 from actorsession.ops.elements.complex_numbers import imag, real
+from actorsession.ops.rows import op
 
 __all__ = ["bitcast", "saturate_cast"]
 
@@ -30,33 +31,31 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: numbers.
-        type: the new type. A smaller type adds a last axis; for a larger type the last axis must have as many
-            elements as form one new element, and is dropped.
+        type: the new type, of numbers. A smaller one adds a last axis; for a larger one the last axis must
+            have as many elements as form one new element, and is dropped.
         name: wanted name.
 
     Raises:
         ValueError: if the last axis has another length.
-        TypeError: for bools and strings.
     """
-    return raw.Bitcast(input, type=as_dtype(type), name=name)
+    return raw.Bitcast(input, type=type, name=name)
 
 
-def _infer_bitcast(ctx: InferContext) -> list[TensorSpec]:
+def _bitcast_shape(ctx: InferContext) -> Sequence[TensorShape]:
     source, target = ctx.inputs[0].dtype, as_dtype(ctx.attrs["type"])
-    for dtype in (source, target):
-        if not dtype.is_numeric:
-            raise TypeError(f"Bitcast reads and makes numbers; got {dtype.name}")
+    if not target.is_numeric:
+        raise TypeError(f"Bitcast makes numbers; got {target.name}")
     shape = ctx.inputs[0].shape
     if shape.rank is None:
-        return [TensorSpec(target, unknown_shape)]
+        return [unknown_shape]
     if source.itemsize == target.itemsize:
-        return [TensorSpec(target, shape)]
+        return [shape]
     if source.itemsize > target.itemsize:
-        return [TensorSpec(target, shape.concatenate([source.itemsize // target.itemsize]))]
+        return [shape.concatenate([source.itemsize // target.itemsize])]
     ratio = target.itemsize // source.itemsize
     if shape.rank == 0 or shape[-1] not in (None, ratio):
         raise ValueError(_wrong_length(source, target, str(shape)))
-    return [TensorSpec(target, TensorShape(shape[:-1]))]
+    return [TensorShape(shape[:-1])]
 
 
 def _wrong_length(source: DType, target: DType, shape: str) -> str:
@@ -86,29 +85,16 @@ def _bitcast_kernel(ctx: KernelContext) -> Kernel:
     return bitcast
 
 
-register(
-    OpDef(
-        name="Bitcast",
-        infer=_infer_bitcast,
-        kernel=_bitcast_kernel,
-        aliases=True,
-    )
-)
+op("Bitcast", _bitcast_shape, kernel=_bitcast_kernel, aliases=True)
 
 
 # -- saturate_cast -------------------------------------------------------------------------------
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Return the same values with another element type; those outside its range are clamped to it.
+    """Return numbers with another element type; those outside its range are clamped to it.
 
-    Args:
-        value: numbers.
-        dtype: the new type; for complex numbers and a real type, only the real part is used.
-        name: wanted name.
-
-    Raises:
-        TypeError: for bools and strings.
+    Of complex numbers, a real type gets the real part.
     """
     given, wanted = convert_to_tensor(value), as_dtype(dtype)
     for found in (given.dtype, wanted):
@@ -133,7 +119,7 @@ def _clamped(value: Tensor, wanted: DType) -> Tensor:
         convert_to_tensor(_nearest(max(low, lowest), value.dtype, up=True), graph=value.graph),
         convert_to_tensor(_nearest(min(high, highest), value.dtype, up=False), graph=value.graph),
     ]
-    return make_one("ClipByValue", [value, *ends], name="clamp")
+    return raw.ClipByValue(value, *ends, name="clamp")
 
 
 def _range(dtype: DType) -> tuple[int, int]:

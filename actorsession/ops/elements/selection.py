@@ -1,7 +1,6 @@
 """Selection between two tensors by a condition, and the indices where a tensor is true.
 
-Owns ``Select`` (TensorFlow 1's, which may select whole rows), ``SelectV2`` (which broadcasts) and ``Where``.
-The file has the shape function, kernel, gradient and public function of each op.
+``Select`` is TensorFlow 1's, which may select whole rows; ``SelectV2`` broadcasts.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import bool_, int64
+from actorsession.graph.dtypes import bool_
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -22,14 +20,13 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, merge_all
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
-from actorsession.ops.operands import broadcast, check_dtype, scalar_like, writes
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.rows import broadcasts, op
 from actorsession.ops.shape_operands import boxed
 
 __all__ = ["where", "where_v2"]
@@ -55,26 +52,19 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None and y is None:
         return raw.Where(convert_to_tensor(condition, graph=graph), name=name)
     chooser = convert_to_tensor(condition, bool_, graph=graph)
-    return make_one("Select", [chooser, *_branches(x, y, graph)], name=name)
+    return raw.Select(chooser, *_branches(x, y, graph), name=name)
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Return elements of ``x`` where ``condition`` is true and of ``y`` elsewhere, with broadcasting.
 
-    Args:
-        condition: bool.
-        x: any dtype; without ``x`` and ``y`` the result is that of ``where``.
-        y: the same dtype as ``x``.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the shapes cannot be broadcast.
+    Without ``x`` and ``y`` the result is that of ``where``.
     """
     if x is None and y is None:
         return where(condition, name=name)
     graph = graph_of(condition, x, y)
     chooser = convert_to_tensor(condition, bool_, graph=graph)
-    return make_one("SelectV2", [chooser, *_branches(x, y, graph)], name=name)
+    return raw.SelectV2(chooser, *_branches(x, y, graph), name=name)
 
 
 def _branches(x: Any, y: Any, graph: Graph) -> list[Tensor]:
@@ -86,8 +76,19 @@ def _branches(x: Any, y: Any, graph: Graph) -> list[Tensor]:
     return convert_all([x, y])
 
 
-def _select_shape(ctx: InferContext) -> TensorShape:
-    """Return the shape of ``Select``; its condition has the full shape, one entry per row, or is a scalar."""
+def _check_condition(ctx: InferContext) -> None:
+    if ctx.inputs[0].dtype is not bool_:
+        raise TypeError(f"the condition of {ctx.op} is bool; got {ctx.inputs[0].dtype.name}")
+
+
+def _all_broadcast(ctx: InferContext) -> Sequence[TensorShape]:
+    _check_condition(ctx)
+    return broadcasts(ctx)
+
+
+def _of_branches(ctx: InferContext) -> Sequence[TensorShape]:
+    """The shape of both values; the condition has it too, or one entry per row, or is a scalar."""
+    _check_condition(ctx)
     condition, x, y = (s.shape for s in ctx.inputs)
     try:
         shape = merge_all([x, y])
@@ -100,14 +101,7 @@ def _select_shape(ctx: InferContext) -> TensorShape:
             f"Select takes x and y of one shape and a condition of that shape, of its first "
             f"dimension or a scalar; got {x}, {y} and {condition}; where_v2 broadcasts"
         ) from None
-    return shape
-
-
-def _infer_select(ctx: InferContext) -> list[TensorSpec]:
-    if ctx.inputs[0].dtype is not bool_:
-        raise TypeError(f"the condition of {ctx.op} is bool; got {ctx.inputs[0].dtype.name}")
-    dtype = check_dtype(ctx, "biufcs", (1, 2))
-    return [TensorSpec(dtype, broadcast(ctx) if ctx.op == "SelectV2" else _select_shape(ctx))]
+    return [shape]
 
 
 def _by_bits(width: np.dtype[Any]) -> Kernel:
@@ -150,9 +144,8 @@ def _select_kernel(ctx: KernelContext) -> Kernel:
     return select
 
 
-def _select_into(ctx: KernelContext) -> Kernel | None:
-    masked = _MASKED.get(ctx.inputs[1].dtype.itemsize)
-    return None if masked is None else writes(masked)(ctx)
+def _select_into(c: Array, x: Any, y: Any, out: Array) -> None:
+    _MASKED[out.itemsize](c, x, y, out)
 
 
 def _emit_select(ctx: KernelContext, args: Sequence[str]) -> str | None:
@@ -194,41 +187,22 @@ def _select_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     ]
 
 
-register(
-    OpDef(
-        name="SelectV2",
-        infer=_infer_select,
-        kernel=_select_kernel,
-        gradient=_select_v2_gradient,
-        emit=_emit_select,
-        into=_select_into,
-    )
-)
-register(
-    OpDef(
-        name="Select",
-        infer=_infer_select,
-        kernel=_rows_kernel,
-        gradient=_select_gradient,
-        emit=_emit_select,
-        into=_select_into,
-    )
-)
+op(
+    "SelectV2", _all_broadcast, grad=_select_v2_gradient, kernel=_select_kernel,
+    emit=_emit_select, into=_select_into,
+)  # fmt: skip
+op(
+    "Select", _of_branches, grad=_select_gradient, kernel=_rows_kernel,
+    emit=_emit_select, into=_select_into,
+)  # fmt: skip
 
 
 # -- Where ---------------------------------------------------------------------------------------
 
 
-def _infer_where(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "biufc")
-    return [TensorSpec(int64, TensorShape([None, ctx.inputs[0].shape.rank]))]
+def _indices(ctx: InferContext) -> Sequence[TensorShape]:
+    """A row of indices per element that is true."""
+    return [TensorShape([None, ctx.inputs[0].shape.rank])]
 
 
-register(
-    OpDef(
-        name="Where",
-        infer=_infer_where,
-        kernel=lambda ctx: lambda x: np.argwhere(x).astype(np.int64, copy=False),
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("Where", _indices, lambda x: np.argwhere(x).astype(np.int64, copy=False), NOT_DIFFERENTIABLE)

@@ -1,8 +1,7 @@
 """Inverse circular functions, and hyperbolic functions with their inverses, element by element.
 
-The file has the shape function, kernel, gradient and public function of each op; ``sin``, ``cos`` and ``tan``
-are in ``elementwise``, ``tanh`` is in ``neural.activations``. Gradients are written with operators on
-tensors; complex arguments are conjugated in them, as in TensorFlow.
+``sin``, ``cos`` and ``tan`` are in ``elementwise``, ``tanh`` is in ``neural.activations``. Complex arguments
+are conjugated in gradients, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Kernel, OpDef, register
+from actorsession.graph.registry import Gradient
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.elements.elementwise import conj, reciprocal, sqrt, square
-from actorsession.ops.operands import infer_like, register_binary, writes
+from actorsession.ops.rows import broadcasts, op, same
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh"]
 
@@ -38,13 +37,7 @@ def atan(x: Any, name: str | None = None) -> Tensor:
 
 
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
-    """Return the angle of the point (``x``, ``y``), in [-pi, pi], with broadcasting.
-
-    Args:
-        y: second coordinate, a real floating type.
-        x: first coordinate, the same dtype.
-        name: wanted name.
-    """
+    """Return the angle of the point (``x``, ``y``), in [-pi, pi], with broadcasting."""
     return raw.Atan2(y, x, name=name)
 
 
@@ -73,34 +66,13 @@ def atanh(x: Any, name: str | None = None) -> Tensor:
     return raw.Atanh(x, name=name)
 
 
-def _register(
-    name: str, function: Kernel, back: Callable[[Tensor, Tensor, Tensor], Tensor]
-) -> None:
-    """Register an op; ``back`` is a function of conjugated argument, conjugated result and gradient."""
+def _conjugated(back: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Gradient:
+    """Return the gradient that is a function of the conjugated argument and result and the gradient."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         return [back(conj(op.inputs[0]), conj(op.outputs[0]), grad)]
 
-    register(
-        OpDef(
-            name=name,
-            infer=infer_like("fc"),
-            kernel=lambda ctx: function,
-            gradient=gradient,
-            into=writes(function),
-        )
-    )
-
-
-_register("Acos", np.arccos, lambda x, y, grad: -grad / sqrt(1 - square(x)))
-_register("Asin", np.arcsin, lambda x, y, grad: grad / sqrt(1 - square(x)))
-_register("Atan", np.arctan, lambda x, y, grad: grad / (1 + square(x)))
-_register("Sinh", np.sinh, lambda x, y, grad: grad * cosh(x))
-_register("Cosh", np.cosh, lambda x, y, grad: grad * sinh(x))
-# From the result: the root of x * x + 1 would overflow for large arguments.
-_register("Asinh", np.arcsinh, lambda x, y, grad: grad / cosh(y))
-_register("Acosh", np.arccosh, lambda x, y, grad: grad / sinh(y))
-_register("Atanh", np.arctanh, lambda x, y, grad: grad * reciprocal(1 - square(x)))
+    return gradient
 
 
 def _atan2_back(y: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,4 +80,13 @@ def _atan2_back(y: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, 
     return x * share, -y * share
 
 
-register_binary("Atan2", "f", lambda ctx: np.arctan2, summed(_atan2_back), into=np.arctan2)
+op("Acos", same, np.arccos, _conjugated(lambda x, y, grad: -grad / sqrt(1 - square(x))))
+op("Asin", same, np.arcsin, _conjugated(lambda x, y, grad: grad / sqrt(1 - square(x))))
+op("Atan", same, np.arctan, _conjugated(lambda x, y, grad: grad / (1 + square(x))))
+op("Atan2", broadcasts, np.arctan2, summed(_atan2_back))
+op("Sinh", same, np.sinh, _conjugated(lambda x, y, grad: grad * cosh(x)))
+op("Cosh", same, np.cosh, _conjugated(lambda x, y, grad: grad * sinh(x)))
+# From the result: the root of x * x + 1 would overflow for large arguments.
+op("Asinh", same, np.arcsinh, _conjugated(lambda x, y, grad: grad / cosh(y)))
+op("Acosh", same, np.arccosh, _conjugated(lambda x, y, grad: grad / sinh(y)))
+op("Atanh", same, np.arctanh, _conjugated(lambda x, y, grad: grad * reciprocal(1 - square(x))))

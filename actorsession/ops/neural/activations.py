@@ -1,23 +1,24 @@
 """Activation functions, and the ops that compute their gradients from values of the forward pass.
 
 Sigmoid and softplus do not overflow for any real argument. Each ``...Grad`` op allocates one new array and
-works in place on it. This module imports nothing of ``ops/`` but ``build``, ``operands`` and ``elementwise``.
+works in place on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.graph.dtypes import float32, float64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, Gradient, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import by_rank, infer_like, writes
+from actorsession.ops.operands import by_rank
+from actorsession.ops.rows import op, same
 
 __all__ = ["elu", "relu", "relu6", "sigmoid", "softplus", "tanh"]
 
@@ -91,13 +92,12 @@ def _relu_kernel(ctx: KernelContext) -> Kernel:
     return by_rank(ctx, lambda x: (x if x > zero or x != x else zero)[()], array)
 
 
-def _relu_into(ctx: KernelContext) -> Kernel | None:
-    dtype = ctx.inputs[0].dtype
-    zero = dtype.np_dtype.type(0)
-    if dtype not in (float32, float64):
-        return writes(lambda x, out: np.maximum(x, zero, out=out))(ctx)
-    top = dtype.np_dtype.type(np.inf)
-    return lambda x, out: x.clip(zero, top, out)
+def _relu_into(x: Array, out: Array) -> None:
+    zero = out.dtype.type(0)
+    if out.dtype in (np.float32, np.float64):
+        x.clip(zero, out.dtype.type(np.inf), out)
+    else:
+        np.maximum(x, zero, out=out)
 
 
 def _relu6_kernel(ctx: KernelContext) -> Kernel:
@@ -256,42 +256,27 @@ def _softplus_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | No
     return [raw.SoftplusGrad(grad, features), curve]
 
 
-def _from_result(grad_op: str) -> Gradient:
-    """Return a gradient function: ``grad_op`` is applied to the result and the incoming gradient."""
-    return lambda op, grad: [make_one(grad_op, [conj(op.outputs[0]), grad])]
-
-
-def _from_gradient(grad_op: str) -> Gradient:
-    """Return a gradient function: ``grad_op`` is applied to the incoming gradient and the result."""
-    return lambda op, grad: [make_one(grad_op, [grad, op.outputs[0]])]
-
-
-def _register(
-    name: str,
-    kinds: str,
-    kernel: Callable[[KernelContext], Kernel],
-    gradient: Gradient,
-    into: Callable[[KernelContext], Kernel | None] | None = None,
-) -> None:
-    register(OpDef(name=name, infer=infer_like(kinds), kernel=kernel, gradient=gradient, into=into))
-
-
-_register("Tanh", "fc", lambda ctx: np.tanh, _from_result("TanhGrad"), writes(np.tanh))
-_register("TanhGrad", "fc", _tanh_grad_kernel, _tanh_grad_gradient, writes(_tanh_grad_array))
-_register("Sigmoid", "fc", _sigmoid_kernel, _from_result("SigmoidGrad"), writes(_sigmoid_array))
-_register(
-    "SigmoidGrad", "fc", _sigmoid_grad_kernel, _sigmoid_grad_gradient, writes(_sigmoid_grad_into)
-)
-_register("Relu", "iuf", _relu_kernel, _from_gradient("ReluGrad"), _relu_into)
-_register("ReluGrad", "iuf", _relu_grad_kernel, _masked, writes(_relu_grad_into))
-_register("Relu6", "iuf", _relu6_kernel, _from_gradient("Relu6Grad"))
-_register("Relu6Grad", "iuf", _relu6_grad_kernel, _masked)
-_register("Elu", "f", _elu_kernel, _from_gradient("EluGrad"))
-_register("EluGrad", "f", _elu_grad_kernel, _elu_grad_gradient)
-_register(
-    "Softplus",
-    "f",
-    _softplus_kernel,
-    lambda op, grad: [raw.SoftplusGrad(grad, op.inputs[0])],
-)
-_register("SoftplusGrad", "f", _softplus_grad_kernel, _softplus_grad_gradient)
+op("Tanh", same, np.tanh, lambda op, g: [raw.TanhGrad(conj(op.outputs[0]), g)])
+op(
+    "Sigmoid", same, kernel=_sigmoid_kernel, into=_sigmoid_array,
+    grad=lambda op, g: [raw.SigmoidGrad(conj(op.outputs[0]), g)],
+)  # fmt: skip
+op(
+    "Relu", same, kernel=_relu_kernel, into=_relu_into,
+    grad=lambda op, g: [raw.ReluGrad(g, op.outputs[0])],
+)  # fmt: skip
+op("Relu6", same, kernel=_relu6_kernel, grad=lambda op, g: [raw.Relu6Grad(g, op.outputs[0])])
+op("Elu", same, kernel=_elu_kernel, grad=lambda op, g: [raw.EluGrad(g, op.outputs[0])])
+op(
+    "Softplus", same, kernel=_softplus_kernel,
+    grad=lambda op, g: [raw.SoftplusGrad(g, op.inputs[0])],
+)  # fmt: skip
+op("TanhGrad", same, kernel=_tanh_grad_kernel, grad=_tanh_grad_gradient, into=_tanh_grad_array)
+op(
+    "SigmoidGrad", same, kernel=_sigmoid_grad_kernel, grad=_sigmoid_grad_gradient,
+    into=_sigmoid_grad_into,
+)  # fmt: skip
+op("ReluGrad", same, kernel=_relu_grad_kernel, grad=_masked, into=_relu_grad_into)
+op("Relu6Grad", same, kernel=_relu6_grad_kernel, grad=_masked)
+op("EluGrad", same, kernel=_elu_grad_kernel, grad=_elu_grad_gradient)
+op("SoftplusGrad", same, kernel=_softplus_grad_kernel, grad=_softplus_grad_gradient)

@@ -1,19 +1,15 @@
-"""Further activation functions: selu, leaky and concatenated relu, softsign, swish, log_sigmoid.
-
-Each op is defined here together with the op that computes its gradient; the basic ones are in
-``activations``.
-"""
+"""Further activation functions: selu, leaky and concatenated relu, softsign, swish, log_sigmoid."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Gradient, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.build import convert_to_tensor
@@ -22,7 +18,8 @@ from actorsession.ops.elements.comparison import less
 from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.neural.activations import relu, sigmoid, softplus
-from actorsession.ops.operands import infer_like, scalar_like
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.rows import op, same
 
 __all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign", "swish"]
 
@@ -43,13 +40,7 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """Return ``features`` where positive, ``alpha * features`` elsewhere.
-
-    Args:
-        features: floating numbers; integers become float32.
-        alpha: slope below 0, a number.
-        name: wanted name.
-    """
+    """Return ``features`` where positive, ``alpha * features`` elsewhere; integers become float32."""
     value = convert_to_tensor(features)
     with value.graph.name_scope(name or "LeakyRelu") as scope:
         if value.dtype.is_integer:
@@ -58,12 +49,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
 
 
 def swish(features: Any, beta: Any = 1.0) -> Tensor:
-    """Return ``features * sigmoid(beta * features)``, element by element.
-
-    Args:
-        features: floating numbers.
-        beta: steepness of the sigmoid.
-    """
+    """Return ``features * sigmoid(beta * features)``, element by element."""
     value = convert_to_tensor(features)
     with value.graph.name_scope("swish"):
         steep = convert_to_tensor(beta, value.dtype, "beta", graph=value.graph)
@@ -71,13 +57,7 @@ def swish(features: Any, beta: Any = 1.0) -> Tensor:
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """Return the relu of ``features`` and of ``-features``, joined along an axis.
-
-    Args:
-        features: numbers of rank at least 1.
-        name: wanted name.
-        axis: the axis to join along, which becomes twice as long.
-    """
+    """Return the relu of ``features`` and of ``-features``, joined along an axis."""
     value = convert_to_tensor(features)
     with value.graph.name_scope(name or "CRelu") as scope:
         return relu(concat([value, -value], axis, name=scope))
@@ -143,19 +123,11 @@ def _softsign_grad_kernel(ctx: KernelContext) -> Kernel:
 # -- gradients -----------------------------------------------------------------------------------
 
 
-def _selu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [raw.SeluGrad(grad, op.outputs[0])]
-
-
 def _selu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     gradients, outputs = op.inputs
     zero = scalar_like(0, grad)
     below = where_v2(less(outputs, zero), grad * gradients, zero)
     return [raw.SeluGrad(grad, outputs), below]
-
-
-def _leaky_relu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [raw.LeakyReluGrad(grad, op.inputs[0], alpha=op.attrs["alpha"])]
 
 
 def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -164,27 +136,15 @@ def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | 
     return [back, raw.ZerosLike(x)]
 
 
-def _softsign_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [raw.SoftsignGrad(grad, op.inputs[0])]
-
-
-def _register(
-    name: str, kernel: Any, gradient: Gradient | None, attrs: Mapping[str, Any] | None = None
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer_like("f"),
-            kernel=kernel,
-            gradient=gradient,
-        )
-    )
-
-
-_ALPHA = {"alpha": 0.2}
-_register("Selu", _selu_kernel, _selu_gradient)
-_register("SeluGrad", _selu_grad_kernel, _selu_grad_gradient)
-_register("LeakyRelu", _leaky_relu_kernel, _leaky_relu_gradient, _ALPHA)
-_register("LeakyReluGrad", _leaky_relu_grad_kernel, _leaky_relu_grad_gradient, _ALPHA)
-_register("Softsign", _softsign_kernel, _softsign_gradient)
-_register("SoftsignGrad", _softsign_grad_kernel, None)  # TensorFlow has no gradient of it either
+op("Selu", same, kernel=_selu_kernel, grad=lambda op, g: [raw.SeluGrad(g, op.outputs[0])])
+op("SeluGrad", same, kernel=_selu_grad_kernel, grad=_selu_grad_gradient)
+op(
+    "LeakyRelu", same, kernel=_leaky_relu_kernel,
+    grad=lambda op, g: [raw.LeakyReluGrad(g, op.inputs[0], alpha=op.attrs["alpha"])],
+)  # fmt: skip
+op("LeakyReluGrad", same, kernel=_leaky_relu_grad_kernel, grad=_leaky_relu_grad_gradient)
+op(
+    "Softsign", same, kernel=_softsign_kernel,
+    grad=lambda op, g: [raw.SoftsignGrad(g, op.inputs[0])],
+)  # fmt: skip
+op("SoftsignGrad", same, kernel=_softsign_grad_kernel)  # TensorFlow has no gradient of it either
