@@ -7,18 +7,19 @@ little-endian words, with different mixing for short and long values. Not suitab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import string, uint8
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
 
 __all__ = ["farmhash64", "fingerprint"]
@@ -173,9 +174,6 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
 
     Returns:
         uint8 of shape ``[rows, 8]``, lowest byte first.
-
-    Raises:
-        ValueError: for a scalar.
     """
     value = convert_to_tensor(data)
     with value.graph.name_scope(name or "Fingerprint") as scope:
@@ -183,7 +181,7 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
         return raw.Fingerprint(value, how, name=scope)
 
 
-def _infer_fingerprint(ctx: InferContext) -> list[TensorSpec]:
+def _rows(ctx: InferContext) -> Sequence[TensorShape]:
     value, method = ctx.inputs
     if value.shape.rank == 0:
         raise ValueError("Fingerprint: data have rank at least 1, got a scalar")
@@ -193,7 +191,7 @@ def _infer_fingerprint(ctx: InferContext) -> list[TensorSpec]:
     if known is not None and known.item() != b"farmhash64":
         raise ValueError(f"Fingerprint: the method is farmhash64, got {known.item()!r}")
     rows = value.shape[0] if value.shape.rank else None
-    return [TensorSpec(uint8, TensorShape([rows, 8]))]
+    return [TensorShape([rows, 8])]
 
 
 def _fingerprints(data: Any, method: Any) -> Array:
@@ -219,4 +217,4 @@ def _row_bytes(value: Any) -> bytes:
     return b"".join(farmhash64(word).to_bytes(8, "little") for word in words)
 
 
-register(OpDef(name="Fingerprint", infer=_infer_fingerprint, kernel=lambda ctx: _fingerprints))
+op("Fingerprint", _rows, _fingerprints)

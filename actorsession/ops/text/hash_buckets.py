@@ -11,11 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int64
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import REQUIRED, InferContext, KernelContext
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, KernelContext
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import one_spelling
-from actorsession.ops.text.kernels import register_each, string_unary
+from actorsession.ops.text.kernels import per_string
+from actorsession.ops.text.numbers import in_buckets
 
 __all__ = ["murmur64", "siphash64", "string_to_hash_bucket", "string_to_hash_bucket_strong"]
 
@@ -35,12 +39,9 @@ def string_to_hash_bucket(
         num_buckets: number of buckets, at least 1.
         name: wanted name.
         input: the other name of ``string_tensor``.
-
-    Raises:
-        ValueError: for less than 1 bucket, or if both names are given.
     """
-    value = one_spelling(input, string_tensor, "input", "string_tensor")
-    return string_unary("StringToHashBucket", value, name, {"num_buckets": int(num_buckets)})
+    value = convert_to_tensor(one_spelling(input, string_tensor, "input", "string_tensor"), string)
+    return raw.StringToHashBucket(value, num_buckets=int(num_buckets), name=name)
 
 
 def string_to_hash_bucket_strong(
@@ -56,12 +57,9 @@ def string_to_hash_bucket_strong(
 
     Returns:
         The buckets. At run time an InvalidArgumentError is raised for a key of another length.
-
-    Raises:
-        ValueError: for less than 1 bucket.
     """
-    attrs = {"num_buckets": int(num_buckets), "key": tuple([int(word) for word in key])}
-    return string_unary("StringToHashBucketStrong", input, name, attrs)
+    value, words = convert_to_tensor(input, string), [int(word) for word in key]
+    return raw.StringToHashBucketStrong(value, num_buckets=int(num_buckets), key=words, name=name)
 
 
 # -- the hashes ------------------------------------------------------------------------------------
@@ -120,12 +118,7 @@ def siphash64(key: Sequence[int], data: bytes) -> int:
     return state[0] ^ state[1] ^ state[2] ^ state[3]
 
 
-# -- nodes -----------------------------------------------------------------------------------------
-
-
-def _check_buckets(ctx: InferContext) -> None:
-    if ctx.attrs["num_buckets"] < 1:
-        raise ValueError(f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}")
+# -- op types --------------------------------------------------------------------------------------
 
 
 def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
@@ -140,11 +133,10 @@ def _strong_bucket(ctx: KernelContext) -> Callable[[bytes], int]:
     return lambda value: siphash64(key, value) % count
 
 
-register_each("StringToHashBucket", _bucket, int64, {"num_buckets": REQUIRED}, _check_buckets)
-register_each(
+op("StringToHashBucket", in_buckets, kernel=per_string(_bucket), grad=NOT_DIFFERENTIABLE)
+op(
     "StringToHashBucketStrong",
-    _strong_bucket,
-    int64,
-    {"num_buckets": REQUIRED, "key": REQUIRED},
-    _check_buckets,
+    in_buckets,
+    kernel=per_string(_strong_bucket),
+    grad=NOT_DIFFERENTIABLE,
 )
