@@ -15,28 +15,22 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import tile
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
 from actorsession.ops.elements.recast import saturate_cast
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
+from actorsession.ops.rows import check_fixed_types, op
 
 __all__ = [
     "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
@@ -229,7 +223,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
         delta: a scalar.
         name: wanted name.
     """
-    return _adjusted("AdjustHue", "adjust_hue", image, delta, "delta", name)
+    return _adjusted(raw.AdjustHue, image, delta, "delta", name or "adjust_hue")
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
@@ -240,43 +234,35 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
         saturation_factor: a scalar.
         name: wanted name.
     """
-    return _adjusted(
-        "AdjustSaturation", "adjust_saturation", image, saturation_factor, "scale", name
-    )  # fmt: skip
+    scope = name or "adjust_saturation"
+    return _adjusted(raw.AdjustSaturation, image, saturation_factor, "scale", scope)
 
 
 def _adjusted(
-    op_type: str, scope: str, image: Any, by: Any, called: str, name: str | None
+    adjust: Callable[..., Tensor], image: Any, by: Any, by_name: str, scope: str
 ) -> Tensor:
     value = convert_to_tensor(image)
-    with value.graph.name_scope(name or scope):
-        change = convert_to_tensor(by, float32, called, graph=value.graph)
-        adjusted = make_one(op_type, [_as_floats(value), change])
-        return convert_image_dtype(adjusted, value.dtype)
+    with value.graph.name_scope(scope):
+        change = convert_to_tensor(by, float32, by_name, graph=value.graph)
+        return convert_image_dtype(adjust(_as_floats(value), change), value.dtype)
 
 
 # -- op types --------------------------------------------------------------------------------------
 
 
-def _infer_colours(ctx: InferContext) -> list[TensorSpec]:
-    spec = ctx.inputs[0]
-    if not spec.dtype.is_floating:
-        raise TypeError(f"{ctx.op} takes floating types; got {spec.dtype.name}")
-    dims = spec.shape.sizes
+def _of_images(ctx: InferContext) -> Sequence[TensorShape]:
+    check_fixed_types(ctx)
+    shape, *by = (spec.shape for spec in ctx.inputs)
+    dims = shape.sizes
     least = 1 if ctx.op in ("RGBToHSV", "HSVToRGB") else 3
     coloured = ctx.op != "AdjustContrastv2"
     if dims is not None and (len(dims) < least or (coloured and dims[-1] not in (None, 3))):
         raise ValueError(
-            f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape "
-            f"{spec.shape}"
+            f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape {shape}"
         )
-    if len(ctx.inputs) > 1:
-        by = ctx.inputs[1]
-        if by.dtype is not float32:
-            raise TypeError(f"{ctx.op}: input 1 is float32, got {by.dtype.name}")
-        if by.shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op}: input 1 is a scalar, got shape {by.shape}")
-    return [spec]
+    if by and by[0].rank not in (None, 0):
+        raise ValueError(f"{ctx.op}: input 1 is a scalar, got shape {by[0]}")
+    return [shape]
 
 
 def _check_colours(images: Any, by: Sequence[Any], op: str, least: int, coloured: bool) -> None:
@@ -319,19 +305,19 @@ def _to_rgb(images: Any) -> Any:
     return out.astype(images.dtype, copy=False)
 
 
-def _turned(images: Any, delta: Any) -> Any:
+def _with_hue(images: Any, delta: Any) -> Any:
     hsv = _to_hsv(images)
     hsv[..., 0] = np.mod(hsv[..., 0] + delta, 1)
     return _to_rgb(hsv)
 
 
-def _saturated(images: Any, factor: Any) -> Any:
+def _with_saturation(images: Any, factor: Any) -> Any:
     hsv = _to_hsv(images)
     hsv[..., 1] = np.clip(hsv[..., 1] * factor, 0, 1)
     return _to_rgb(hsv)
 
 
-def _contrasted(images: Any, factor: Any) -> Any:
+def _with_contrast(images: Any, factor: Any) -> Any:
     middle = images.mean((-3, -2), keepdims=True) if images.size else np.zeros_like(images)
     return (images - middle) * factor + middle
 
@@ -351,13 +337,8 @@ def _kernel(function: Callable[..., Any], least: int, coloured: bool = True) -> 
     return kernel
 
 
-for _name, _function, _least, _coloured in (
-    ("RGBToHSV", _to_hsv, 1, True), ("HSVToRGB", _to_rgb, 1, True), ("AdjustHue", _turned, 3, True),
-    ("AdjustSaturation", _saturated, 3, True), ("AdjustContrastv2", _contrasted, 3, False),
-):  # fmt: skip
-    register(
-        OpDef(
-            name=_name, infer=_infer_colours, kernel=_kernel(_function, _least, _coloured),
-            gradient=NOT_DIFFERENTIABLE if _name == "HSVToRGB" else None,
-        )
-    )  # fmt: skip
+op("RGBToHSV", _of_images, kernel=_kernel(_to_hsv, 1))
+op("HSVToRGB", _of_images, kernel=_kernel(_to_rgb, 1), grad=NOT_DIFFERENTIABLE)
+op("AdjustHue", _of_images, kernel=_kernel(_with_hue, 3))
+op("AdjustSaturation", _of_images, kernel=_kernel(_with_saturation, 3))
+op("AdjustContrastv2", _of_images, kernel=_kernel(_with_contrast, 3, coloured=False))

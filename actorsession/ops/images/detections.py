@@ -5,19 +5,21 @@ Owns ``CombinedNonMaxSuppression``; the selection of boxes of one class is in ``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import Dim, TensorShape
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.images.choices import chosen, corners_of, shared_parts
 from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
 
 __all__ = ["combined_non_max_suppression"]
@@ -60,30 +62,28 @@ def combined_non_max_suppression(
     Returns:
         The boxes, their scores, their classes (float32, all of them padded with zeros), and their number in
         each image.
-
-    Raises:
-        ValueError: for other shapes and invalid sizes.
     """
     given = convert_to_tensor(boxes, float32)
     graph = given.graph
     with graph.name_scope(name or "combined_non_max_suppression"):
-        operands = [
-            given, convert_to_tensor(scores, float32, "scores", graph=graph),
+        made = raw.CombinedNonMaxSuppression(
+            given,
+            convert_to_tensor(scores, float32, "scores", graph=graph),
             convert_to_tensor(max_output_size_per_class, int32, graph=graph),
             convert_to_tensor(max_total_size, int32, "max_total_size", graph=graph),
             convert_to_tensor(iou_threshold, float32, "iou_threshold", graph=graph),
             convert_to_tensor(score_threshold, float32, "score_threshold", graph=graph),
-        ]  # fmt: skip
-        attrs = {"pad_per_class": bool(pad_per_class), "clip_boxes": bool(clip_boxes)}
-        made = make("CombinedNonMaxSuppression", operands, attrs)
-        return CombinedNonMaxSuppression(*made.outputs)
+            pad_per_class=bool(pad_per_class),
+            clip_boxes=bool(clip_boxes),
+        )
+        return CombinedNonMaxSuppression(*made)
 
 
 def _room(per_class: int, total: int, classes: int, pads: bool) -> int:
     return min(total, per_class * classes) if pads else total
 
 
-def _infer_combined(ctx: InferContext) -> list[TensorSpec]:
+def _best_of_images(ctx: InferContext) -> Sequence[TensorShape]:
     check_dtype(ctx, "f", (0, 1, 4, 5))
     check_dtype(ctx, "i", (2, 3))
     boxes, scores = ctx.inputs[0].shape, ctx.inputs[1].shape
@@ -111,15 +111,8 @@ def _infer_combined(ctx: InferContext) -> list[TensorSpec]:
         room = total[0]
     elif total is not None and per_class is not None and classes is not None:
         room = _room(per_class[0], total[0], classes, pads)
-    return _specs(batch, room)
-
-
-def _specs(batch: Dim, room: Dim) -> list[TensorSpec]:
-    plain = TensorSpec(float32, TensorShape([batch, room]))
-    return [
-        TensorSpec(float32, TensorShape([batch, room, 4])), plain, plain,
-        TensorSpec(int32, TensorShape([batch])),
-    ]  # fmt: skip
+    plain = TensorShape([batch, room])
+    return [TensorShape([batch, room, 4]), plain, plain, TensorShape([batch])]
 
 
 def _check_values(boxes: Any, scores: Any, per_class: Any, total: Any, overlap: Any) -> None:
@@ -178,11 +171,4 @@ def _combined_kernel(ctx: KernelContext) -> Kernel:
     return combined
 
 
-register(
-    OpDef(
-        name="CombinedNonMaxSuppression",
-        infer=_infer_combined,
-        kernel=_combined_kernel,
-        sized_by=(2, 3),
-    )
-)
+op("CombinedNonMaxSuppression", _best_of_images, kernel=_combined_kernel, sized_by=(2, 3))

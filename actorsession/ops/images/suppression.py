@@ -6,30 +6,25 @@ is in ``choices``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.graph.shape import Dim, TensorShape, scalar_shape
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.flow.mapping import map_fn
 from actorsession.ops.images.choices import chosen, corners_of, shared_parts
 from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
 
 __all__ = [
@@ -61,14 +56,11 @@ def non_max_suppression(
 
     Returns:
         The int32 indices of the selected boxes, best first.
-
-    Raises:
-        ValueError: for other shapes.
     """
     given = convert_to_tensor(boxes)
     with given.graph.name_scope(name or "non_max_suppression"):
         operands = _operands(given, scores, max_output_size, iou_threshold, score_threshold)
-        return make_one("NonMaxSuppressionV3", operands)
+        return raw.NonMaxSuppressionV3(*operands)
 
 
 def non_max_suppression_with_scores(
@@ -82,16 +74,12 @@ def non_max_suppression_with_scores(
 ) -> tuple[Tensor, Tensor]:
     """Select boxes, optionally with decaying scores instead of removal for overlapping boxes.
 
+    Arguments that are not listed are as for ``non_max_suppression``.
+
     Args:
-        boxes: shape ``[n, 4]``: two opposite corners, ``y1, x1, y2, x2``.
-        scores: shape ``[n]``.
-        max_output_size: maximum number of selected boxes, an int32 scalar.
-        iou_threshold: maximum intersection over union of two selected boxes, in [0, 1].
-        score_threshold: lower bound that the score of a selected box must exceed.
         soft_nms_sigma: if above 0, a score is multiplied by ``exp(-part ** 2 / (2 * sigma))`` for each box
             selected before, where ``part`` is their intersection over union, and ``iou_threshold`` is
             ignored.
-        name: wanted name.
 
     Returns:
         The int32 indices of the selected boxes, best first, and their scores at the time of selection.
@@ -101,7 +89,7 @@ def non_max_suppression_with_scores(
         operands = _operands(
             given, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma
         )
-        places, rest, _ = make("NonMaxSuppressionV5", operands).outputs
+        places, rest, _ = raw.NonMaxSuppressionV5(*operands)
         return places, rest
 
 
@@ -119,43 +107,37 @@ def non_max_suppression_padded(
 ) -> tuple[Tensor, Tensor]:
     """Select boxes with optional padding of the result, also for many images at once.
 
+    Arguments that are not listed are as for ``non_max_suppression``.
+
     Args:
         boxes: shape ``[..., n, 4]``: two opposite corners, ``y1, x1, y2, x2``.
         scores: shape ``[..., n]``.
-        max_output_size: maximum number of selected boxes, an int32 scalar.
-        iou_threshold: maximum intersection over union of two selected boxes, in [0, 1].
-        score_threshold: lower bound that the score of a selected box must exceed.
         pad_to_max_output_size: whether the indices are padded with zeros to ``max_output_size``; required
             with more than two axes.
-        name: wanted name.
-        sorted_input: accepted for compatibility with TensorFlow; sorted input is equally fast.
-        canonicalized_coordinates: accepted for compatibility with TensorFlow; corners are always ordered.
-        tile_size: accepted for compatibility with TensorFlow.
+        sorted_input: ignored: sorted input is equally fast.
+        canonicalized_coordinates: ignored: corners are always ordered.
+        tile_size: ignored.
 
     Returns:
         The int32 indices of the selected boxes, best first, and their number.
-
-    Raises:
-        ValueError: for many images without padding, and for other shapes.
     """
     del sorted_input, canonicalized_coordinates, tile_size
     given = convert_to_tensor(boxes)
     with given.graph.as_default(), given.graph.name_scope(name or "non_max_suppression_padded"):
-        attrs = {"pad_to_max_output_size": bool(pad_to_max_output_size)}
         rest = (max_output_size, iou_threshold, score_threshold)
         if given.shape.rank in (None, 2):
-            places, count = make(
-                "NonMaxSuppressionV4", _operands(given, scores, *rest), attrs
-            ).outputs
-            return places, count
+            return raw.NonMaxSuppressionV4(
+                *_operands(given, scores, *rest),
+                pad_to_max_output_size=bool(pad_to_max_output_size),
+            )
         if not pad_to_max_output_size:
             raise ValueError(
                 f"'pad_to_max_output_size' (value {pad_to_max_output_size}) must be True for batched input"
             )
-        return _of_many(given, convert_to_tensor(scores, given.dtype), rest, attrs)
+        return _of_many(given, convert_to_tensor(scores, given.dtype), rest)
 
 
-def _of_many(boxes: Tensor, scores: Tensor, rest: Any, attrs: Any) -> tuple[Tensor, Tensor]:
+def _of_many(boxes: Tensor, scores: Tensor, rest: Any) -> tuple[Tensor, Tensor]:
     """Return the selections for images with any number of leading axes."""
     batch = shape(boxes)[:-2]
     flat = (
@@ -164,7 +146,8 @@ def _of_many(boxes: Tensor, scores: Tensor, rest: Any, attrs: Any) -> tuple[Tens
     )
 
     def one(pair: Any) -> Any:
-        return tuple(make("NonMaxSuppressionV4", _operands(*pair, *rest), attrs).outputs)
+        operands = _operands(*pair, *rest)
+        return tuple(raw.NonMaxSuppressionV4(*operands, pad_to_max_output_size=True))
 
     places, counts = map_fn(one, flat, dtype=(int32, int32))
     length = expand_dims(convert_to_tensor(rest[0], int32), 0)
@@ -190,14 +173,11 @@ def non_max_suppression_overlaps(
         overlap_threshold: maximum overlap of two selected items.
         score_threshold: lower bound that the score of a selected item must exceed.
         name: wanted name.
-
-    Returns:
-        The int32 indices of the selected items, best first.
     """
     given = convert_to_tensor(overlaps, float32)
     with given.graph.name_scope(name or "non_max_suppression_overlaps"):
         operands = _operands(given, scores, max_output_size, overlap_threshold, score_threshold)
-        return make_one("NonMaxSuppressionWithOverlaps", operands)
+        return raw.NonMaxSuppressionWithOverlaps(*operands)
 
 
 def _operands(boxes: Tensor, scores: Any, most: Any, *thresholds: Any) -> list[Tensor]:
@@ -214,17 +194,11 @@ def _operands(boxes: Tensor, scores: Any, most: Any, *thresholds: Any) -> list[T
     ]  # fmt: skip
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shape rules -----------------------------------------------------------------------------------
 
 
-def _check_scalars(ctx: InferContext) -> None:
-    for i in range(2, len(ctx.inputs)):
-        if ctx.inputs[i].shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op}: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
-
-
-def _infer_chosen(ctx: InferContext) -> list[TensorSpec]:
-    """Return the types of all ops on boxes, or their overlaps, and scores."""
+def _selected(ctx: InferContext) -> Sequence[TensorShape]:
+    """The inputs are boxes, or their overlaps, scores, and scalars; the outputs are vectors and a count."""
     check_dtype(ctx, "f", (0, 1))
     check_dtype(ctx, "i", (2,))
     check_dtype(ctx, "f", range(3, len(ctx.inputs)))
@@ -236,18 +210,15 @@ def _infer_chosen(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"{ctx.op}: shapes [n, {last or 'n'}] and [n] are needed, got {given} and {scores}"
         )
-    _check_scalars(ctx)
+    for i in range(2, len(ctx.inputs)):
+        if ctx.inputs[i].shape.rank not in (None, 0):
+            raise ValueError(f"{ctx.op}: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
     known = constant_ints(ctx, 2) if ctx.attrs.get("pad_to_max_output_size") else None
     if known is not None and known[0] < 0:
         raise ValueError(f"{ctx.op}: max_output_size is at least 0, got {known[0]}")
-    length: Dim = known[0] if known else None
-    places = TensorSpec(int32, TensorShape([length]))
-    valid = TensorSpec(int32, scalar_shape)
-    if ctx.op == "NonMaxSuppressionV4":
-        return [places, valid]
-    if ctx.op == "NonMaxSuppressionV5":
-        return [places, TensorSpec(ctx.inputs[0].dtype, TensorShape([length])), valid]
-    return [places]
+    places = TensorShape([known[0] if known else None])
+    counted = {"NonMaxSuppressionV4": [scalar_shape], "NonMaxSuppressionV5": [places, scalar_shape]}
+    return [places, *counted.get(ctx.op, [])]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -272,7 +243,7 @@ def _padded(values: Any, length: int) -> Any:
     return out
 
 
-def _chosen_kernel(ctx: KernelContext) -> Kernel:
+def _kernel(ctx: KernelContext) -> Kernel:
     op, pads = ctx.op, ctx.attrs.get("pad_to_max_output_size", False)
     of_boxes = not op.endswith("Overlaps")
     dtype = ctx.inputs[0].dtype.np_dtype
@@ -300,19 +271,15 @@ def _chosen_kernel(ctx: KernelContext) -> Kernel:
     return choose
 
 
-for _name, _attrs in (
-    ("NonMaxSuppressionV3", {}),
-    ("NonMaxSuppressionV4", {"pad_to_max_output_size": False}),
-    ("NonMaxSuppressionV5", {"pad_to_max_output_size": False}),
-    ("NonMaxSuppressionWithOverlaps", {}),
-):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_chosen,
-            kernel=_chosen_kernel,
-            # TensorFlow registers the first and the last as not differentiable, and nothing for the others.
-            gradient=None if _name[-2:] in ("V4", "V5") else NOT_DIFFERENTIABLE,
-            sized_by=(2,),
-        )
-    )
+# TensorFlow registers the first and the last as not differentiable, and nothing for the others.
+op("NonMaxSuppressionV3", _selected, None, NOT_DIFFERENTIABLE, kernel=_kernel, sized_by=(2,))
+op("NonMaxSuppressionV4", _selected, kernel=_kernel, sized_by=(2,))
+op("NonMaxSuppressionV5", _selected, kernel=_kernel, sized_by=(2,))
+op(
+    "NonMaxSuppressionWithOverlaps",
+    _selected,
+    None,
+    NOT_DIFFERENTIABLE,
+    kernel=_kernel,
+    sized_by=(2,),
+)

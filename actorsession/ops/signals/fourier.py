@@ -13,17 +13,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, complex64, complex128, float32, float64, int32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import as_dtype, complex64, complex128, float32, float64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Gradient, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops.arrays.array import pad
 from actorsession.ops.arrays.dimensions import shape
@@ -34,6 +26,7 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.complex_numbers import complex as complex_of
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.rows import Shapes, check_fixed_types, op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["COMPLEX", "REAL", "suffix"]
@@ -48,47 +41,42 @@ def suffix(rank: int) -> str:
     return "" if rank == 1 else f"{rank}D"
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shape rules -----------------------------------------------------------------------------------
 
 
-def _infer_complex(rank: int) -> Callable[[InferContext], list[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        spec = ctx.inputs[0]
-        if spec.dtype not in REAL:
-            raise TypeError(f"{ctx.op} takes complex64 or complex128, got {spec.dtype.name}")
-        _check_rank(ctx, rank)
-        return [spec]
+def _at_least(rank: int) -> Shapes:
+    """The output has the shape of the first input, which has that rank or more."""
 
-    return infer
+    def shapes(ctx: InferContext) -> Sequence[TensorShape]:
+        given = ctx.inputs[0].shape
+        if given.rank is not None and given.rank < rank:
+            raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {given}")
+        return [given]
 
-
-def _check_rank(ctx: InferContext, rank: int) -> None:
-    shown = ctx.inputs[0].shape
-    if shown.rank is not None and shown.rank < rank:
-        raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {shown}")
+    return shapes
 
 
-def _infer_real(rank: int, back: bool) -> Callable[[InferContext], list[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        spec, length = ctx.inputs
-        key, kinds = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
-        made = as_dtype(ctx.attrs[key])
-        if kinds.get(spec.dtype) is not made or length.dtype is not int32:
-            raise TypeError(
-                f"{ctx.op} cannot make {made.name} of {spec.dtype.name} with a length of {length.dtype.name}"
-            )
-        _check_rank(ctx, rank)
-        if not length.shape.is_compatible_with([rank]):
-            raise ValueError(f"{ctx.op}: fft_length has shape [{rank}], got {length.shape}")
-        if spec.shape.rank is None:
-            return [TensorSpec(made, unknown_shape)]
+def _of_length(rank: int, back: bool) -> Shapes:
+    """The last axes of the output have the lengths that are the second input, or half of them."""
+
+    def shapes(ctx: InferContext) -> Sequence[TensorShape]:
+        check_fixed_types(ctx)
+        key, made_of = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
+        dtype, made = ctx.inputs[0].dtype, as_dtype(ctx.attrs[key])
+        if made_of[dtype] is not made:
+            raise TypeError(f"{ctx.op} cannot make {made.name} of {dtype.name}")
+        [given], length = _at_least(rank)(ctx), ctx.inputs[1].shape
+        if not length.is_compatible_with([rank]):
+            raise ValueError(f"{ctx.op}: fft_length has shape [{rank}], got {length}")
+        if given.rank is None:
+            return [unknown_shape]
         known = constant_ints(ctx, 1)
         sizes: list[Dim] = [None] * rank if known is None else list(known)
         if known is not None and not back:
             sizes[-1] = known[-1] // 2 + 1 if known[-1] else 0
-        return [TensorSpec(made, TensorShape([*spec.shape.as_list()[:-rank], *sizes]))]
+        return [TensorShape([*given.as_list()[:-rank], *sizes])]
 
-    return infer
+    return shapes
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -209,34 +197,29 @@ def _irfft_gradient(rank: int) -> Gradient:
     return gradient
 
 
-# -- registration ----------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 for _rank in (1, 2, 3):
-    _end = suffix(_rank)
-    register(
-        OpDef(
-            name=f"FFT{_end}", infer=_infer_complex(_rank), kernel=_complex_kernel(_rank, np.fft.fftn),
-            gradient=_fft_gradient(_rank),
-        )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"IFFT{_end}", infer=_infer_complex(_rank),
-            kernel=_complex_kernel(_rank, np.fft.ifftn), gradient=_ifft_gradient(_rank),
-        )
-    )  # fmt: skip
+    _end, _same = suffix(_rank), _at_least(_rank)
+    op(f"FFT{_end}", _same, kernel=_complex_kernel(_rank, np.fft.fftn), grad=_fft_gradient(_rank))
+    op(
+        f"IFFT{_end}",
+        _same,
+        kernel=_complex_kernel(_rank, np.fft.ifftn),
+        grad=_ifft_gradient(_rank),
+    )
     # TensorFlow has no gradients of the last two in three dimensions.
-    register(
-        OpDef(
-            name=f"RFFT{_end}", infer=_infer_real(_rank, back=False),
-            kernel=_real_kernel(_rank, back=False),
-            gradient=_rfft_gradient(_rank) if _rank < 3 else None,             sized_by=(1,),
-        )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"IRFFT{_end}", infer=_infer_real(_rank, back=True),
-            kernel=_real_kernel(_rank, back=True),
-            gradient=_irfft_gradient(_rank) if _rank < 3 else None,             sized_by=(1,),
-        )
-    )  # fmt: skip
+    op(
+        f"RFFT{_end}",
+        _of_length(_rank, back=False),
+        kernel=_real_kernel(_rank, back=False),
+        grad=_rfft_gradient(_rank) if _rank < 3 else None,
+        sized_by=(1,),
+    )
+    op(
+        f"IRFFT{_end}",
+        _of_length(_rank, back=True),
+        kernel=_real_kernel(_rank, back=True),
+        grad=_irfft_gradient(_rank) if _rank < 3 else None,
+        sized_by=(1,),
+    )

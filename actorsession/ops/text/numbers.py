@@ -163,16 +163,6 @@ def string_to_number(
     return raw.StringToNumber(value, out_type=as_dtype(out_type), name=name)
 
 
-_READ = ("float32", "float64", "int32", "int64", "uint32", "uint64")
-
-
-def _parsed(ctx: InferContext) -> Sequence[TensorShape]:
-    dtype = as_dtype(ctx.attrs["out_type"])
-    if dtype.name not in _READ:
-        raise TypeError(f"StringToNumber: out_type is one of {', '.join(_READ)}, got {dtype.name}")
-    return like_strings(ctx)
-
-
 def _to_number_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype
     number = number_reader(dtype)
@@ -187,7 +177,7 @@ def _to_number_kernel(ctx: KernelContext) -> Kernel:
     return numbers
 
 
-op("StringToNumber", _parsed, kernel=_to_number_kernel, grad=NOT_DIFFERENTIABLE)
+op("StringToNumber", like_strings, kernel=_to_number_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- bytes as numbers ------------------------------------------------------------------------------
@@ -220,9 +210,7 @@ def decode_raw(
 
 def _decoded(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0)
-    dtype, dims = as_dtype(ctx.attrs["out_type"]), ctx.inputs[0].shape.sizes
-    if dtype.kind in "sr":
-        raise TypeError(f"DecodeRaw: out_type is a number or bool, got {dtype.name}")
+    dims = ctx.inputs[0].shape.sizes
     return [unknown_shape if dims is None else TensorShape([*dims, None])]
 
 
