@@ -12,7 +12,6 @@ from actorsession.ops.images.chance import (
     random_hue,
     random_saturation,
 )
-from actorsession.ops.images.colour_spaces import rgb_to_yiq, rgb_to_yuv, yiq_to_rgb, yuv_to_rgb
 from actorsession.ops.images.colours import (
     adjust_brightness,
     adjust_contrast,
@@ -25,6 +24,10 @@ from actorsession.ops.images.colours import (
     per_image_standardization,
     rgb_to_grayscale,
     rgb_to_hsv,
+    rgb_to_yiq,
+    rgb_to_yuv,
+    yiq_to_rgb,
+    yuv_to_rgb,
 )
 from actorsession.ops.images.crops import crop_and_resize
 from actorsession.ops.images.detections import combined_non_max_suppression
@@ -51,7 +54,6 @@ from actorsession.ops.images.geometry import (
 )
 from actorsession.ops.images.glimpses import extract_glimpse
 from actorsession.ops.images.jpeg_quality import adjust_jpeg_quality, random_jpeg_quality
-from actorsession.ops.images.measures import psnr, total_variation
 from actorsession.ops.images.patches import extract_image_patches, extract_patches
 from actorsession.ops.images.resizing import (
     resize_area,
@@ -59,7 +61,7 @@ from actorsession.ops.images.resizing import (
     resize_bilinear,
     resize_nearest_neighbor,
 )
-from actorsession.ops.images.similarity import ssim, ssim_multiscale
+from actorsession.ops.images.similarity import psnr, ssim, ssim_multiscale, total_variation
 from actorsession.ops.images.sizes import ResizeMethod, resize_image_with_pad, resize_images
 from actorsession.ops.images.suppression import (
     non_max_suppression,

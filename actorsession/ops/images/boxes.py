@@ -57,7 +57,6 @@ def sample_distorted_bounding_box(
         max_attempts: number of unsuitable boxes after which the whole image is used; 100 if left out.
         use_image_if_no_bounding_boxes: whether the image is the object if there are no objects; otherwise
             that is an error.
-        name: wanted name.
 
     Returns:
         The start and size of the box, both for ``slice``, and the box in fractions of the image, of shape

@@ -48,7 +48,6 @@ def crop_and_resize(
         crop_size: int32, the height and width of the result.
         method: ``bilinear`` or ``nearest``.
         extrapolation_value: value of the pixels beyond an edge.
-        name: wanted name.
         box_indices: the other name of ``box_ind``.
 
     Returns:

@@ -57,7 +57,6 @@ def combined_non_max_suppression(
         score_threshold: lower bound that the score of a chosen box must exceed.
         pad_per_class: whether the result has at most ``max_output_size_per_class`` places per class.
         clip_boxes: whether boxes are clipped to 0 and 1.
-        name: wanted name.
 
     Returns:
         The boxes, their scores, their classes (float32, all of them padded with zeros), and their number in

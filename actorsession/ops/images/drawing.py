@@ -40,7 +40,6 @@ def draw_bounding_boxes(
         images: float32 or float16 of shape ``[batch, height, width, channels]``, with 1, 3 or 4 channels.
         boxes: float32 of shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as fractions of the image; they may
             extend beyond its edges.
-        name: wanted name.
         colors: float32 of shape ``[colours, channels]``, used by the boxes in turn; ten colours if left out.
     """
     value = convert_to_tensor(images)

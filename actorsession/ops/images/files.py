@@ -68,7 +68,6 @@ def decode_png(
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 1, 3 or 4; that of the file for 0.
         dtype: must be uint8.
-        name: wanted name.
 
     Returns:
         uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
@@ -98,7 +97,6 @@ def decode_jpeg(
         try_recover_truncated: ignored: truncated files are an error.
         acceptable_fraction: ignored.
         dct_method: ignored.
-        name: wanted name.
     """
     del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     file = convert_to_tensor(contents, string)
@@ -194,7 +192,6 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     Args:
         image: uint8 of shape ``[height, width, channels]``, with 1 to 4 channels.
         compression: 0 to 9; the usual one for -1.
-        name: wanted name.
     """
     return raw.EncodePng(convert_to_tensor(image), compression=int(compression), name=name)
 
@@ -215,7 +212,6 @@ def encode_jpeg(
         quality: 0 to 100.
         progressive: whether it can be displayed before it is loaded completely.
         optimize_size: whether to spend time on a smaller file.
-        name: wanted name.
     """
     return raw.EncodeJpeg(
         image, format=format, quality=int(quality), progressive=bool(progressive),

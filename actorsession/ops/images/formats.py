@@ -53,7 +53,6 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
     Args:
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 3 or 4; that of the file for 0.
-        name: wanted name.
     """
     given = convert_to_tensor(contents, string, "contents")
     return raw.DecodeBmp(given, channels=int(channels or 0), name=name)
@@ -64,7 +63,6 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
 
     Args:
         contents: contents of the file, a string scalar; a PNG or JPEG file has one frame.
-        name: wanted name.
 
     Returns:
         uint8 of shape ``[frames, height, width, 3]``. At run time an InvalidArgumentError is raised for
@@ -86,7 +84,6 @@ def decode_image(
         contents: contents of the file, a string scalar.
         channels: number of channels to return; that of the file if left out.
         dtype: dtype of the pixels, which are scaled to its range; floats lie between 0 and 1.
-        name: wanted name.
         expand_animations: whether to return all frames of GIF files, with an additional axis, instead of only
             the first.
 
@@ -142,7 +139,6 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
     Args:
         contents: contents of the file, a string scalar.
         output_type: int32 or int64.
-        name: wanted name.
     """
     given = convert_to_tensor(contents, string, "contents")
     return raw.ExtractJpegShape(given, output_type=as_dtype(output_type), name=name)

@@ -44,7 +44,6 @@ def extract_glimpse(
         normalized: whether offsets are fractions of the image instead of pixels.
         uniform_noise: ignored: as in TensorFlow, the noise is always uniform, between the least and the
             greatest number of the image.
-        name: wanted name.
     """
     graph = graph_of(input, size, offsets)
     with graph.name_scope(name or "ExtractGlimpse") as scope:

@@ -35,7 +35,6 @@ def adjust_jpeg_quality(
         image: an image of any dtype, with 1 or 3 channels; floats lie between 0 and 1.
         jpeg_quality: 0 to 100, an int32 scalar.
         dct_method: ignored.
-        name: wanted name.
     """
     value = convert_to_tensor(image, name="image")
     with value.graph.as_default(), value.graph.name_scope(name or "adjust_jpeg_quality"):

@@ -45,7 +45,6 @@ def extract_patches(
         strides: distances from one patch to the next, ``[1, rows, columns, 1]``.
         rates: distances from one pixel of a patch to the next, ``[1, rows, columns, 1]``.
         padding: ``VALID`` for patches inside the image, ``SAME`` for as many as there are strides.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[batch, rows of patches, columns of patches, rows * columns * depth]``.

@@ -50,7 +50,6 @@ def resize_bilinear(
         images: real numbers of shape ``[batch, height, width, channels]``.
         size: the new height and width, int32.
         align_corners: whether the centres of the corner pixels keep their positions.
-        name: wanted name.
         half_pixel_centers: whether pixels are areas around their centres; not with ``align_corners``.
     """
     return _resize("ResizeBilinear", images, size, align_corners, half_pixel_centers, name)

@@ -52,7 +52,6 @@ def non_max_suppression(
         max_output_size: maximum number of selected boxes, an int32 scalar.
         iou_threshold: maximum intersection over union of two selected boxes, in [0, 1].
         score_threshold: lower bound that the score of a selected box must exceed.
-        name: wanted name.
 
     Returns:
         The int32 indices of the selected boxes, best first.
@@ -172,7 +171,6 @@ def non_max_suppression_overlaps(
         max_output_size: maximum number of selected items, an int32 scalar.
         overlap_threshold: maximum overlap of two selected items.
         score_threshold: lower bound that the score of a selected item must exceed.
-        name: wanted name.
     """
     given = convert_to_tensor(overlaps, float32)
     with given.graph.name_scope(name or "non_max_suppression_overlaps"):

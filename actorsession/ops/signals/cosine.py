@@ -41,11 +41,6 @@ def dct(
         n: number of samples to transform, padded with zeros where there are fewer; all if left out.
         axis: must be -1.
         norm: ``ortho`` for an orthonormal transform, not with the first type; otherwise ``None``.
-        name: wanted name.
-
-    Raises:
-        NotImplementedError: for another axis.
-        ValueError: for another type, norm or number.
     """
     _check(type, n, axis, norm)
     value = convert_to_tensor(input, name="input", preferred_dtype=float32)

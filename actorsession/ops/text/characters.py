@@ -51,7 +51,6 @@ def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Ten
     Args:
         input: strings.
         encoding: ``utf-8``, or empty to change only ASCII letters.
-        name: wanted name.
     """
     return raw.StringLower(convert_to_tensor(input, string), encoding=encoding, name=name)
 
@@ -103,7 +102,6 @@ def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Te
 
     Args:
         input: strings.
-        name: wanted name.
         unit: ``BYTE`` or ``UTF8_CHAR``.
     """
     return raw.StringLength(convert_to_tensor(input, string), unit=unit, name=name)
@@ -118,7 +116,6 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
             ``input``.
         len: its length, of the dtype and shape of ``pos``; it is limited by the end of the string. A negative
             length selects all bytes to the end, but no characters.
-        name: wanted name.
         unit: ``BYTE`` or ``UTF8_CHAR``.
 
     Returns:
@@ -217,7 +214,6 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
     Args:
         input: strings.
         pad: whether the last group of four is padded with ``=``.
-        name: wanted name.
     """
     return raw.EncodeBase64(convert_to_tensor(input, string), pad=bool(pad), name=name)
 
@@ -275,7 +271,6 @@ def unicode_transcode(
         errors: treatment of invalid bytes: ``replace``, ``ignore`` or ``strict``.
         replacement_char: code point that replaces invalid bytes.
         replace_control_characters: whether it also replaces the code points below 32.
-        name: wanted name.
     """
     return raw.UnicodeTranscode(
         convert_to_tensor(input, string), input_encoding=input_encoding,

@@ -170,7 +170,6 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
     Args:
         data: any tensor of rank at least 1; its first axis counts rows.
         method: ``farmhash64``, a string scalar.
-        name: wanted name.
 
     Returns:
         uint8 of shape ``[rows, 8]``, lowest byte first.

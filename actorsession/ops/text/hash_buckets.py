@@ -37,7 +37,6 @@ def string_to_hash_bucket(
     Args:
         string_tensor: strings.
         num_buckets: number of buckets, at least 1.
-        name: wanted name.
         input: the other name of ``string_tensor``.
     """
     value = convert_to_tensor(one_spelling(input, string_tensor, "input", "string_tensor"), string)
@@ -53,7 +52,6 @@ def string_to_hash_bucket_strong(
         input: strings.
         num_buckets: number of buckets, at least 1.
         key: two whole numbers of 64 bits.
-        name: wanted name.
 
     Returns:
         The buckets. At run time an InvalidArgumentError is raised for a key of another length.

@@ -44,7 +44,6 @@ def string_join(inputs: Sequence[Any], separator: str = "", name: str | None = N
     Args:
         inputs: tensors of strings of one shape; scalars are repeated.
         separator: the separator between the strings.
-        name: wanted name.
     """
     return raw.StringJoin(convert_all(list(inputs), string), separator=separator, name=name)
 
@@ -102,7 +101,6 @@ def reduce_join(
         axis: an axis or several, in the order in which they are joined; all, the last one first, if left out.
         keep_dims: older name of ``keepdims``.
         separator: the separator between the strings.
-        name: wanted name.
         reduction_indices: older name of ``axis``.
         keepdims: whether the axes stay, with extent 1.
     """
@@ -178,7 +176,6 @@ def unsorted_segment_join(
         segment_ids: the segment of each string, int32 or int64; its shape is a prefix of that of ``inputs``.
         num_segments: number of segments.
         separator: the separator between the strings.
-        name: wanted name.
 
     Returns:
         One string for each segment, empty for an empty segment. At run time an InvalidArgumentError is raised
@@ -259,7 +256,6 @@ def string_format(
         inputs: a tensor or a list of them, one for each placeholder.
         placeholder: text that is replaced by a tensor.
         summarize: number of entries written at either end of each axis; all for -1.
-        name: wanted name.
 
     Raises:
         ValueError: if there are more or fewer tensors than placeholders.

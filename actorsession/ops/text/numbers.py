@@ -60,7 +60,6 @@ def as_string(
         shortest: whether the shorter of both notations is used.
         width: minimum number of characters; none for -1.
         fill: padding: a blank if empty, ``0``; or a blank, ``+`` or ``-`` as in ``printf``.
-        name: wanted name.
     """
     return raw.AsString(
         input, precision=int(precision), scientific=bool(scientific), shortest=bool(shortest),
@@ -152,7 +151,6 @@ def string_to_number(
     Args:
         string_tensor: strings; white space around a number is ignored.
         out_type: float32, float64, int32, int64, uint32 or uint64.
-        name: wanted name.
         input: the other name of ``string_tensor``.
 
     Returns:
@@ -196,7 +194,6 @@ def decode_raw(
         input_bytes: strings, all of one length.
         out_type: dtype of the numbers.
         little_endian: whether the lowest byte of each comes first.
-        name: wanted name.
         bytes: older name of ``input_bytes``.
 
     Returns:
@@ -251,7 +248,6 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
     Args:
         input: strings.
         num_buckets: number of buckets, at least 1.
-        name: wanted name.
     """
     value = convert_to_tensor(input, string)
     return raw.StringToHashBucketFast(value, num_buckets=int(num_buckets), name=name)

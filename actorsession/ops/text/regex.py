@@ -49,7 +49,6 @@ def regex_replace(
         pattern: a regular expression of RE2.
         rewrite: the replacement; ``\\\\1`` to ``\\\\9`` stand for groups, ``\\\\0`` for the whole.
         replace_global: whether all matches are replaced, or only the first.
-        name: wanted name.
 
     Returns:
         The strings. At run time an InvalidArgumentError is raised for an invalid pattern.

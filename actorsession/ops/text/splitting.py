@@ -44,7 +44,6 @@ def string_split(
         skip_empty: whether empty parts are left out.
         delimiter: older name of ``sep``.
         result_type: ``SparseTensor``; ragged tensors are not supported.
-        name: wanted name.
     """
     _check_result(result_type)
     given = one_spelling(sep, delimiter, "sep", "delimiter")
@@ -71,7 +70,6 @@ def string_split_v2(
         maxsplit: maximum number of splits per string; unlimited for -1.
         result_type: ``SparseTensor``; ragged tensors are not supported.
         source: older name of ``input``.
-        name: wanted name.
     """
     _check_result(result_type)
     value = convert_to_tensor(one_spelling(input, source, "input", "source"), string)
