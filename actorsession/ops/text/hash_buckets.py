@@ -18,8 +18,7 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import one_spelling
-from actorsession.ops.text.kernels import per_string
-from actorsession.ops.text.numbers import in_buckets
+from actorsession.ops.text.kernels import in_buckets, per_string
 
 __all__ = ["murmur64", "siphash64", "string_to_hash_bucket", "string_to_hash_bucket_strong"]
 

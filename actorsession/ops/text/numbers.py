@@ -23,6 +23,7 @@ from actorsession.ops.shape_operands import boxed, one_spelling
 from actorsession.ops.text.fingerprints import farmhash64
 from actorsession.ops.text.kernels import (
     each_number,
+    in_buckets,
     like_strings,
     number_reader,
     per_string,
@@ -30,13 +31,7 @@ from actorsession.ops.text.kernels import (
     string_array,
 )
 
-__all__ = [
-    "as_string",
-    "decode_raw",
-    "in_buckets",
-    "string_to_hash_bucket_fast",
-    "string_to_number",
-]
+__all__ = ["as_string", "decode_raw", "string_to_hash_bucket_fast", "string_to_number"]
 
 
 # -- formatting numbers ----------------------------------------------------------------------------
@@ -251,13 +246,6 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
     """
     value = convert_to_tensor(input, string)
     return raw.StringToHashBucketFast(value, num_buckets=int(num_buckets), name=name)
-
-
-def in_buckets(ctx: InferContext) -> Sequence[TensorShape]:
-    """The input is a tensor of strings, and the output has a bucket for each."""
-    if ctx.attrs["num_buckets"] < 1:
-        raise ValueError(f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}")
-    return like_strings(ctx)
 
 
 def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
