@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.ops.images.boxes import sample_distorted_bounding_box
-from actorsession.ops.images.chance import (
+from actorsession.ops.images.augmentation import (
     random_brightness,
     random_contrast,
     random_crop,
@@ -12,6 +11,7 @@ from actorsession.ops.images.chance import (
     random_hue,
     random_saturation,
 )
+from actorsession.ops.images.boxes import sample_distorted_bounding_box
 from actorsession.ops.images.colours import (
     adjust_brightness,
     adjust_contrast,
@@ -30,7 +30,6 @@ from actorsession.ops.images.colours import (
     yuv_to_rgb,
 )
 from actorsession.ops.images.crops import crop_and_resize
-from actorsession.ops.images.detections import combined_non_max_suppression
 from actorsession.ops.images.drawing import draw_bounding_boxes
 from actorsession.ops.images.edges import image_gradients, sobel_edges
 from actorsession.ops.images.files import decode_jpeg, decode_png, encode_jpeg, encode_png
@@ -64,6 +63,7 @@ from actorsession.ops.images.resizing import (
 from actorsession.ops.images.similarity import psnr, ssim, ssim_multiscale, total_variation
 from actorsession.ops.images.sizes import ResizeMethod, resize_image_with_pad, resize_images
 from actorsession.ops.images.suppression import (
+    combined_non_max_suppression,
     non_max_suppression,
     non_max_suppression_overlaps,
     non_max_suppression_padded,

@@ -118,7 +118,7 @@ def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
     return np.floor(flat * [height, width, height, width])
 
 
-def _drawn(
+def _random_box(
     random: np.random.Generator, height: int, width: int, ratio: float, areas: Sequence[float]
 ) -> tuple[int, int, int, int] | None:
     """Draw a box with a given ratio of its sides: first and last row and column, or ``None`` if unfit."""
@@ -162,7 +162,7 @@ def _sample_kernel(ctx: KernelContext) -> Kernel:
         objects = _objects(boxes, height, width, attrs["use_image_if_no_bounding_boxes"])
         chosen = (0, 0, height, width)
         for _ in range(attrs["max_attempts"]):
-            box = _drawn(random, height, width, random.uniform(*ratios), attrs["area_range"])
+            box = _random_box(random, height, width, random.uniform(*ratios), attrs["area_range"])
             if box is not None and _covers(box, objects, float(covered)):
                 chosen = box
                 break

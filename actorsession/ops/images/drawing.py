@@ -102,7 +102,7 @@ def _outline(image: Any, box: Any, colour: Any) -> None:
             image[rows, column] = colour
 
 
-def _drawn(images: Any, boxes: Any, colours: Any = None) -> Any:
+def _draw_boxes(images: Any, boxes: Any, colours: Any = None) -> Any:
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
         raise InvalidArgumentError(
             f"images have rank 4 and 1, 3 or 4 channels, got shape {list(images.shape)}"
@@ -123,5 +123,5 @@ def _drawn(images: Any, boxes: Any, colours: Any = None) -> Any:
     return out
 
 
-op("DrawBoundingBoxes", _with_boxes, _drawn, NOT_DIFFERENTIABLE)
-op("DrawBoundingBoxesV2", _with_boxes, _drawn)  # without gradient, as in TensorFlow
+op("DrawBoundingBoxes", _with_boxes, _draw_boxes, NOT_DIFFERENTIABLE)
+op("DrawBoundingBoxesV2", _with_boxes, _draw_boxes)  # without gradient, as in TensorFlow

@@ -47,7 +47,7 @@ def _word(data: bytes, start: int, width: int = 8) -> int:
     return int.from_bytes(data[start : start + width], "little")
 
 
-def _turned(value: int, by: int) -> int:
+def _rotated_right(value: int, by: int) -> int:
     """Return the 64 bits rotated to the right."""
     value &= _MASK
     return (value >> by | value << (64 - by)) & _MASK
@@ -74,8 +74,8 @@ def _of_16(data: bytes) -> int:
         first, last = _word(data, 0) + _K2, _word(data, -8)
         factor = _factor(size)
         return _mixed(
-            (_turned(last, 37) * factor + first) & _MASK,
-            (_turned(first, 25) + last) * factor & _MASK,
+            (_rotated_right(last, 37) * factor + first) & _MASK,
+            (_rotated_right(first, 25) + last) * factor & _MASK,
             factor,
         )
     if size >= 4:
@@ -91,8 +91,8 @@ def _ends_of(data: bytes, prime: int) -> tuple[int, int]:
     first, second = _word(data, 0) * prime & _MASK, _word(data, 8)
     third = _word(data, -8) * _factor(len(data)) & _MASK
     fourth = _word(data, -16) * _K2
-    one = _turned(first + second, 43) + _turned(third, 30) + fourth
-    return one & _MASK, (first + _turned(second + _K2, 18) + third) & _MASK
+    one = _rotated_right(first + second, 43) + _rotated_right(third, 30) + fourth
+    return one & _MASK, (first + _rotated_right(second + _K2, 18) + third) & _MASK
 
 
 def _of_64(data: bytes) -> int:
@@ -104,8 +104,8 @@ def _of_64(data: bytes) -> int:
     fourth = (both + _word(data, -24)) * factor
     start = _word(data, 0) * _K2
     return _mixed(
-        (_turned(first + second, 43) + _turned(third, 30) + fourth) & _MASK,
-        (first + _turned(second + start, 18) + third) & _MASK,
+        (_rotated_right(first + second, 43) + _rotated_right(third, 30) + fourth) & _MASK,
+        (first + _rotated_right(second + start, 18) + third) & _MASK,
         factor,
     )
 
@@ -114,9 +114,9 @@ def _four_words(data: bytes, start: int, first: int, second: int) -> tuple[int, 
     """Return two words of state after mixing in 32 bytes."""
     words = [_word(data, start + 8 * i) for i in range(4)]
     first += words[0]
-    second = _turned(second + first + words[3], 21)
+    second = _rotated_right(second + first + words[3], 21)
     total = first + words[1] + words[2]
-    return (total + words[3]) & _MASK, (second + _turned(total, 44) + first) & _MASK
+    return (total + words[3]) & _MASK, (second + _rotated_right(total, 44) + first) & _MASK
 
 
 class _State:
@@ -132,11 +132,11 @@ class _State:
     def take(self, data: bytes, start: int, factor: int, weight: int) -> None:
         """Mix in 64 bytes; the last ones use another factor and weight."""
         (v0, v1), (w0, w1) = self.v, self.w
-        x = _turned(self.x + self.y + v0 + _word(data, start + 8), 37) * factor & _MASK
-        y = _turned(self.y + v1 + _word(data, start + 48), 42) * factor & _MASK
+        x = _rotated_right(self.x + self.y + v0 + _word(data, start + 8), 37) * factor & _MASK
+        y = _rotated_right(self.y + v1 + _word(data, start + 48), 42) * factor & _MASK
         x ^= w1 * weight & _MASK
         y = y + v0 * weight + _word(data, start + 40) & _MASK
-        z = _turned(self.z + w0, 33) * factor & _MASK
+        z = _rotated_right(self.z + w0, 33) * factor & _MASK
         self.v = _four_words(data, start, v1 * factor, x + w0)
         self.w = _four_words(data, start + 32, z + w1, y + _word(data, start + 16))
         self.x, self.y, self.z = z, y, x

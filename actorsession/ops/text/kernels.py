@@ -24,7 +24,7 @@ from actorsession.ops.shape_operands import boxed
 from actorsession.plan.codegen.memory_check import memory_limit
 
 __all__ = [
-    "LONGEST", "boxed_all", "each", "each_number", "in_buckets", "joined", "like_strings",
+    "LONGEST", "boxed_all", "each", "each_number", "joined", "like_strings",
     "number_reader", "one_string", "per_string", "register_each", "require_string", "string_array",
     "string_unary", "text_of",
 ]  # fmt: skip
@@ -159,13 +159,6 @@ def like_strings(ctx: InferContext) -> Sequence[TensorShape]:
     """The first input is a tensor of strings, and the output has its shape."""
     require_string(ctx, 0)
     return [ctx.inputs[0].shape]
-
-
-def in_buckets(ctx: InferContext) -> Sequence[TensorShape]:
-    """The input is a tensor of strings, and the output has a bucket for each."""
-    if ctx.attrs["num_buckets"] < 1:
-        raise ValueError(f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}")
-    return like_strings(ctx)
 
 
 def per_string(

@@ -1,8 +1,4 @@
-"""Conversions between strings and numbers: formatting, parsing, raw bytes, and hash buckets.
-
-Each op is defined here completely. Of TensorFlow's hashes only FarmHash is here
-(``string_to_hash_bucket_fast``); the older ones are in ``hash_buckets``.
-"""
+"""Conversions between strings and numbers: formatting, parsing, and raw bytes."""
 
 from __future__ import annotations
 
@@ -20,18 +16,15 @@ from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed, one_spelling
-from actorsession.ops.text.fingerprints import farmhash64
 from actorsession.ops.text.kernels import (
     each_number,
-    in_buckets,
     like_strings,
     number_reader,
-    per_string,
     require_string,
     string_array,
 )
 
-__all__ = ["as_string", "decode_raw", "string_to_hash_bucket_fast", "string_to_number"]
+__all__ = ["as_string", "decode_raw", "string_to_number"]
 
 
 # -- formatting numbers ----------------------------------------------------------------------------
@@ -232,25 +225,3 @@ def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
 
 
 op("DecodeRaw", _decoded, kernel=_decode_raw_kernel, grad=NOT_DIFFERENTIABLE)
-
-
-# -- buckets ---------------------------------------------------------------------------------------
-
-
-def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """Return an int64 bucket for each string: its FarmHash fingerprint modulo ``num_buckets``.
-
-    Args:
-        input: strings.
-        num_buckets: number of buckets, at least 1.
-    """
-    value = convert_to_tensor(input, string)
-    return raw.StringToHashBucketFast(value, num_buckets=int(num_buckets), name=name)
-
-
-def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
-    count = ctx.attrs["num_buckets"]
-    return lambda value: farmhash64(value) % count
-
-
-op("StringToHashBucketFast", in_buckets, kernel=per_string(_bucket), grad=NOT_DIFFERENTIABLE)
