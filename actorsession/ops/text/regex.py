@@ -149,31 +149,7 @@ def _match_kernel(ctx: KernelContext) -> Kernel:
     return lambda value: _match_all(value, pattern)
 
 
-op(
-    "RegexReplace",
-    _with_patterns,
-    kernel=_replace_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    sized_by=ANY_INPUT,
-)
-op(
-    "StaticRegexReplace",
-    _with_patterns,
-    kernel=_replace_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    sized_by=ANY_INPUT,
-)
-op(
-    "RegexFullMatch",
-    _with_patterns,
-    kernel=_match_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    sized_by=ANY_INPUT,
-)
-op(
-    "StaticRegexFullMatch",
-    _with_patterns,
-    kernel=_match_kernel,
-    grad=NOT_DIFFERENTIABLE,
-    sized_by=ANY_INPUT,
-)
+for _name in ("RegexReplace", "StaticRegexReplace"):
+    op(_name, _with_patterns, None, NOT_DIFFERENTIABLE, kernel=_replace_kernel, sized_by=ANY_INPUT)
+for _name in ("RegexFullMatch", "StaticRegexFullMatch"):
+    op(_name, _with_patterns, None, NOT_DIFFERENTIABLE, kernel=_match_kernel, sized_by=ANY_INPUT)
