@@ -218,7 +218,7 @@ from actorsession.ops.flow.script import async_py_func as async_py_func
 from actorsession.ops.flow.script import py_func as py_func
 from actorsession.ops.graph_keys import GraphKeys as GraphKeys
 from actorsession.ops import image as image
-from actorsession.ops.images.chance import random_crop as random_crop
+from actorsession.ops.images.augmentation import random_crop as random_crop
 from actorsession.ops.images.patches import extract_image_patches as extract_image_patches
 from actorsession.ops.indexed_slices import IndexedSlices as IndexedSlices
 from actorsession.ops.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
@@ -391,12 +391,12 @@ from actorsession.ops.text.characters import string_strip as string_strip
 from actorsession.ops.text.characters import substr as substr
 from actorsession.ops.text.fingerprints import fingerprint as fingerprint
 from actorsession.ops.text.hash_buckets import string_to_hash_bucket as string_to_hash_bucket
+from actorsession.ops.text.hash_buckets import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from actorsession.ops.text.hash_buckets import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from actorsession.ops.text.joining import reduce_join as reduce_join
 from actorsession.ops.text.joining import string_join as string_join
 from actorsession.ops.text.numbers import as_string as as_string
 from actorsession.ops.text.numbers import decode_raw as decode_raw
-from actorsession.ops.text.numbers import string_to_hash_bucket_fast as string_to_hash_bucket_fast
 from actorsession.ops.text.numbers import string_to_number as string_to_number
 from actorsession.ops.text.regex import regex_replace as regex_replace
 from actorsession.ops.text.splitting import string_split as string_split

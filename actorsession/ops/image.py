@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.ops.images.boxes import sample_distorted_bounding_box
-from actorsession.ops.images.chance import (
+from actorsession.ops.images.augmentation import (
     random_brightness,
     random_contrast,
     random_crop,
@@ -12,7 +11,7 @@ from actorsession.ops.images.chance import (
     random_hue,
     random_saturation,
 )
-from actorsession.ops.images.colour_spaces import rgb_to_yiq, rgb_to_yuv, yiq_to_rgb, yuv_to_rgb
+from actorsession.ops.images.boxes import sample_distorted_bounding_box
 from actorsession.ops.images.colours import (
     adjust_brightness,
     adjust_contrast,
@@ -25,9 +24,12 @@ from actorsession.ops.images.colours import (
     per_image_standardization,
     rgb_to_grayscale,
     rgb_to_hsv,
+    rgb_to_yiq,
+    rgb_to_yuv,
+    yiq_to_rgb,
+    yuv_to_rgb,
 )
 from actorsession.ops.images.crops import crop_and_resize
-from actorsession.ops.images.detections import combined_non_max_suppression
 from actorsession.ops.images.drawing import draw_bounding_boxes
 from actorsession.ops.images.edges import image_gradients, sobel_edges
 from actorsession.ops.images.files import decode_jpeg, decode_png, encode_jpeg, encode_png
@@ -51,7 +53,6 @@ from actorsession.ops.images.geometry import (
 )
 from actorsession.ops.images.glimpses import extract_glimpse
 from actorsession.ops.images.jpeg_quality import adjust_jpeg_quality, random_jpeg_quality
-from actorsession.ops.images.measures import psnr, total_variation
 from actorsession.ops.images.patches import extract_image_patches, extract_patches
 from actorsession.ops.images.resizing import (
     resize_area,
@@ -59,9 +60,10 @@ from actorsession.ops.images.resizing import (
     resize_bilinear,
     resize_nearest_neighbor,
 )
-from actorsession.ops.images.similarity import ssim, ssim_multiscale
+from actorsession.ops.images.similarity import psnr, ssim, ssim_multiscale, total_variation
 from actorsession.ops.images.sizes import ResizeMethod, resize_image_with_pad, resize_images
 from actorsession.ops.images.suppression import (
+    combined_non_max_suppression,
     non_max_suppression,
     non_max_suppression_overlaps,
     non_max_suppression_padded,

@@ -87,7 +87,6 @@ _TYPES = {
     "images.boxes": "SampleDistortedBoundingBoxV2",
     "images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
     "images.crops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
-    "images.detections": "CombinedNonMaxSuppression",
     "images.drawing": "DrawBoundingBoxes DrawBoundingBoxesV2",
     "images.files": "DecodeJpeg DecodePng EncodeJpeg EncodePng",
     "images.formats": "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage ExtractJpegShape",
@@ -99,7 +98,7 @@ _TYPES = {
         "ResizeNearestNeighbor ResizeNearestNeighborGrad"
     ),
     "images.suppression": (
-        "NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
+        "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
         "NonMaxSuppressionWithOverlaps"
     ),
     "linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
@@ -234,9 +233,9 @@ _TYPES = {
         "UnicodeTranscode"
     ),
     "text.fingerprints": "Fingerprint",
-    "text.hash_buckets": "StringToHashBucket StringToHashBucketStrong",
+    "text.hash_buckets": "StringToHashBucket StringToHashBucketFast StringToHashBucketStrong",
     "text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
-    "text.numbers": "AsString DecodeRaw StringToHashBucketFast StringToNumber",
+    "text.numbers": "AsString DecodeRaw StringToNumber",
     "text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
     "text.splitting": "StringSplit StringSplitV2",
     "training.nodes": (

@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import output_types
+from actorsession.graph.op_signatures import output_types, signature_of
 from actorsession.graph.registry import (
     Gradient,
     InferContext,
@@ -29,7 +30,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.operands import broadcast, by_rank, merged_shape, writes
 
-__all__ = ["Shapes", "broadcasts", "op", "same", "scalar", "typed"]
+__all__ = ["Shapes", "broadcasts", "check_fixed_types", "op", "same", "scalar", "typed"]
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
 """A shape rule: from a node's inputs and attributes to the shapes of its outputs."""
@@ -108,3 +109,20 @@ def broadcasts(ctx: InferContext) -> Sequence[TensorShape]:
 def scalar(ctx: InferContext) -> Sequence[TensorShape]:
     """The output is a scalar."""
     return [scalar_shape]
+
+
+# -- checks that shape rules share ---------------------------------------------------------------
+
+
+def check_fixed_types(ctx: InferContext) -> None:
+    """Check the inputs for which the signature names an element type instead of an attribute.
+
+    Raises:
+        TypeError: for another element type.
+    """
+    signature = signature_of(ctx.op)
+    assert signature is not None
+    for arg, spec in zip(signature.inputs, ctx.inputs, strict=True):
+        if arg.type not in signature.attrs and spec.dtype is not as_dtype(arg.type):
+            wanted = as_dtype(arg.type).name
+            raise TypeError(f"{ctx.op} takes {wanted} as {arg.name}; got {spec.dtype.name}")

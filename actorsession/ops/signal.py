@@ -8,15 +8,16 @@ from actorsession.ops.signals.mel import (
     linear_to_mel_weight_matrix,
     mfccs_from_log_mel_spectrograms,
 )
-from actorsession.ops.signals.shifts import fftshift, ifftshift
 from actorsession.ops.signals.short_time import inverse_stft, inverse_stft_window_fn, stft
 from actorsession.ops.signals.transforms import (
     fft,
     fft2d,
     fft3d,
+    fftshift,
     ifft,
     ifft2d,
     ifft3d,
+    ifftshift,
     irfft,
     irfft2d,
     irfft3d,

@@ -12,12 +12,12 @@ from actorsession.ops.text.characters import string_strip as strip
 from actorsession.ops.text.characters import string_upper as upper
 from actorsession.ops.text.characters import substr, unicode_transcode
 from actorsession.ops.text.hash_buckets import string_to_hash_bucket as to_hash_bucket
+from actorsession.ops.text.hash_buckets import string_to_hash_bucket_fast as to_hash_bucket_fast
 from actorsession.ops.text.hash_buckets import string_to_hash_bucket_strong as to_hash_bucket_strong
 from actorsession.ops.text.joining import reduce_join, unsorted_segment_join
 from actorsession.ops.text.joining import string_format as format
 from actorsession.ops.text.joining import string_join as join
 from actorsession.ops.text.numbers import as_string
-from actorsession.ops.text.numbers import string_to_hash_bucket_fast as to_hash_bucket_fast
 from actorsession.ops.text.numbers import string_to_number as to_number
 from actorsession.ops.text.regex import regex_full_match, regex_replace
 from actorsession.ops.text.splitting import string_split_v2 as split

@@ -14,7 +14,6 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -22,17 +21,15 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.randomness.numbers import generator_of, seed_attrs
+from actorsession.ops.rows import op
 
 __all__ = ["sample_distorted_bounding_box"]
-
-_RATIOS, _AREAS, _ATTEMPTS = (0.75, 1.33), (0.05, 1.0), 100
 
 
 def sample_distorted_bounding_box(
@@ -60,40 +57,30 @@ def sample_distorted_bounding_box(
         max_attempts: number of unsuitable boxes after which the whole image is used; 100 if left out.
         use_image_if_no_bounding_boxes: whether the image is the object if there are no objects; otherwise
             that is an error.
-        name: wanted name.
 
     Returns:
         The start and size of the box, both for ``slice``, and the box in fractions of the image, of shape
         ``[1, 1, 4]``.
-
-    Raises:
-        ValueError: for invalid ranges or other shapes.
     """
     boxes = convert_to_tensor(bounding_boxes, float32)
     graph = boxes.graph
     with graph.name_scope(name or "sample_distorted_bounding_box"):
-        operands = [
-            convert_to_tensor(image_size, None, "image_size", graph=graph), boxes,
-            convert_to_tensor(min_object_covered, float32, "min_object_covered", graph=graph),
-        ]  # fmt: skip
-        attrs = {
-            **(
-                seed_attrs(seed, graph)
-                if not seed2
-                else {"seed": int(seed or 0), "seed2": int(seed2)}
-            ),
-            "aspect_ratio_range": tuple(map(float, aspect_ratio_range or _RATIOS)),
-            "area_range": tuple(map(float, area_range or _AREAS)),
-            "max_attempts": int(max_attempts or _ATTEMPTS),
-            "use_image_if_no_bounding_boxes": bool(use_image_if_no_bounding_boxes),
-        }
-        first, extent, box = make("SampleDistortedBoundingBoxV2", operands, attrs).outputs
-        return first, extent, box
+        covered = convert_to_tensor(min_object_covered, float32, "min_object_covered", graph=graph)
+        pair = {"seed": int(seed or 0), "seed2": int(seed2)} if seed2 else seed_attrs(seed, graph)
+        return raw.SampleDistortedBoundingBoxV2(
+            convert_to_tensor(image_size, None, "image_size", graph=graph),
+            boxes,
+            covered,
+            aspect_ratio_range=[*map(float, aspect_ratio_range or (0.75, 1.33))],
+            area_range=[*map(float, area_range or (0.05, 1.0))],
+            max_attempts=int(max_attempts or 100),
+            use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
+            **pair,
+        )
 
 
-def _infer_sample(ctx: InferContext) -> list[TensorSpec]:
+def _box_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     size, boxes, covered = ctx.inputs
-    dtype = check_dtype(ctx, "iu", (0,))
     check_dtype(ctx, "f", (1, 2))
     for spec, wanted in ((size, [3]), (boxes, [None, None, 4]), (covered, [])):
         if not spec.shape.is_compatible_with(wanted):
@@ -110,8 +97,7 @@ def _infer_sample(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(f"{ctx.op}: area_range is two numbers in (0, 1], got {list(areas)}")
     if ctx.attrs["max_attempts"] < 1:
         raise ValueError(f"{ctx.op}: max_attempts is at least 1, got {ctx.attrs['max_attempts']}")
-    vector = TensorSpec(dtype, TensorShape([3]))
-    return [vector, vector, TensorSpec(float32, TensorShape([1, 1, 4]))]
+    return [TensorShape([3]), TensorShape([3]), TensorShape([1, 1, 4])]
 
 
 def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
@@ -132,7 +118,7 @@ def _objects(boxes: Any, height: int, width: int, whole: bool) -> Array:
     return np.floor(flat * [height, width, height, width])
 
 
-def _drawn(
+def _random_box(
     random: np.random.Generator, height: int, width: int, ratio: float, areas: Sequence[float]
 ) -> tuple[int, int, int, int] | None:
     """Draw a box with a given ratio of its sides: first and last row and column, or ``None`` if unfit."""
@@ -176,7 +162,7 @@ def _sample_kernel(ctx: KernelContext) -> Kernel:
         objects = _objects(boxes, height, width, attrs["use_image_if_no_bounding_boxes"])
         chosen = (0, 0, height, width)
         for _ in range(attrs["max_attempts"]):
-            box = _drawn(random, height, width, random.uniform(*ratios), attrs["area_range"])
+            box = _random_box(random, height, width, random.uniform(*ratios), attrs["area_range"])
             if box is not None and _covers(box, objects, float(covered)):
                 chosen = box
                 break
@@ -190,11 +176,4 @@ def _sample_kernel(ctx: KernelContext) -> Kernel:
     return sample
 
 
-register(
-    OpDef(
-        name="SampleDistortedBoundingBoxV2",
-        infer=_infer_sample,
-        kernel=_sample_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-                    )
-)  # fmt: skip
+op("SampleDistortedBoundingBoxV2", _box_shapes, kernel=_sample_kernel, grad=NOT_DIFFERENTIABLE)

@@ -1,4 +1,4 @@
-"""The colours of images: RGB and HSV, brightness, contrast, hue, saturation, gamma, dtypes of pixels.
+"""The colours of images: colour spaces, brightness, contrast, hue, saturation, gamma, dtypes of pixels.
 
 Colours are the last axis. Floating-point pixels are meant to lie between 0 and 1, integer pixels use the
 range of their type. ``RGBToHSV``, ``HSVToRGB`` and the ``Adjust...`` ops are defined here completely; they
@@ -15,37 +15,49 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import tile
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
 from actorsession.ops.elements.recast import saturate_cast
+from actorsession.ops.linear.contractions import tensordot
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
+from actorsession.ops.rows import check_fixed_types, op
 
 __all__ = [
     "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
     "convert_image_dtype", "grayscale_to_rgb", "hsv_to_rgb", "per_image_standardization",
-    "rgb_to_grayscale", "rgb_to_hsv",
+    "rgb_to_grayscale", "rgb_to_hsv", "rgb_to_yiq", "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb",
 ]  # fmt: skip
 
 # The weights of the three colours in perceived brightness.
 _LUMA = (0.2989, 0.5870, 0.1140)
+
+
+# Matrices from rows of source colours to columns of target colours, rounded as in TensorFlow.
+_TO_YIQ = [
+    [0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955],
+]  # fmt: skip
+_FROM_YIQ: Sequence[Sequence[float]] = [
+    [1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049],
+]  # fmt: skip
+_TO_YUV = [
+    [0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026],
+]  # fmt: skip
+_FROM_YUV: Sequence[Sequence[float]] = [
+    [1, 1, 1],
+    [0, -0.394642334, 2.03206185],
+    [1.13988303, -0.58062185, 0],
+]
 
 
 # -- dtypes ----------------------------------------------------------------------------------------
@@ -60,7 +72,6 @@ def convert_image_dtype(
         image: pixels.
         dtype: wanted dtype.
         saturate: whether values beyond the range of an integer type become its ends.
-        name: wanted name.
     """
     value, wanted = convert_to_tensor(image), as_dtype(dtype)
     recast = saturate_cast if saturate else cast
@@ -107,9 +118,6 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     Args:
         images: shape ``[..., height, width, channels]``.
         contrast_factor: a scalar.
-
-    Raises:
-        ValueError: for a rank below 3.
     """
     value = convert_to_tensor(images)
     with value.graph.name_scope("adjust_contrast"):
@@ -125,9 +133,6 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         image: pixels of any dtype; the result has the same.
         gamma: a number, at least 0.
         gain: a number.
-
-    Raises:
-        ValueError: for a ``gamma`` below 0.
     """
     value = convert_to_tensor(image)
     with value.graph.name_scope("adjust_gamma"):
@@ -145,9 +150,6 @@ def per_image_standardization(image: Any) -> Tensor:
 
     Args:
         image: shape ``[..., height, width, channels]``.
-
-    Raises:
-        ValueError: for a rank below 3.
     """
     value = convert_to_tensor(image)
     with value.graph.name_scope("per_image_standardization") as scope:
@@ -176,7 +178,6 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
     Args:
         images: the last axis is red, green and blue.
-        name: wanted name.
     """
     value = convert_to_tensor(images)
     with value.graph.name_scope(name or "rgb_to_grayscale"):
@@ -190,10 +191,6 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
     Args:
         images: the last axis has extent 1.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another extent.
     """
     value = convert_to_tensor(images)
     with value.graph.name_scope(name or "grayscale_to_rgb"):
@@ -211,7 +208,6 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
 
     Args:
         images: floating; the last axis is red, green and blue.
-        name: wanted name.
     """
     return raw.RGBToHSV(images, name=name)
 
@@ -221,15 +217,46 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     return raw.HSVToRGB(images, name=name)
 
 
+def rgb_to_yiq(images: Any) -> Tensor:
+    """Convert RGB to brightness (Y) and two colour differences (I, Q).
+
+    Args:
+        images: floating numbers with three colours as the last axis, usually between 0 and 1.
+    """
+    return _product(images, _TO_YIQ)
+
+
+def yiq_to_rgb(images: Any) -> Tensor:
+    """Convert YIQ to RGB; arguments as for ``rgb_to_yiq``."""
+    return _product(images, _FROM_YIQ)
+
+
+def rgb_to_yuv(images: Any) -> Tensor:
+    """Convert RGB to brightness (Y) and the differences of blue and red (U, V); see ``rgb_to_yiq``."""
+    return _product(images, _TO_YUV)
+
+
+def yuv_to_rgb(images: Any) -> Tensor:
+    """Convert YUV to RGB; arguments as for ``rgb_to_yiq``."""
+    return _product(images, _FROM_YUV)
+
+
+def _product(images: Any, matrix: Sequence[Sequence[float]]) -> Tensor:
+    value = convert_to_tensor(images, name="images")
+    if value.shape.rank is None:
+        raise ValueError("colours are the last axis of a tensor of known rank, got an unknown one")
+    kernel = convert_to_tensor(matrix, value.dtype, "kernel", graph=value.graph)
+    return tensordot(value, kernel, [[value.shape.rank - 1], [0]])
+
+
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     """Add ``delta`` to the hue of colours, which wraps around at 1.
 
     Args:
         image: RGB pixels of any dtype.
         delta: a scalar.
-        name: wanted name.
     """
-    return _adjusted("AdjustHue", "adjust_hue", image, delta, "delta", name)
+    return _adjusted(raw.AdjustHue, image, delta, "delta", name or "adjust_hue")
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
@@ -238,45 +265,36 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     Args:
         image: RGB pixels of any dtype.
         saturation_factor: a scalar.
-        name: wanted name.
     """
-    return _adjusted(
-        "AdjustSaturation", "adjust_saturation", image, saturation_factor, "scale", name
-    )  # fmt: skip
+    scope = name or "adjust_saturation"
+    return _adjusted(raw.AdjustSaturation, image, saturation_factor, "scale", scope)
 
 
 def _adjusted(
-    op_type: str, scope: str, image: Any, by: Any, called: str, name: str | None
+    adjust: Callable[..., Tensor], image: Any, by: Any, by_name: str, scope: str
 ) -> Tensor:
     value = convert_to_tensor(image)
-    with value.graph.name_scope(name or scope):
-        change = convert_to_tensor(by, float32, called, graph=value.graph)
-        adjusted = make_one(op_type, [_as_floats(value), change])
-        return convert_image_dtype(adjusted, value.dtype)
+    with value.graph.name_scope(scope):
+        change = convert_to_tensor(by, float32, by_name, graph=value.graph)
+        return convert_image_dtype(adjust(_as_floats(value), change), value.dtype)
 
 
 # -- op types --------------------------------------------------------------------------------------
 
 
-def _infer_colours(ctx: InferContext) -> list[TensorSpec]:
-    spec = ctx.inputs[0]
-    if not spec.dtype.is_floating:
-        raise TypeError(f"{ctx.op} takes floating types; got {spec.dtype.name}")
-    dims = spec.shape.sizes
+def _of_images(ctx: InferContext) -> Sequence[TensorShape]:
+    check_fixed_types(ctx)
+    shape, *by = (spec.shape for spec in ctx.inputs)
+    dims = shape.sizes
     least = 1 if ctx.op in ("RGBToHSV", "HSVToRGB") else 3
     coloured = ctx.op != "AdjustContrastv2"
     if dims is not None and (len(dims) < least or (coloured and dims[-1] not in (None, 3))):
         raise ValueError(
-            f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape "
-            f"{spec.shape}"
+            f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape {shape}"
         )
-    if len(ctx.inputs) > 1:
-        by = ctx.inputs[1]
-        if by.dtype is not float32:
-            raise TypeError(f"{ctx.op}: input 1 is float32, got {by.dtype.name}")
-        if by.shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op}: input 1 is a scalar, got shape {by.shape}")
-    return [spec]
+    if by and by[0].rank not in (None, 0):
+        raise ValueError(f"{ctx.op}: input 1 is a scalar, got shape {by[0]}")
+    return [shape]
 
 
 def _check_colours(images: Any, by: Sequence[Any], op: str, least: int, coloured: bool) -> None:
@@ -319,19 +337,19 @@ def _to_rgb(images: Any) -> Any:
     return out.astype(images.dtype, copy=False)
 
 
-def _turned(images: Any, delta: Any) -> Any:
+def _with_hue(images: Any, delta: Any) -> Any:
     hsv = _to_hsv(images)
     hsv[..., 0] = np.mod(hsv[..., 0] + delta, 1)
     return _to_rgb(hsv)
 
 
-def _saturated(images: Any, factor: Any) -> Any:
+def _with_saturation(images: Any, factor: Any) -> Any:
     hsv = _to_hsv(images)
     hsv[..., 1] = np.clip(hsv[..., 1] * factor, 0, 1)
     return _to_rgb(hsv)
 
 
-def _contrasted(images: Any, factor: Any) -> Any:
+def _with_contrast(images: Any, factor: Any) -> Any:
     middle = images.mean((-3, -2), keepdims=True) if images.size else np.zeros_like(images)
     return (images - middle) * factor + middle
 
@@ -351,13 +369,8 @@ def _kernel(function: Callable[..., Any], least: int, coloured: bool = True) -> 
     return kernel
 
 
-for _name, _function, _least, _coloured in (
-    ("RGBToHSV", _to_hsv, 1, True), ("HSVToRGB", _to_rgb, 1, True), ("AdjustHue", _turned, 3, True),
-    ("AdjustSaturation", _saturated, 3, True), ("AdjustContrastv2", _contrasted, 3, False),
-):  # fmt: skip
-    register(
-        OpDef(
-            name=_name, infer=_infer_colours, kernel=_kernel(_function, _least, _coloured),
-            gradient=NOT_DIFFERENTIABLE if _name == "HSVToRGB" else None,
-        )
-    )  # fmt: skip
+op("RGBToHSV", _of_images, kernel=_kernel(_to_hsv, 1))
+op("HSVToRGB", _of_images, kernel=_kernel(_to_rgb, 1), grad=NOT_DIFFERENTIABLE)
+op("AdjustHue", _of_images, kernel=_kernel(_with_hue, 3))
+op("AdjustSaturation", _of_images, kernel=_kernel(_with_saturation, 3))
+op("AdjustContrastv2", _of_images, kernel=_kernel(_with_contrast, 3, coloured=False))

@@ -7,19 +7,21 @@ which each box samples its image (``_Places``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
-from actorsession.graph.dtypes import as_dtype, float32, int32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints, one_spelling
 from actorsession.records import dataclass
 
@@ -46,29 +48,26 @@ def crop_and_resize(
         crop_size: int32, the height and width of the result.
         method: ``bilinear`` or ``nearest``.
         extrapolation_value: value of the pixels beyond an edge.
-        name: wanted name.
         box_indices: the other name of ``box_ind``.
 
     Returns:
         float32 of shape ``[n, height, width, channels]``.
-
-    Raises:
-        ValueError: for invalid shapes, another method, or both names of ``box_ind``.
     """
     images_of = one_spelling(box_indices, box_ind, "box_indices", "box_ind")
     graph = graph_of(image, boxes, images_of, crop_size)
     with graph.name_scope(name or "CropAndResize") as scope:
-        operands = [
+        return raw.CropAndResize(
             convert_to_tensor(image, None, "image", graph=graph),
             convert_to_tensor(boxes, float32, "boxes", graph=graph),
             convert_to_tensor(images_of, int32, "box_ind", graph=graph),
             convert_to_tensor(crop_size, int32, "crop_size", graph=graph),
-        ]
-        attrs = {"method": method, "extrapolation_value": float(extrapolation_value)}
-        return make_one("CropAndResize", operands, attrs, scope)
+            method=method,
+            extrapolation_value=float(extrapolation_value),
+            name=scope,
+        )
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shape rules -----------------------------------------------------------------------------------
 
 
 def _check_boxes(ctx: InferContext, boxes: int, images_of: int) -> Dim:
@@ -95,8 +94,6 @@ def _check_images(ctx: InferContext, *indices: int) -> None:
         spec = ctx.inputs[i]
         if spec.shape.rank not in (None, 4):
             raise ValueError(f"{ctx.op}: images have rank 4, got shape {spec.shape}")
-        if spec.dtype.kind not in "iuf":
-            raise TypeError(f"{ctx.op}: images are of real numbers, got {spec.dtype.name}")
     if ctx.attrs["method"] not in ("bilinear", "nearest"):
         raise ValueError(f"{ctx.op}: method is bilinear or nearest, got {ctx.attrs['method']!r}")
 
@@ -111,27 +108,28 @@ def _size(ctx: InferContext, index: int, entries: int) -> Ints | None:
     return constant_ints(ctx, index)
 
 
-def _infer_crops(ctx: InferContext) -> list[TensorSpec]:
+def _crops(ctx: InferContext) -> Sequence[TensorShape]:
     _check_images(ctx, 0)
     count, size = _check_boxes(ctx, 1, 2), _size(ctx, 3, 2)
     if size is not None and min(size) <= 0:
         raise ValueError(f"{ctx.op}: crop_size is two positive numbers, got {list(size)}")
     depth = ctx.inputs[0].shape.with_rank(4)[3]
-    return [TensorSpec(float32, TensorShape([count, *(size or (None, None)), depth]))]
+    return [TensorShape([count, *(size or (None, None)), depth])]
 
 
-def _infer_image_gradient(ctx: InferContext) -> list[TensorSpec]:
+def _whole_images(ctx: InferContext) -> Sequence[TensorShape]:
+    check_dtype(ctx, "iuf", (0,))
     _check_images(ctx, 0)
     _check_boxes(ctx, 1, 2)
-    size = _size(ctx, 3, 4)
-    return [TensorSpec(as_dtype(ctx.attrs["T"]), TensorShape(size or [None] * 4))]
+    return [TensorShape(_size(ctx, 3, 4) or [None] * 4)]
 
 
-def _infer_boxes_gradient(ctx: InferContext) -> list[TensorSpec]:
+def _whole_boxes(ctx: InferContext) -> Sequence[TensorShape]:
+    check_dtype(ctx, "iuf", (0,))
     _check_images(ctx, 0, 1)
     if ctx.attrs["method"] != "bilinear":
         raise ValueError(f"{ctx.op}: method is bilinear, got {ctx.attrs['method']!r}")
-    return [TensorSpec(float32, TensorShape([_check_boxes(ctx, 2, 3), 4]))]
+    return [TensorShape([_check_boxes(ctx, 2, 3), 4])]
 
 
 # -- sampling positions ----------------------------------------------------------------------------
@@ -196,12 +194,12 @@ def _checked(op: str, images: Any, boxes: Any, images_of: Any, batch: int) -> An
     return images_of[:, None, None]
 
 
-def _looked_at(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[_Places, _Places]:
+def _sampled(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[_Places, _Places]:
     rows = _places(boxes[:, 0], boxes[:, 2], old[0], new[0])
     return rows, _places(boxes[:, 1], boxes[:, 3], old[1], new[1])
 
 
-def _both(rows: Array, columns: Array) -> tuple[Array, Array]:
+def _grid(rows: Array, columns: Array) -> tuple[Array, Array]:
     """Return two arrays of positions, shaped to broadcast over the pixels of crops."""
     return rows[:, :, None], columns[:, None, :]
 
@@ -220,11 +218,11 @@ def _crops_kernel(ctx: KernelContext) -> Kernel:
                 f"{ctx.op}: crop_size is two positive numbers, got {list(wanted)}"
             )
         which = _checked(ctx.op, images, boxes, images_of, len(images))
-        rows, columns = _looked_at(boxes, images.shape[1:3], (wanted[0], wanted[1]))
+        rows, columns = _sampled(boxes, images.shape[1:3], (wanted[0], wanted[1]))
         if smooth:
             crops = _blended(images, which, rows, columns)
         else:
-            near = _both(rows.near, columns.near)
+            near = _grid(rows.near, columns.near)
             crops = images[which, *near].astype(np.float32)
         inside = rows.inside[:, :, None] & columns.inside[:, None, :]
         crops[~inside] = beyond
@@ -238,8 +236,8 @@ def _blended(images: Any, which: Any, rows: _Places, columns: _Places) -> Any:
     right = columns.part[:, None, :, None]
     lines = []
     for line in (rows.low, rows.high):
-        left_pixel = images[which, *_both(line, columns.low)].astype(np.float32)
-        right_pixel = images[which, *_both(line, columns.high)].astype(np.float32)
+        left_pixel = images[which, *_grid(line, columns.low)].astype(np.float32)
+        right_pixel = images[which, *_grid(line, columns.high)].astype(np.float32)
         lines.append(left_pixel + (right_pixel - left_pixel) * right)
     top, bottom = lines
     return top + (bottom - top) * rows.part[:, :, None, None]
@@ -257,16 +255,16 @@ def _image_gradient_kernel(ctx: KernelContext) -> Kernel:
             )
         out = np.zeros(shape, np.float32 if dtype == np.float16 else dtype)
         which = _checked(ctx.op, out, boxes, images_of, shape[0])
-        rows, columns = _looked_at(boxes, shape[1:3], grads.shape[1:3])
+        rows, columns = _sampled(boxes, shape[1:3], grads.shape[1:3])
         inside = rows.inside[:, :, None] & columns.inside[:, None, :]
         flow = np.where(inside[..., None], grads, 0).astype(out.dtype)
         if smooth:
             below, right = rows.part[:, :, None, None], columns.part[:, None, :, None]
             for line, tall in ((rows.low, 1 - below), (rows.high, below)):
                 for place, wide in ((columns.low, 1 - right), (columns.high, right)):
-                    np.add.at(out, (which, *_both(line, place)), flow * (tall * wide))
+                    np.add.at(out, (which, *_grid(line, place)), flow * (tall * wide))
         else:
-            np.add.at(out, (which, *_both(rows.near, columns.near)), flow)
+            np.add.at(out, (which, *_grid(rows.near, columns.near)), flow)
         return out.astype(dtype, copy=False)
 
     return back
@@ -281,9 +279,9 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, images_of: Any) -> Any:
             f"for {len(boxes)} boxes of images of shape {list(images.shape)}"
         )
     height, width = images.shape[1:3]
-    rows, columns = _looked_at(boxes, (height, width), grads.shape[1:3])
+    rows, columns = _sampled(boxes, (height, width), grads.shape[1:3])
     corners = [
-        images[which, *_both(line, place)].astype(np.float32)
+        images[which, *_grid(line, place)].astype(np.float32)
         for line in (rows.low, rows.high) for place in (columns.low, columns.high)
     ]  # fmt: skip
     top_left, top_right, bottom_left, bottom_right = corners
@@ -304,43 +302,23 @@ def _boxes_gradient(grads: Any, images: Any, boxes: Any, images_of: Any) -> Any:
     ).astype(np.float32)  # fmt: skip
 
 
-# -- gradients and registration --------------------------------------------------------------------
+# -- gradients and rows ----------------------------------------------------------------------------
 
 
 def _crops_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     image, boxes, images_of, _ = op.inputs
     by_image = None
     if image.dtype.is_floating:
-        attrs = {"T": image.dtype, "method": op.attrs["method"]}
-        size = shape_tensor(image)
-        by_image = make_one("CropAndResizeGradImage", [grad, boxes, images_of, size], attrs)
+        size, method = shape_tensor(image), op.attrs["method"]
+        by_image = raw.CropAndResizeGradImage(
+            grad, boxes, images_of, size, T=image.dtype, method=method
+        )
     # The gradient for the nearest pixel, which does not move with a box, is computed as if it were
     # interpolated.
     by_boxes = raw.CropAndResizeGradBoxes(grad, image, boxes, images_of)
     return [by_image, by_boxes, None, None]
 
 
-register(
-    OpDef(
-        name="CropAndResize",
-        infer=_infer_crops,
-        kernel=_crops_kernel,
-        gradient=_crops_gradient,
-        sized_by=(3,),
-    )
-)
-register(
-    OpDef(
-        name="CropAndResizeGradImage",
-        infer=_infer_image_gradient,
-        kernel=_image_gradient_kernel,
-        sized_by=(3,),
-    )
-)
-register(
-    OpDef(
-        name="CropAndResizeGradBoxes",
-        infer=_infer_boxes_gradient,
-        kernel=lambda ctx: _boxes_gradient,
-    )
-)
+op("CropAndResize", _crops, kernel=_crops_kernel, grad=_crops_gradient, sized_by=(3,))
+op("CropAndResizeGradImage", _whole_images, kernel=_image_gradient_kernel, sized_by=(3,))
+op("CropAndResizeGradBoxes", _whole_boxes, _boxes_gradient)

@@ -5,16 +5,19 @@ Owns ``DrawBoundingBoxes`` and, for user-defined colours, ``DrawBoundingBoxesV2`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float16, float32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import float32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, OpDef, register
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import check_fixed_types, op
 
 __all__ = ["draw_bounding_boxes"]
 
@@ -37,42 +40,35 @@ def draw_bounding_boxes(
         images: float32 or float16 of shape ``[batch, height, width, channels]``, with 1, 3 or 4 channels.
         boxes: float32 of shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as fractions of the image; they may
             extend beyond its edges.
-        name: wanted name.
         colors: float32 of shape ``[colours, channels]``, used by the boxes in turn; ten colours if left out.
-
-    Raises:
-        TypeError: for another dtype.
-        ValueError: for another shape.
     """
     value = convert_to_tensor(images)
     graph = value.graph
     op_type = "DrawBoundingBoxes" if colors is None else "DrawBoundingBoxesV2"
     with graph.name_scope(name or op_type) as scope:
-        operands = [value, convert_to_tensor(boxes, float32, "boxes", graph=graph)]
-        if colors is not None:
-            operands.append(convert_to_tensor(colors, float32, "colors", graph=graph))
-        return make_one(op_type, operands, None, scope)
+        given = convert_to_tensor(boxes, float32, "boxes", graph=graph)
+        if colors is None:
+            return raw.DrawBoundingBoxes(value, given, name=scope)
+        table = convert_to_tensor(colors, float32, "colors", graph=graph)
+        return raw.DrawBoundingBoxesV2(value, given, table, name=scope)
 
 
-def _infer_drawn(ctx: InferContext) -> list[TensorSpec]:
-    images, *others = ctx.inputs
-    if images.dtype not in (float16, float32) or any(s.dtype is not float32 for s in others):
-        names = ", ".join(spec.dtype.name for spec in ctx.inputs)
-        raise TypeError(f"{ctx.op} takes float32 (images also float16), got {names}")
-    if images.shape.rank not in (None, 4):
-        raise ValueError(f"{ctx.op}: images have rank 4, got shape {images.shape}")
-    batch, _, _, channels = images.shape.with_rank(4)
+def _with_boxes(ctx: InferContext) -> Sequence[TensorShape]:
+    check_fixed_types(ctx)
+    images, boxes, *colours = (spec.shape for spec in ctx.inputs)
+    if images.rank not in (None, 4):
+        raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")
+    batch, _, _, channels = images.with_rank(4)
     if channels not in (None, 1, 3, 4):
         raise ValueError(
-            f"{ctx.op}: channels are 1 (grey), 3 (RGB) or 4 (RGBA), got shape {images.shape}"
+            f"{ctx.op}: channels are 1 (grey), 3 (RGB) or 4 (RGBA), got shape {images}"
         )
-    if not others[0].shape.is_compatible_with([batch, None, 4]):
+    if not boxes.is_compatible_with([batch, None, 4]):
         raise ValueError(
-            f"{ctx.op}: boxes have shape [batch, n, 4], got {others[0].shape} for images of shape "
-            f"{images.shape}"
+            f"{ctx.op}: boxes have shape [batch, n, 4], got {boxes} for images of shape {images}"
         )
-    if len(others) > 1 and others[1].shape.rank not in (None, 2):
-        raise ValueError(f"{ctx.op}: colours have rank 2, got shape {others[1].shape}")
+    if colours and colours[0].rank not in (None, 2):
+        raise ValueError(f"{ctx.op}: colours have rank 2, got shape {colours[0]}")
     return [images]
 
 
@@ -106,7 +102,7 @@ def _outline(image: Any, box: Any, colour: Any) -> None:
             image[rows, column] = colour
 
 
-def _drawn(images: Any, boxes: Any, colours: Any = None) -> Any:
+def _draw_boxes(images: Any, boxes: Any, colours: Any = None) -> Any:
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
         raise InvalidArgumentError(
             f"images have rank 4 and 1, 3 or 4 channels, got shape {list(images.shape)}"
@@ -127,13 +123,5 @@ def _drawn(images: Any, boxes: Any, colours: Any = None) -> Any:
     return out
 
 
-register(
-    OpDef(
-        name="DrawBoundingBoxes",
-        infer=_infer_drawn,
-        kernel=lambda ctx: _drawn,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-# TensorFlow has no gradient of this op.
-register(OpDef(name="DrawBoundingBoxesV2", infer=_infer_drawn, kernel=lambda ctx: _drawn))
+op("DrawBoundingBoxes", _with_boxes, _draw_boxes, NOT_DIFFERENTIABLE)
+op("DrawBoundingBoxesV2", _with_boxes, _draw_boxes)  # without gradient, as in TensorFlow

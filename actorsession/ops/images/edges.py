@@ -30,9 +30,6 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
     Returns:
         The differences ``dy`` and ``dx``, of the shape of ``image``.
-
-    Raises:
-        ValueError: for another rank.
     """
     value = convert_to_tensor(image)
     if value.shape.rank != 4:

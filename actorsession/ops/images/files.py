@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, string, uint8
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import string, uint8
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     ANY_INPUT,
@@ -25,12 +24,11 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import check_fixed_types, op
 from actorsession.ops.text.kernels import one_string, require_string
 
 __all__ = [
@@ -70,19 +68,13 @@ def decode_png(
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 1, 3 or 4; that of the file for 0.
         dtype: must be uint8.
-        name: wanted name.
 
     Returns:
         uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
         invalid images.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another number of channels.
-        TypeError: for another dtype.
     """
-    attrs = {"channels": int(channels or 0), "dtype": as_dtype(dtype)}
-    return make_one("DecodePng", [convert_to_tensor(contents, string)], attrs, name)
+    file = convert_to_tensor(contents, string)
+    return raw.DecodePng(file, channels=int(channels or 0), dtype=dtype, name=name)
 
 
 def decode_jpeg(
@@ -95,29 +87,20 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return the pixels of a JPEG file.
+    """Return the pixels of a JPEG file, as ``decode_png`` does.
 
     Args:
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 1 or 3; that of the file for 0.
         ratio: factor by which the image is reduced: 1, 2, 4 or 8.
-        fancy_upscaling: accepted for compatibility; Pillow decides.
-        try_recover_truncated: accepted for compatibility; truncated files are an error.
-        acceptable_fraction: accepted for compatibility.
-        dct_method: accepted for compatibility.
-        name: wanted name.
-
-    Returns:
-        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
-        invalid images.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another number of channels, or another ratio.
+        fancy_upscaling: ignored: Pillow decides.
+        try_recover_truncated: ignored: truncated files are an error.
+        acceptable_fraction: ignored.
+        dct_method: ignored.
     """
     del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
-    attrs = {"channels": int(channels or 0), "ratio": int(ratio)}
-    return make_one("DecodeJpeg", [convert_to_tensor(contents, string)], attrs, name)
+    file = convert_to_tensor(contents, string)
+    return raw.DecodeJpeg(file, channels=int(channels or 0), ratio=int(ratio), name=name)
 
 
 def _check_channels(ctx: InferContext, found: int) -> None:
@@ -127,16 +110,14 @@ def _check_channels(ctx: InferContext, found: int) -> None:
         )
 
 
-def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
+def _decoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
     require_string(ctx, 0, rank=0)
     channels = ctx.attrs["channels"]
     _check_channels(ctx, channels)
-    if as_dtype(ctx.attrs.get("dtype", uint8)) is not uint8:
-        raise TypeError(f"{ctx.op}: dtype is uint8, got {as_dtype(ctx.attrs['dtype']).name}")
     if ctx.attrs.get("ratio", 1) not in (1, 2, 4, 8):
         raise ValueError(f"{ctx.op}: ratio is 1, 2, 4 or 8, got {ctx.attrs['ratio']}")
-    return [TensorSpec(uint8, TensorShape([None, None, channels or None]))]
+    return [TensorShape([None, None, channels or None])]
 
 
 @contextlib.contextmanager
@@ -211,11 +192,6 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     Args:
         image: uint8 of shape ``[height, width, channels]``, with 1 to 4 channels.
         compression: 0 to 9; the usual one for -1.
-        name: wanted name.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another shape.
     """
     return raw.EncodePng(convert_to_tensor(image), compression=int(compression), name=name)
 
@@ -236,27 +212,20 @@ def encode_jpeg(
         quality: 0 to 100.
         progressive: whether it can be displayed before it is loaded completely.
         optimize_size: whether to spend time on a smaller file.
-        name: wanted name.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another shape, format or quality.
     """
-    attrs = {
-        "format": format, "quality": int(quality), "progressive": bool(progressive),
-        "optimize_size": bool(optimize_size),
-    }  # fmt: skip
-    return make_of("EncodeJpeg", {"image": image}, attrs, name)
+    return raw.EncodeJpeg(
+        image, format=format, quality=int(quality), progressive=bool(progressive),
+        optimize_size=bool(optimize_size), name=name,
+    )  # fmt: skip
 
 
-def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
+def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
-    spec = ctx.inputs[0]
-    if spec.dtype is not uint8:
-        raise TypeError(f"{ctx.op}: pixels are uint8, got {spec.dtype.name}")
-    if spec.shape.rank not in (None, 3):
-        raise ValueError(f"{ctx.op}: an image has rank 3, got shape {spec.shape}")
-    channels = spec.shape.with_rank(3)[2]
+    check_fixed_types(ctx)
+    shape = ctx.inputs[0].shape
+    if shape.rank not in (None, 3):
+        raise ValueError(f"{ctx.op}: an image has rank 3, got shape {shape}")
+    channels = shape.with_rank(3)[2]
     if channels is not None:
         _check_channels(ctx, channels)
     if not 0 <= ctx.attrs.get("quality", 95) <= 100:
@@ -265,7 +234,7 @@ def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"{ctx.op}: format is grayscale, rgb or empty, got {ctx.attrs['format']!r}"
         )
-    return [TensorSpec(string, scalar_shape)]
+    return [scalar_shape]
 
 
 def _options(attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,16 +270,7 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
     return encoded
 
 
-for _name, _infer, _kernel, _attrs in (
-    ("DecodePng", _infer_decode, _decode_kernel, {"channels": 0, "dtype": uint8}),
-    ("DecodeJpeg", _infer_decode, _decode_kernel, {"channels": 0, "ratio": 1}),
-    ("EncodePng", _infer_encode, _encode_kernel, {"compression": -1}),
-    ("EncodeJpeg", _infer_encode, _encode_kernel,
-     {"format": "", "quality": 95, "progressive": False, "optimize_size": False}),
-):  # fmt: skip
-    register(
-        OpDef(
-            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            sized_by=ANY_INPUT if _name.startswith("Decode") else (),
-        )
-    )  # fmt: skip
+for _name in ("DecodePng", "DecodeJpeg"):
+    op(_name, _decoded_shape, None, NOT_DIFFERENTIABLE, kernel=_decode_kernel, sized_by=ANY_INPUT)
+for _name in ("EncodePng", "EncodeJpeg"):
+    op(_name, _encoded_shape, None, NOT_DIFFERENTIABLE, kernel=_encode_kernel)

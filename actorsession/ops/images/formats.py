@@ -6,13 +6,13 @@ opened by ``files``. None of the ops has a gradient.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, UnimplementedError
-from actorsession.graph.dtypes import as_dtype, float32, int32, int64, string, uint8, uint16
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import as_dtype, float32, int32, string, uint8, uint16
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     ANY_INPUT,
@@ -20,15 +20,14 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.comparison import equal
 from actorsession.ops.images.colours import convert_image_dtype
 from actorsession.ops.images.files import opened, pixels_of, require_pillow
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, ints
 from actorsession.ops.text.characters import substr
 from actorsession.ops.text.kernels import require_string
@@ -49,20 +48,11 @@ _OF_FORMAT = {"BMP": (0, 3, 4), "GIF": (0, 3), "JPEG": (0, 1, 3), "PNG": (0, 1, 
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """Return the pixels of a BMP file.
+    """Return the pixels of a BMP file, as ``decode_png`` does.
 
     Args:
         contents: contents of the file, a string scalar.
         channels: number of channels to return: 3 or 4; that of the file for 0.
-        name: wanted name.
-
-    Returns:
-        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
-        invalid images.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another number of channels.
     """
     given = convert_to_tensor(contents, string, "contents")
     return raw.DecodeBmp(given, channels=int(channels or 0), name=name)
@@ -73,14 +63,10 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
 
     Args:
         contents: contents of the file, a string scalar; a PNG or JPEG file has one frame.
-        name: wanted name.
 
     Returns:
         uint8 of shape ``[frames, height, width, 3]``. At run time an InvalidArgumentError is raised for
         invalid images.
-
-    Raises:
-        ImportError: without Pillow.
     """
     return raw.DecodeGif(convert_to_tensor(contents, string, "contents"), name=name)
 
@@ -98,25 +84,22 @@ def decode_image(
         contents: contents of the file, a string scalar.
         channels: number of channels to return; that of the file if left out.
         dtype: dtype of the pixels, which are scaled to its range; floats lie between 0 and 1.
-        name: wanted name.
         expand_animations: whether to return all frames of GIF files, with an additional axis, instead of only
             the first.
 
     Returns:
         Pixels of shape ``[height, width, channels]``, or ``[frames, height, width, 3]`` for GIF files. At run
         time an InvalidArgumentError is raised for invalid images.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another number of channels.
     """
     value, wanted = convert_to_tensor(contents, string, "contents"), as_dtype(dtype)
     read = wanted if wanted in (float32, uint8, uint16) else uint16
-    attrs = {
-        "channels": int(channels or 0), "dtype": read, "expand_animations": bool(expand_animations),
-    }  # fmt: skip
     with value.graph.as_default(), value.graph.name_scope(name or "decode_image"):
-        image = make_one("DecodeImage", [value], attrs)
+        image = raw.DecodeImage(
+            value,
+            channels=int(channels or 0),
+            dtype=read,
+            expand_animations=bool(expand_animations),
+        )
         if read is not wanted:
             image = convert_image_dtype(image, wanted)
         if not expand_animations:
@@ -135,32 +118,19 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return a part of the pixels of a JPEG file.
+    """Return a part of the pixels of a JPEG file; arguments that are not listed as for ``decode_jpeg``.
 
     Args:
         contents: contents of the file, a string scalar.
-        crop_window: int32: the first row and column, and the number of rows and columns.
-        channels: as for ``decode_jpeg``, like the arguments that follow.
-        ratio: factor by which the image is reduced first.
-        fancy_upscaling: accepted for compatibility.
-        try_recover_truncated: accepted for compatibility.
-        acceptable_fraction: accepted for compatibility.
-        dct_method: accepted for compatibility.
-        name: wanted name.
-
-    Returns:
-        uint8 of shape ``[height, width, channels]``. At run time an InvalidArgumentError is raised for
-        invalid images.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another number of channels, or another ratio.
+        crop_window: int32: the first row and column, and the number of rows and columns, after the image
+            was reduced by ``ratio``.
     """
     del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     value = convert_to_tensor(contents, string, "contents")
     window = convert_to_tensor(crop_window, int32, "crop_window", graph=value.graph)
-    attrs = {"channels": int(channels or 0), "ratio": int(ratio)}
-    return make_one("DecodeAndCropJpeg", [value, window], attrs, name)
+    return raw.DecodeAndCropJpeg(
+        value, window, channels=int(channels or 0), ratio=int(ratio), name=name
+    )
 
 
 def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None = None) -> Tensor:
@@ -169,15 +139,9 @@ def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None
     Args:
         contents: contents of the file, a string scalar.
         output_type: int32 or int64.
-        name: wanted name.
-
-    Raises:
-        ImportError: without Pillow.
-        TypeError: for another dtype.
     """
     given = convert_to_tensor(contents, string, "contents")
-    attrs = {"output_type": as_dtype(output_type)}
-    return make_one("ExtractJpegShape", [given], attrs, name)
+    return raw.ExtractJpegShape(given, output_type=as_dtype(output_type), name=name)
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
@@ -187,10 +151,10 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
         return equal(substr(value, 0, 3), b"\xff\xd8\xff", name=name)
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shape rules -----------------------------------------------------------------------------------
 
 
-def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
+def _decoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
     require_string(ctx, 0, rank=0)
     channels = ctx.attrs.get("channels", 3)
@@ -199,13 +163,10 @@ def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
             f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {channels}"
         )
     if ctx.op == "DecodeImage":
-        dtype = as_dtype(ctx.attrs["dtype"])
-        if dtype not in (uint8, uint16, float32):
-            raise TypeError(f"{ctx.op}: dtype is uint8, uint16 or float32, got {dtype.name}")
-        return [TensorSpec(dtype, unknown_shape)]
+        return [unknown_shape]
     if ctx.op == "DecodeGif":
-        return [TensorSpec(uint8, TensorShape([None, None, None, 3]))]
-    return [TensorSpec(uint8, TensorShape([*_window_size(ctx), channels or None]))]
+        return [TensorShape([None, None, None, 3])]
+    return [TensorShape([*_window_size(ctx), channels or None])]
 
 
 def _window_size(ctx: InferContext) -> tuple[int | None, int | None]:
@@ -223,13 +184,10 @@ def _window_size(ctx: InferContext) -> tuple[int | None, int | None]:
     return (None, None) if known is None else (known[2], known[3])
 
 
-def _infer_shape_of_file(ctx: InferContext) -> list[TensorSpec]:
+def _three_sizes(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
     require_string(ctx, 0, rank=0)
-    wanted = as_dtype(ctx.attrs["output_type"])
-    if wanted not in (int32, int64):
-        raise TypeError(f"{ctx.op}: output_type is int32 or int64, got {wanted.name}")
-    return [TensorSpec(wanted, TensorShape([3]))]
+    return [TensorShape([3])]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -239,7 +197,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
     require_pillow(ctx.op)
     formats, attrs = _READS[ctx.op], ctx.attrs
     channels, ratio = attrs.get("channels", 0), attrs.get("ratio", 1)
-    all_pictures = attrs.get("expand_animations", True)
+    all_frames = attrs.get("expand_animations", True)
     dtype = as_dtype(attrs.get("dtype", uint8))
 
     def decoded(contents: Any, window: Any = None) -> Any:
@@ -252,7 +210,7 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
             if dtype is not uint8 and kind == "PNG":
                 return _deep_pixels(file, channels, dtype)
             if kind == "GIF":
-                pixels = _pictures(file, all_pictures)
+                pixels = _frames(file, all_frames)
             elif ctx.op == "DecodeGif":
                 pixels = pixels_of(file, 3)[np.newaxis]
             else:
@@ -262,9 +220,9 @@ def _decode_kernel(ctx: KernelContext) -> Kernel:
     return decoded
 
 
-def _pictures(file: Any, all_of_them: bool) -> Any:
+def _frames(file: Any, all_frames: bool) -> Any:
     """Return all frames of a GIF file, or only the first."""
-    if not all_of_them:
+    if not all_frames:
         return pixels_of(file, 3)
     found = []
     for number in range(file.n_frames):
@@ -318,17 +276,13 @@ def _shape_kernel(ctx: KernelContext) -> Kernel:
     return measured
 
 
-for _name, _infer, _kernel, _attrs in (
-    ("DecodeBmp", _infer_decode, _decode_kernel, {"channels": 0}),
-    ("DecodeGif", _infer_decode, _decode_kernel, {}),
-    ("DecodeImage", _infer_decode, _decode_kernel,
-     {"channels": 0, "dtype": uint8, "expand_animations": True}),
-    ("DecodeAndCropJpeg", _infer_decode, _decode_kernel, {"channels": 0, "ratio": 1}),
-    ("ExtractJpegShape", _infer_shape_of_file, _shape_kernel, {"output_type": int32}),
-):  # fmt: skip
-    register(
-        OpDef(
-            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            sized_by=ANY_INPUT,
-        )
-    )  # fmt: skip
+for _name in ("DecodeBmp", "DecodeGif", "DecodeImage", "DecodeAndCropJpeg"):
+    op(_name, _decoded_shape, None, NOT_DIFFERENTIABLE, kernel=_decode_kernel, sized_by=ANY_INPUT)
+op(
+    "ExtractJpegShape",
+    _three_sizes,
+    None,
+    NOT_DIFFERENTIABLE,
+    kernel=_shape_kernel,
+    sized_by=ANY_INPUT,
+)

@@ -189,9 +189,6 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
     Args:
         image: an image of rank 3, or a batch of rank 4.
         central_fraction: fraction of the height and width to keep, in (0, 1].
-
-    Raises:
-        ValueError: for another fraction.
     """
     value = convert_to_tensor(image)
     with value.graph.as_default(), value.graph.name_scope("central_crop"):
@@ -276,7 +273,6 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     Args:
         image: an image of rank 3, or a batch of rank 4.
         k: a number.
-        name: wanted name.
 
     Raises:
         TypeError: if ``k`` is a tensor of unknown value.

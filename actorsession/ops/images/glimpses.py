@@ -6,24 +6,19 @@ each step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.rows import check_fixed_types, op
 from actorsession.ops.shape_operands import constant_ints, ints
 
 __all__ = ["extract_glimpse"]
@@ -47,40 +42,32 @@ def extract_glimpse(
         centered: whether offsets are relative to the centre of the image, from -1 to 1, instead of its
             corner.
         normalized: whether offsets are fractions of the image instead of pixels.
-        uniform_noise: accepted for compatibility with TensorFlow; as there, the noise is always uniform,
-            between the least and the greatest number of the image.
-        name: wanted name.
-
-    Raises:
-        TypeError: for another dtype.
-        ValueError: for another shape.
+        uniform_noise: ignored: as in TensorFlow, the noise is always uniform, between the least and the
+            greatest number of the image.
     """
     graph = graph_of(input, size, offsets)
     with graph.name_scope(name or "ExtractGlimpse") as scope:
-        operands = [
+        return raw.ExtractGlimpse(
             convert_to_tensor(input, float32, "input", graph=graph),
             convert_to_tensor(size, int32, "size", graph=graph),
             convert_to_tensor(offsets, float32, "offsets", graph=graph),
-        ]
-        attrs = {
-            "centered": bool(centered), "normalized": bool(normalized),
-            "uniform_noise": bool(uniform_noise),
-        }  # fmt: skip
-        return make_one("ExtractGlimpse", operands, attrs, scope)
+            centered=bool(centered),
+            normalized=bool(normalized),
+            uniform_noise=bool(uniform_noise),
+            name=scope,
+        )
 
 
-def _infer_glimpse(ctx: InferContext) -> list[TensorSpec]:
-    images, size, offsets = ctx.inputs
-    if (images.dtype, size.dtype, offsets.dtype) != (float32, int32, float32):
-        names = ", ".join(spec.dtype.name for spec in ctx.inputs)
-        raise TypeError(f"{ctx.op} takes float32, int32 and float32; got {names}")
-    if images.shape.rank not in (None, 4):
-        raise ValueError(f"{ctx.op}: images have rank 4, got shape {images.shape}")
-    batch, _, _, channels = images.shape.with_rank(4)
-    if not size.shape.is_compatible_with([2]) or not offsets.shape.is_compatible_with([batch, 2]):
+def _windows(ctx: InferContext) -> Sequence[TensorShape]:
+    check_fixed_types(ctx)
+    images, size, offsets = (spec.shape for spec in ctx.inputs)
+    if images.rank not in (None, 4):
+        raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")
+    batch, _, _, channels = images.with_rank(4)
+    if not size.is_compatible_with([2]) or not offsets.is_compatible_with([batch, 2]):
         raise ValueError(
-            f"{ctx.op}: size has shape [2] and offsets [batch, 2], got {size.shape} and {offsets.shape} for "
-            f"images of shape {images.shape}"
+            f"{ctx.op}: size has shape [2] and offsets [batch, 2], got {size} and {offsets} for images of "
+            f"shape {images}"
         )
     if ctx.attrs["noise"] not in ("uniform", "gaussian", "zero"):
         raise ValueError(
@@ -90,12 +77,12 @@ def _infer_glimpse(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"{ctx.op}: the uniform_noise should not be True when noise is not uniform"
         )
-    if batch is None and offsets.shape.rank is not None:
-        batch = offsets.shape.with_rank(2)[0]
+    if batch is None and offsets.rank is not None:
+        batch = offsets.with_rank(2)[0]
     known = constant_ints(ctx, 1)
     if known is not None and min(known) < 0:
         raise ValueError(f"{ctx.op}: size is two numbers of at least 0, got {list(known)}")
-    return [TensorSpec(float32, TensorShape([batch, *(known or (None, None)), channels]))]
+    return [TensorShape([batch, *(known or (None, None)), channels])]
 
 
 def _glimpse_kernel(ctx: KernelContext) -> Kernel:
@@ -109,7 +96,7 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
             return random.uniform(image.min(), image.max(), shape)
         return random.normal(image.mean(), image.std(), shape)
 
-    def seen(images: Any, size: Any, offsets: Any) -> Any:
+    def glimpses(images: Any, size: Any, offsets: Any) -> Any:
         wanted = ints(size)
         if images.ndim != 4 or len(wanted) != 2 or min(wanted) < 0:
             raise InvalidArgumentError(
@@ -127,13 +114,13 @@ def _glimpse_kernel(ctx: KernelContext) -> Kernel:
         first = np.trunc(places - new / 2).astype(np.int64)
         out = np.empty((len(images), *wanted, images.shape[3]), np.float32)
         for image, window, corner in zip(images, out, first, strict=True):
-            _show(image, window, corner, beyond)
+            _fill(image, window, corner, beyond)
         return out
 
-    return seen
+    return glimpses
 
 
-def _show(image: Any, window: Any, corner: Any, beyond: Any) -> None:
+def _fill(image: Any, window: Any, corner: Any, beyond: Any) -> None:
     """Fill a window with the part of an image that it shows."""
     low = np.maximum(corner, 0)
     high = np.minimum(corner + window.shape[:2], image.shape[:2])
@@ -146,12 +133,4 @@ def _show(image: Any, window: Any, corner: Any, beyond: Any) -> None:
     ]
 
 
-register(
-    OpDef(
-        name="ExtractGlimpse",
-        infer=_infer_glimpse,
-        kernel=_glimpse_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        sized_by=(1,),
-    )
-)
+op("ExtractGlimpse", _windows, kernel=_glimpse_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(1,))

@@ -6,28 +6,22 @@ Owns ``EncodeJpegVariableQuality``, whose quality is an operand; it has no gradi
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int32, string, uint8
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32, uint8
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.graph.shape import scalar_shape
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.images.colours import convert_image_dtype
 from actorsession.ops.images.files import decode_jpeg, require_pillow
 from actorsession.ops.randomness.numbers import random_uniform
+from actorsession.ops.rows import check_fixed_types, op
 
 __all__ = ["adjust_jpeg_quality", "random_jpeg_quality"]
 
@@ -40,15 +34,7 @@ def adjust_jpeg_quality(
     Args:
         image: an image of any dtype, with 1 or 3 channels; floats lie between 0 and 1.
         jpeg_quality: 0 to 100, an int32 scalar.
-        dct_method: accepted for compatibility.
-        name: wanted name.
-
-    Returns:
-        An image of the same dtype.
-
-    Raises:
-        ImportError: without Pillow.
-        ValueError: for another shape.
+        dct_method: ignored.
     """
     value = convert_to_tensor(image, name="image")
     with value.graph.as_default(), value.graph.name_scope(name or "adjust_jpeg_quality"):
@@ -70,9 +56,6 @@ def random_jpeg_quality(
         min_jpeg_quality: lower bound of the quality, at least 0.
         max_jpeg_quality: exclusive upper bound of the quality, at most 100.
         seed: seed of the random numbers.
-
-    Raises:
-        ValueError: for invalid bounds.
     """
     if not (0 <= min_jpeg_quality <= 100 and 0 <= max_jpeg_quality <= 100):
         raise ValueError("jpeg encoding range must be between 0 and 100.")
@@ -84,18 +67,15 @@ def random_jpeg_quality(
         return adjust_jpeg_quality(value, random_uniform([], *bounds, dtype=int32, seed=seed))
 
 
-def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
+def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
-    image, quality = ctx.inputs
-    if image.dtype is not uint8 or quality.dtype is not int32:
-        raise TypeError(
-            f"{ctx.op} takes uint8 and int32, got {image.dtype.name} and {quality.dtype.name}"
-        )
-    if image.shape.rank not in (None, 3) or quality.shape.rank not in (None, 0):
+    check_fixed_types(ctx)
+    image, quality = (spec.shape for spec in ctx.inputs)
+    if image.rank not in (None, 3) or quality.rank not in (None, 0):
         raise ValueError(
-            f"{ctx.op}: an image has rank 3 and a quality rank 0, got {image.shape} and {quality.shape}"
+            f"{ctx.op}: an image has rank 3 and a quality rank 0, got {image} and {quality}"
         )
-    return [TensorSpec(string, scalar_shape)]
+    return [scalar_shape]
 
 
 def _encode_kernel(ctx: KernelContext) -> Kernel:
@@ -117,11 +97,4 @@ def _encode_kernel(ctx: KernelContext) -> Kernel:
     return encoded
 
 
-register(
-    OpDef(
-        name="EncodeJpegVariableQuality",
-        infer=_infer_encode,
-        kernel=_encode_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("EncodeJpegVariableQuality", _encoded_shape, kernel=_encode_kernel, grad=NOT_DIFFERENTIABLE)

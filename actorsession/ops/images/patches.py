@@ -13,18 +13,18 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.rows import op
 
 __all__ = ["extract_image_patches", "extract_patches"]
 
@@ -45,19 +45,13 @@ def extract_patches(
         strides: distances from one patch to the next, ``[1, rows, columns, 1]``.
         rates: distances from one pixel of a patch to the next, ``[1, rows, columns, 1]``.
         padding: ``VALID`` for patches inside the image, ``SAME`` for as many as there are strides.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[batch, rows of patches, columns of patches, rows * columns * depth]``.
-
-    Raises:
-        ValueError: for arguments that are not four numbers, not 1 at both ends or below 1, or another
-            padding.
     """
-    attrs = {
-        "ksizes": list(sizes), "strides": list(strides), "rates": list(rates), "padding": padding,
-    }  # fmt: skip
-    return make_of("ExtractImagePatches", {"images": images}, attrs, name)
+    return raw.ExtractImagePatches(
+        images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name
+    )
 
 
 def extract_image_patches(
@@ -69,11 +63,7 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Tensor:
-    """Extract patches with TensorFlow 1's arguments; ``sizes`` is another name for ``ksizes``.
-
-    Raises:
-        ValueError: as for ``extract_patches``, for both names or neither, or if an argument is missing.
-    """
+    """Extract patches with TensorFlow 1's arguments; ``sizes`` is another name for ``ksizes``."""
     if (ksizes is None) == (sizes is None):
         raise ValueError(f"give one of ksizes and sizes, got {ksizes} and {sizes}")
     extents = sizes if ksizes is None else ksizes
@@ -82,8 +72,8 @@ def extract_image_patches(
     return extract_patches(images, extents, strides, rates, padding, name)
 
 
-def _infer_patches(ctx: InferContext) -> list[TensorSpec]:
-    dtype, shape = check_dtype(ctx, "biufc"), ctx.inputs[0].shape
+def _patch_shapes(ctx: InferContext) -> Sequence[TensorShape]:
+    shape = ctx.inputs[0].shape
     for key in ("ksizes", "strides", "rates"):
         found = list(ctx.attrs[key])
         if len(found) != 4 or found[0] != 1 or found[3] != 1 or min(found) < 1:
@@ -99,7 +89,7 @@ def _infer_patches(ctx: InferContext) -> list[TensorSpec]:
         for axis, extent in ((1, height), (2, width))
     ]
     deep: Dim = None if depth is None else rows * columns * depth
-    return [TensorSpec(dtype, TensorShape([batch, *out, deep]))]
+    return [TensorShape([batch, *out, deep])]
 
 
 def _places(extent: int, attrs: Any, axis: int) -> tuple[int, int, int]:
@@ -119,7 +109,7 @@ def _patches_kernel(ctx: KernelContext) -> Kernel:
     _, row_rate, column_rate, _ = attrs["rates"]
     window = ((rows - 1) * row_rate + 1, (columns - 1) * column_rate + 1)
 
-    def taken(x: Any) -> Any:
+    def patches(x: Any) -> Any:
         if x.ndim != 4:
             raise InvalidArgumentError(f"images of rank 4 are taken, got shape {list(x.shape)}")
         batch, height, width, depth = x.shape
@@ -133,7 +123,7 @@ def _patches_kernel(ctx: KernelContext) -> Kernel:
         view = view[:, ::down, ::right, :, ::row_rate, ::column_rate].transpose(0, 1, 2, 4, 5, 3)
         return np.array(view, order="C").reshape(dims)
 
-    return taken
+    return patches
 
 
 def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
@@ -156,11 +146,4 @@ def _patches_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
     return [transpose(reshape(total, stack([height, width, batch, depth])), [2, 0, 1, 3])]
 
 
-register(
-    OpDef(
-        name="ExtractImagePatches",
-        infer=_infer_patches,
-        kernel=_patches_kernel,
-        gradient=_patches_gradient,
-    )
-)
+op("ExtractImagePatches", _patch_shapes, kernel=_patches_kernel, grad=_patches_gradient)

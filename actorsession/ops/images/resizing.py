@@ -6,23 +6,15 @@ vector of two. All ops but ``ResizeNearestNeighbor`` return float32 for every in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
@@ -36,6 +28,7 @@ from actorsession.ops.images.resampling import (
     spread,
 )
 from actorsession.ops.partial import partial_ints, refine_by
+from actorsession.ops.rows import check_fixed_types, op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
@@ -57,14 +50,7 @@ def resize_bilinear(
         images: real numbers of shape ``[batch, height, width, channels]``.
         size: the new height and width, int32.
         align_corners: whether the centres of the corner pixels keep their positions.
-        name: wanted name.
         half_pixel_centers: whether pixels are areas around their centres; not with ``align_corners``.
-
-    Returns:
-        The resized images, float32.
-
-    Raises:
-        ValueError: for invalid shapes or sizes.
     """
     return _resize("ResizeBilinear", images, size, align_corners, half_pixel_centers, name)
 
@@ -76,11 +62,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images; each pixel is the nearest old one. Arguments as for ``resize_bilinear``.
-
-    Returns:
-        Pixels of the dtype of ``images``.
-    """
+    """Resize images; each pixel is the nearest old one. Arguments as for ``resize_bilinear``."""
     return _resize("ResizeNearestNeighbor", images, size, align_corners, half_pixel_centers, name)
 
 
@@ -117,7 +99,7 @@ def _resize(
     return refine_by(made, None if known is None else [batch, *known, channels])
 
 
-# -- shapes ----------------------------------------------------------------------------------------
+# -- shape rules -----------------------------------------------------------------------------------
 
 
 def _check_attrs(ctx: InferContext) -> None:
@@ -125,13 +107,14 @@ def _check_attrs(ctx: InferContext) -> None:
         raise ValueError(f"{ctx.op}: align_corners and half_pixel_centers exclude each other")
 
 
-def _sized(ctx: InferContext, images: TensorShape, index: int) -> TensorShape:
-    """Return the shape of images at the size given by an operand."""
-    spec, known = ctx.inputs[index], constant_ints(ctx, index)
-    if spec.dtype is not int32:
-        raise TypeError(f"{ctx.op}: size is int32, got {spec.dtype.name}")
-    if not spec.shape.is_compatible_with([2]):
-        raise ValueError(f"{ctx.op}: size has shape [2], got {spec.shape}")
+def _resized(ctx: InferContext) -> Sequence[TensorShape]:
+    """The output has the size that is the second input."""
+    check_fixed_types(ctx)
+    _check_attrs(ctx)
+    images = ctx.inputs[0].shape
+    size, known = ctx.inputs[1].shape, constant_ints(ctx, 1)
+    if not size.is_compatible_with([2]):
+        raise ValueError(f"{ctx.op}: size has shape [2], got {size}")
     if images.rank not in (None, 4):
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")
     batch, height, width, channels = images.with_rank(4)
@@ -139,16 +122,7 @@ def _sized(ctx: InferContext, images: TensorShape, index: int) -> TensorShape:
         raise ValueError(f"{ctx.op}: sizes are positive, got {list(known)}")
     if 0 in (height, width, channels):
         raise ValueError(f"{ctx.op}: there are pixels to take, got images of shape {images}")
-    return TensorShape([batch, *(known or (None, None)), channels])
-
-
-def _infer_resize(ctx: InferContext) -> list[TensorSpec]:
-    dtype = ctx.inputs[0].dtype
-    if dtype.kind not in "iuf":
-        raise TypeError(f"{ctx.op} takes integers and floating types; got {dtype.name}")
-    _check_attrs(ctx)
-    shape = _sized(ctx, ctx.inputs[0].shape, 1)
-    return [TensorSpec(dtype if ctx.op == "ResizeNearestNeighbor" else float32, shape)]
+    return [TensorShape([batch, *(known or (None, None)), channels])]
 
 
 def _checked_size(images: Any, size: Any, op: str) -> Ints:
@@ -166,27 +140,24 @@ def _checked_size(images: Any, size: Any, op: str) -> Ints:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _taps_of(op: str, ctx: KernelContext) -> Callable[[int, int], Taps]:
+def _taps_of(ctx: KernelContext) -> Callable[[int, int], Taps]:
     """Return the function from an old and a new size to taps."""
     align, half = ctx.attrs["align_corners"], ctx.attrs.get("half_pixel_centers", False)
-    if op == "Area":
+    if ctx.op == "ResizeArea":
         return lambda old, new: area_taps(old, new, align)
-    chosen = {"Bilinear": bilinear_taps, "Bicubic": bicubic_taps}[op]
-    return lambda old, new: chosen(old, new, align, half)
+    taps = bicubic_taps if ctx.op.startswith("ResizeBicubic") else bilinear_taps
+    return lambda old, new: taps(old, new, align, half)
 
 
-def _smooth_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
-    def kernel(ctx: KernelContext) -> Kernel:
-        taps = _taps_of(kind, ctx)
+def _smooth_kernel(ctx: KernelContext) -> Kernel:
+    taps = _taps_of(ctx)
 
-        def resized(images: Any, size: Any) -> Any:
-            height, width = _checked_size(images, size, ctx.op)
-            rows, columns = taps(images.shape[1], height), taps(images.shape[2], width)
-            return resampled(images.astype(np.float32), rows, columns)
+    def resized(images: Any, size: Any) -> Any:
+        height, width = _checked_size(images, size, ctx.op)
+        rows, columns = taps(images.shape[1], height), taps(images.shape[2], width)
+        return resampled(images.astype(np.float32), rows, columns)
 
-        return resized
-
-    return kernel
+    return resized
 
 
 def _nearest_kernel(ctx: KernelContext) -> Kernel:
@@ -217,44 +188,29 @@ def _nearest_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [make_one("ResizeNearestNeighborGrad", [grad, size], dict(op.attrs)), None]
 
 
-def _infer_smooth_grad(ctx: InferContext) -> list[TensorSpec]:
-    grad, images = ctx.inputs
-    if grad.dtype is not float32 or not images.dtype.is_floating:
-        raise TypeError(
-            f"{ctx.op} takes a float32 gradient and floating images; got {grad.dtype.name} and "
-            f"{images.dtype.name}"
-        )
-    if any(spec.shape.rank not in (None, 4) for spec in ctx.inputs):
-        raise ValueError(f"{ctx.op}: images have rank 4, got {grad.shape} and {images.shape}")
+def _originals(ctx: InferContext) -> Sequence[TensorShape]:
+    """The output is the gradient of the images that are the second input."""
+    check_fixed_types(ctx)
+    grad, images = (spec.shape for spec in ctx.inputs)
+    if not {grad.rank, images.rank} <= {None, 4}:
+        raise ValueError(f"{ctx.op}: images have rank 4, got {grad} and {images}")
     _check_attrs(ctx)
     return [images]
 
 
-def _infer_nearest_grad(ctx: InferContext) -> list[TensorSpec]:
-    dtype = ctx.inputs[0].dtype
-    if dtype.kind not in "iuf":
-        raise TypeError(f"{ctx.op} takes integers and floating types; got {dtype.name}")
-    _check_attrs(ctx)
-    return [TensorSpec(dtype, _sized(ctx, ctx.inputs[0].shape, 1))]
+def _smooth_grad_kernel(ctx: KernelContext) -> Kernel:
+    taps, dtype = _taps_of(ctx), ctx.outputs[0].dtype.np_dtype
 
+    def back(grad: Any, images: Any) -> Any:
+        if grad.ndim != 4 or images.ndim != 4:
+            raise InvalidArgumentError(
+                f"{ctx.op}: images have rank 4, got {list(grad.shape)} and {list(images.shape)}"
+            )
+        height, width = images.shape[1:3]
+        rows, columns = taps(height, grad.shape[1]), taps(width, grad.shape[2])
+        return spread(grad, rows, columns, height, width).astype(dtype, copy=False)
 
-def _smooth_grad_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
-    def kernel(ctx: KernelContext) -> Kernel:
-        taps, dtype = _taps_of(kind, ctx), ctx.outputs[0].dtype.np_dtype
-
-        def back(grad: Any, images: Any) -> Any:
-            if grad.ndim != 4 or images.ndim != 4:
-                raise InvalidArgumentError(
-                    f"{ctx.op}: images have rank 4, got {list(grad.shape)} and {list(images.shape)}"
-                )
-            height, width = images.shape[1:3]
-            rows, columns = taps(height, grad.shape[1]), taps(width, grad.shape[2])
-            out = spread(grad, rows, columns, height, width)
-            return out.astype(dtype, copy=False)
-
-        return back
-
-    return kernel
+    return back
 
 
 def _nearest_grad_kernel(ctx: KernelContext) -> Kernel:
@@ -269,45 +225,12 @@ def _nearest_grad_kernel(ctx: KernelContext) -> Kernel:
     return back
 
 
-# -- registration ----------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
-_BOTH = {"align_corners": False, "half_pixel_centers": False}
-
-for _kind in ("Bilinear", "Bicubic"):
-    register(
-        OpDef(
-            name=f"Resize{_kind}", infer=_infer_resize, kernel=_smooth_kernel(_kind),
-            gradient=_smooth_gradient, sized_by=(1,),
-        )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"Resize{_kind}Grad", infer=_infer_smooth_grad, kernel=_smooth_grad_kernel(_kind),
-            gradient=NOT_DIFFERENTIABLE if _kind == "Bilinear" else None,         )
-    )  # fmt: skip
-
-register(
-    OpDef(
-        name="ResizeNearestNeighbor",
-        infer=_infer_resize,
-        kernel=_nearest_kernel,
-        gradient=_nearest_gradient,
-        sized_by=(1,),
-    )
-)
-register(
-    OpDef(
-        name="ResizeNearestNeighborGrad",
-        infer=_infer_nearest_grad,
-        kernel=_nearest_grad_kernel,
-        sized_by=(1,),
-    )
-)
-register(
-    OpDef(
-        name="ResizeArea",
-        infer=_infer_resize,
-        kernel=_smooth_kernel("Area"),
-        sized_by=(1,),
-    )
-)
+op("ResizeBilinear", _resized, kernel=_smooth_kernel, grad=_smooth_gradient, sized_by=(1,))
+op("ResizeBilinearGrad", _originals, kernel=_smooth_grad_kernel, grad=NOT_DIFFERENTIABLE)
+op("ResizeBicubic", _resized, kernel=_smooth_kernel, grad=_smooth_gradient, sized_by=(1,))
+op("ResizeBicubicGrad", _originals, kernel=_smooth_grad_kernel)
+op("ResizeNearestNeighbor", _resized, kernel=_nearest_kernel, grad=_nearest_gradient, sized_by=(1,))
+op("ResizeNearestNeighborGrad", _resized, kernel=_nearest_grad_kernel, sized_by=(1,))
+op("ResizeArea", _resized, kernel=_smooth_kernel, sized_by=(1,))

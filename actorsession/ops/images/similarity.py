@@ -1,11 +1,12 @@
-"""Structural similarity of two images: ``ssim`` and ``ssim_multiscale``, composed of other ops.
+"""Measures of one image and of two: total variation, signal-to-noise ratio, structural similarity.
 
-Both compare means, variances and covariances within a Gaussian window around each pixel. ``comparable`` has
-the checks of two images that they share with ``psnr``.
+All are composed of other ops. ``ssim`` and ``ssim_multiscale`` compare means, variances and covariances
+within a Gaussian window around each pixel.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,18 +22,57 @@ from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.convolutions.depthwise import depthwise_conv2d
 from actorsession.ops.convolutions.pooling import avg_pool
 from actorsession.ops.elements.arithmetic import pow as power
+from actorsession.ops.elements.arithmetic import squared_difference
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, greater_equal
-from actorsession.ops.elements.elementwise import square
+from actorsession.ops.elements.elementwise import abs as absolute
+from actorsession.ops.elements.elementwise import log, square
 from actorsession.ops.flow.assertions import Assert
 from actorsession.ops.images.colours import convert_image_dtype
 from actorsession.ops.neural.activations import relu
-from actorsession.ops.reductions.reduction import reduce_all, reduce_mean, reduce_prod
+from actorsession.ops.reductions.reduction import reduce_all, reduce_mean, reduce_prod, reduce_sum
 
-__all__ = ["comparable", "ssim", "ssim_multiscale"]
+__all__ = ["psnr", "ssim", "ssim_multiscale", "total_variation"]
 
 # The weights of the scales, the finest first, as published by the inventors of the measure.
 _WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+def total_variation(images: Any, name: str | None = None) -> Tensor:
+    """Return the sum of the absolute differences of neighbouring pixels, for each image.
+
+    Args:
+        images: an image of rank 3, or a batch of rank 4.
+    """
+    value = convert_to_tensor(images)
+    with value.graph.name_scope(name or "total_variation"):
+        if value.shape.rank == 3:
+            rows, columns = value[1:] - value[:-1], value[:, 1:] - value[:, :-1]
+            return reduce_sum(absolute(rows)) + reduce_sum(absolute(columns))
+        if value.shape.rank != 4:
+            raise ValueError("'images' must be either 3 or 4-dimensional.")
+        rows, columns = value[:, 1:] - value[:, :-1], value[:, :, 1:] - value[:, :, :-1]
+        axes = [1, 2, 3]
+        return reduce_sum(absolute(rows), axes) + reduce_sum(absolute(columns), axes)
+
+
+def psnr(a: Any, b: Any, max_val: float, name: str | None = None) -> Tensor:
+    """Return the peak signal-to-noise ratio of two images in decibels, for each of a batch.
+
+    Args:
+        a: images of shape ``[..., height, width, channels]``.
+        b: images of the same shape and dtype.
+        max_val: the range of pixels: 255 for uint8, usually 1 for floats.
+    """
+    first = convert_to_tensor(a)
+    with first.graph.as_default(), first.graph.name_scope(name or "PSNR"):
+        second = convert_to_tensor(b, first.dtype)
+        most = convert_image_dtype(cast(convert_to_tensor(max_val), first.dtype), float32)
+        with first.graph.control_dependencies(_comparable(first, second)):
+            checked = identity(first)
+        floats = convert_image_dtype(checked, float32), convert_image_dtype(second, float32)
+        error = reduce_mean(squared_difference(*floats), [-3, -2, -1])
+        return (20 / math.log(10)) * log(most) - (10 / math.log(10)) * log(error)
 
 
 def ssim(
@@ -59,9 +99,6 @@ def ssim(
 
     Returns:
         float32, a number for each pair of images.
-
-    Raises:
-        ValueError: for shapes that do not fit together.
     """
     first = convert_to_tensor(img1, name="img1")
     with first.graph.as_default(), first.graph.name_scope("SSIM"):
@@ -99,9 +136,6 @@ def ssim_multiscale(
 
     Returns:
         float32 in [0, 1], a number for each pair of images.
-
-    Raises:
-        ValueError: for shapes that do not fit together.
     """
     first = convert_to_tensor(img1, name="img1")
     with first.graph.as_default(), first.graph.name_scope("MS-SSIM"):
@@ -117,7 +151,7 @@ def ssim_multiscale(
         return reduce_mean(reduce_prod(power(stack(found, -1), weights), [-1]), [-1])
 
 
-def comparable(first: Tensor, second: Tensor) -> list[Operation]:
+def _comparable(first: Tensor, second: Tensor) -> list[Operation]:
     """Check that two images have the same last three axes, and that the others broadcast.
 
     Returns:
@@ -142,7 +176,7 @@ def comparable(first: Tensor, second: Tensor) -> list[Operation]:
 def _prepared(first: Tensor, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Check that two images are comparable; return both and the greatest pixel value in float32."""
     second = convert_to_tensor(img2, first.dtype, "img2")
-    with first.graph.control_dependencies(comparable(first, second)):
+    with first.graph.control_dependencies(_comparable(first, second)):
         checked = identity(first)
     most = convert_image_dtype(cast(convert_to_tensor(max_val), first.dtype), float32)
     return convert_image_dtype(checked, float32), convert_image_dtype(second, float32), most

@@ -62,13 +62,9 @@ def resize_images(
         method: one of ``ResizeMethod``.
         align_corners: whether the centres of the corner pixels keep their positions.
         preserve_aspect_ratio: whether to fit the image into ``size`` with its aspect ratio preserved.
-        name: wanted name.
 
     Returns:
         float32, unless nothing changes or ``method`` is ``NEAREST_NEIGHBOR``.
-
-    Raises:
-        ValueError: for another rank or method, or a ``size`` that is not two numbers.
     """
     value = convert_to_tensor(images)
     with value.graph.as_default(), value.graph.name_scope(name or "resize"):

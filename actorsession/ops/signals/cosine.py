@@ -41,11 +41,6 @@ def dct(
         n: number of samples to transform, padded with zeros where there are fewer; all if left out.
         axis: must be -1.
         norm: ``ortho`` for an orthonormal transform, not with the first type; otherwise ``None``.
-        name: wanted name.
-
-    Raises:
-        NotImplementedError: for another axis.
-        ValueError: for another type, norm or number.
     """
     _check(type, n, axis, norm)
     value = convert_to_tensor(input, name="input", preferred_dtype=float32)
@@ -107,7 +102,7 @@ def _count(value: Tensor) -> Any:
     return shape(value)[-1] if known is None else known
 
 
-def _turned(value: Tensor, angles: Tensor, away: bool) -> Tensor:
+def _rotated(value: Tensor, angles: Tensor, away: bool) -> Tensor:
     """Return numbers times twice a rotation by angles, in one direction or the other."""
     way = sin(angles) * (-2 if away else 2)
     turns = complex_of(cos(angles) * 2, way)
@@ -129,7 +124,7 @@ def _first(value: Tensor, normal: bool) -> Tensor:
 def _second(value: Tensor, normal: bool) -> Tensor:
     count = _count(value)
     half = rfft(value, convert_to_tensor([2 * count]))[..., :count]
-    found = real(_turned(half, _angles(value), away=True))
+    found = real(_rotated(half, _angles(value), away=True))
     return found * _weights(value, inverse=False) if normal else found
 
 
@@ -139,7 +134,7 @@ def _third(value: Tensor, normal: bool) -> Tensor:
         scaled = value * _weights(value, inverse=True)
     else:
         scaled = value * cast(convert_to_tensor(count, int32), value.dtype)
-    turned = _turned(complex_of(scaled, scaled * 0), _angles(value), away=False)
+    turned = _rotated(complex_of(scaled, scaled * 0), _angles(value), away=False)
     return irfft(turned, convert_to_tensor([2 * count]))[..., :count]
 
 

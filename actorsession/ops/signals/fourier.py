@@ -7,24 +7,16 @@ The other modules of ``signals`` are composed of these ops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, complex64, complex128, float32, float64, int32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import as_dtype, complex64, complex128, float32, float64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.arrays.array import pad
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.fills import ones
@@ -34,6 +26,7 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.complex_numbers import complex as complex_of
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.rows import check_fixed_types, op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["COMPLEX", "REAL", "suffix"]
@@ -48,98 +41,87 @@ def suffix(rank: int) -> str:
     return "" if rank == 1 else f"{rank}D"
 
 
-# -- static types ----------------------------------------------------------------------------------
+def _rank(op: str) -> int:
+    """Return the number of axes along which an op type transforms."""
+    return int(op[-2]) if op.endswith("D") else 1
 
 
-def _infer_complex(rank: int) -> Callable[[InferContext], list[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        spec = ctx.inputs[0]
-        if spec.dtype not in REAL:
-            raise TypeError(f"{ctx.op} takes complex64 or complex128, got {spec.dtype.name}")
-        _check_rank(ctx, rank)
-        return [spec]
-
-    return infer
+def _half(sizes: Ints) -> Ints:
+    """Return the sizes of the half spectrum of a real signal."""
+    return (*sizes[:-1], sizes[-1] // 2 + 1 if sizes[-1] else 0)
 
 
-def _check_rank(ctx: InferContext, rank: int) -> None:
-    shown = ctx.inputs[0].shape
-    if shown.rank is not None and shown.rank < rank:
-        raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {shown}")
+# -- shape rules -----------------------------------------------------------------------------------
 
 
-def _infer_real(rank: int, back: bool) -> Callable[[InferContext], list[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        spec, length = ctx.inputs
-        key, kinds = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
-        made = as_dtype(ctx.attrs[key])
-        if kinds.get(spec.dtype) is not made or length.dtype is not int32:
-            raise TypeError(
-                f"{ctx.op} cannot make {made.name} of {spec.dtype.name} with a length of {length.dtype.name}"
-            )
-        _check_rank(ctx, rank)
-        if not length.shape.is_compatible_with([rank]):
-            raise ValueError(f"{ctx.op}: fft_length has shape [{rank}], got {length.shape}")
-        if spec.shape.rank is None:
-            return [TensorSpec(made, unknown_shape)]
-        known = constant_ints(ctx, 1)
-        sizes: list[Dim] = [None] * rank if known is None else list(known)
-        if known is not None and not back:
-            sizes[-1] = known[-1] // 2 + 1 if known[-1] else 0
-        return [TensorSpec(made, TensorShape([*spec.shape.as_list()[:-rank], *sizes]))]
+def _complex_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    given, rank = ctx.inputs[0].shape, _rank(ctx.op)
+    if given.rank is not None and given.rank < rank:
+        raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {given}")
+    return [given]
 
-    return infer
+
+def _real_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    check_fixed_types(ctx)
+    rank, back = _rank(ctx.op), ctx.op.startswith("I")
+    key, made_of = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
+    dtype, made = ctx.inputs[0].dtype, as_dtype(ctx.attrs[key])
+    if made_of[dtype] is not made:
+        raise TypeError(f"{ctx.op} cannot make {made.name} of {dtype.name}")
+    [given], length = _complex_shape(ctx), ctx.inputs[1].shape
+    if not length.is_compatible_with([rank]):
+        raise ValueError(f"{ctx.op}: fft_length has shape [{rank}], got {length}")
+    if given.rank is None:
+        return [unknown_shape]
+    known = constant_ints(ctx, 1)
+    sizes = [None] * rank if known is None else known if back else _half(known)
+    return [TensorShape([*given.as_list()[:-rank], *sizes])]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _require(op: str, value: Any, rank: int) -> None:
-    if value.ndim < rank:
-        raise InvalidArgumentError(f"{op}: at least rank {rank} is needed, got {list(value.shape)}")
+def _require_rank(op: str, value: Any) -> None:
+    if value.ndim < _rank(op):
+        raise InvalidArgumentError(
+            f"{op}: at least rank {_rank(op)} is needed, got {list(value.shape)}"
+        )
 
 
-def _complex_kernel(rank: int, transform: Any) -> Callable[[KernelContext], Kernel]:
-    axes = tuple(range(-rank, 0))
+def _complex_kernel(ctx: KernelContext) -> Kernel:
+    axes, dtype = range(-_rank(ctx.op), 0), ctx.outputs[0].dtype.np_dtype
+    transform = np.fft.ifftn if ctx.op.startswith("I") else np.fft.fftn
 
-    def kernel(ctx: KernelContext) -> Kernel:
-        dtype = ctx.outputs[0].dtype.np_dtype
+    def transformed(x: Any) -> Any:
+        _require_rank(ctx.op, x)
+        return np.asarray(transform(x, axes=axes), dtype) if x.size else np.empty_like(x)
 
-        def transformed(x: Any) -> Any:
-            _require(ctx.op, x, rank)
-            return np.asarray(transform(x, axes=axes), dtype) if x.size else np.empty_like(x)
-
-        return transformed
-
-    return kernel
+    return transformed
 
 
-def _real_kernel(rank: int, back: bool) -> Callable[[KernelContext], Kernel]:
-    axes = tuple(range(-rank, 0))
+def _real_kernel(ctx: KernelContext) -> Kernel:
+    rank, back, dtype = _rank(ctx.op), ctx.op.startswith("I"), ctx.outputs[0].dtype.np_dtype
+    transform = np.fft.irfftn if back else np.fft.rfftn
 
-    def kernel(ctx: KernelContext) -> Kernel:
-        dtype = ctx.outputs[0].dtype.np_dtype
+    def transformed(x: Any, length: Any) -> Any:
+        _require_rank(ctx.op, x)
+        sizes = _checked_length(ctx.op, x, ints(length))
+        made = sizes if back else _half(sizes)
+        if not x.size or 0 in made:
+            return np.zeros((*x.shape[:-rank], *made), dtype)
+        return np.asarray(transform(x, sizes, range(-rank, 0)), dtype)
 
-        def transformed(x: Any, length: Any) -> Any:
-            _require(ctx.op, x, rank)
-            sizes = _checked_length(ctx.op, x, ints(length), rank, back)
-            made = sizes if back else (*sizes[:-1], sizes[-1] // 2 + 1 if sizes[-1] else 0)
-            if not x.size or 0 in made:
-                return np.zeros((*x.shape[:-rank], *made), dtype)
-            return np.asarray((np.fft.irfftn if back else np.fft.rfftn)(x, sizes, axes), dtype)
-
-        return transformed
-
-    return kernel
+    return transformed
 
 
-def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints:
+def _checked_length(op: str, x: Any, sizes: Ints) -> Ints:
     """Check the lengths of a transform against its input, and return them."""
+    rank = _rank(op)
     if len(sizes) != rank or min(sizes) < 0:
         raise InvalidArgumentError(
             f"{op}: fft_length is {rank} numbers of at least 0, got {list(sizes)}"
         )
-    needed = (*sizes[:-1], sizes[-1] // 2 + 1 if sizes[-1] else 0) if back else sizes
+    needed = _half(sizes) if op.startswith("I") else sizes
     if x.size and any(old < new for old, new in zip(x.shape[-rank:], needed, strict=True)):
         raise InvalidArgumentError(
             f"{op}: the last axes must have length of at least {list(needed)}, got shape {list(x.shape)}"
@@ -150,93 +132,54 @@ def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints
 # -- gradients -------------------------------------------------------------------------------------
 
 
-def _count(x: Tensor, rank: int) -> Tensor:
+def _count(op: Operation, x: Tensor) -> Tensor:
     """Return the number of elements of one transform."""
-    return reduce_prod(shape(x)[-rank:])
+    return cast(reduce_prod(shape(x)[-_rank(op.type) :]), x.dtype)
 
 
-def _fft_gradient(rank: int) -> Gradient:
-    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        back = make_one(f"IFFT{suffix(rank)}", [grad])
-        return [back * cast(_count(grad, rank), grad.dtype)]
-
-    return gradient
+def _fft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one(f"I{op.type}", [grad]) * _count(op, grad)]
 
 
-def _ifft_gradient(rank: int) -> Gradient:
-    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        back = make_one(f"FFT{suffix(rank)}", [grad])
-        return [back / cast(_count(grad, rank), grad.dtype)]
-
-    return gradient
+def _ifft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one(op.type[1:], [grad]) / _count(op, grad)]
 
 
-def _behind(value: Tensor, rank: int, wanted: Tensor) -> Tensor:
+def _padded(value: Tensor, rank: int, wanted: Tensor) -> Tensor:
     """Return a tensor padded with zeros at the end of its last axes, up to the given sizes."""
     sizes = shape(value)
     extra = concat([sizes[:-rank] * 0, wanted - sizes[-rank:]], 0)
     return pad(value, stack([extra * 0, extra], 1))
 
 
-def _rfft_gradient(rank: int) -> Gradient:
-    """Return the gradient: the half spectrum, padded with zeros to the whole, is transformed back."""
-
-    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        signal, length = op.inputs
-        full = _behind(grad, rank, length)
-        back = real(make_one(f"IFFT{suffix(rank)}", [full])) * cast(
-            reduce_prod(length), signal.dtype
-        )
-        return [_behind(back, rank, shape(signal)[-rank:]), None]
-
-    return gradient
+def _rfft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Transform back the half spectrum, padded with zeros to the whole."""
+    (signal, length), rank = op.inputs, _rank(op.type)
+    full = _padded(grad, rank, length)
+    back = real(make_one(f"IFFT{suffix(rank)}", [full])) * cast(reduce_prod(length), signal.dtype)
+    return [_padded(back, rank, shape(signal)[-rank:]), None]
 
 
-def _irfft_gradient(rank: int) -> Gradient:
-    """Return the gradient; numbers of the spectrum that also represent their mirror count twice."""
-
-    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        spectrum, length = op.inputs
-        attrs = {"Tcomplex": spectrum.dtype}
-        there = make_one(f"RFFT{suffix(rank)}", [grad, length], attrs)
-        even = (length[-1:] + 1) % 2
-        single, double = ones([1], grad.dtype), ones((length[-1:] - 1) // 2, grad.dtype) * 2
-        times = concat([single, double, ones(even, grad.dtype)], 0)
-        scaled = times / cast(reduce_prod(length), grad.dtype)
-        found = there * complex_of(scaled, scaled * 0)
-        return [_behind(found, rank, shape(spectrum)[-rank:]), None]
-
-    return gradient
+def _irfft_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Transform forth; numbers of the spectrum that also represent their mirror count twice."""
+    (spectrum, length), rank = op.inputs, _rank(op.type)
+    made = make_one(op.type[1:], [grad, length], {"Tcomplex": spectrum.dtype})
+    even = (length[-1:] + 1) % 2
+    single, double = ones([1], grad.dtype), ones((length[-1:] - 1) // 2, grad.dtype) * 2
+    times = concat([single, double, ones(even, grad.dtype)], 0)
+    scaled = times / cast(reduce_prod(length), grad.dtype)
+    found = made * complex_of(scaled, scaled * 0)
+    return [_padded(found, rank, shape(spectrum)[-rank:]), None]
 
 
-# -- registration ----------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
-for _rank in (1, 2, 3):
-    _end = suffix(_rank)
-    register(
-        OpDef(
-            name=f"FFT{_end}", infer=_infer_complex(_rank), kernel=_complex_kernel(_rank, np.fft.fftn),
-            gradient=_fft_gradient(_rank),
-        )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"IFFT{_end}", infer=_infer_complex(_rank),
-            kernel=_complex_kernel(_rank, np.fft.ifftn), gradient=_ifft_gradient(_rank),
-        )
-    )  # fmt: skip
-    # TensorFlow has no gradients of the last two in three dimensions.
-    register(
-        OpDef(
-            name=f"RFFT{_end}", infer=_infer_real(_rank, back=False),
-            kernel=_real_kernel(_rank, back=False),
-            gradient=_rfft_gradient(_rank) if _rank < 3 else None,             sized_by=(1,),
-        )
-    )  # fmt: skip
-    register(
-        OpDef(
-            name=f"IRFFT{_end}", infer=_infer_real(_rank, back=True),
-            kernel=_real_kernel(_rank, back=True),
-            gradient=_irfft_gradient(_rank) if _rank < 3 else None,             sized_by=(1,),
-        )
-    )  # fmt: skip
+for _end in ("", "2D", "3D"):
+    op(f"FFT{_end}", _complex_shape, kernel=_complex_kernel, grad=_fft_gradient)
+    op(f"IFFT{_end}", _complex_shape, kernel=_complex_kernel, grad=_ifft_gradient)
+for _end in ("", "2D"):
+    op(f"RFFT{_end}", _real_shape, kernel=_real_kernel, grad=_rfft_gradient, sized_by=(1,))
+    op(f"IRFFT{_end}", _real_shape, kernel=_real_kernel, grad=_irfft_gradient, sized_by=(1,))
+# TensorFlow has no gradients of these.
+op("RFFT3D", _real_shape, kernel=_real_kernel, sized_by=(1,))
+op("IRFFT3D", _real_shape, kernel=_real_kernel, sized_by=(1,))

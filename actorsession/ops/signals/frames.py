@@ -40,13 +40,9 @@ def frame(
         pad_end: whether incomplete frames at the end are included and padded.
         pad_value: value for padding.
         axis: the axis to split.
-        name: wanted name.
 
     Returns:
         The signal with two axes in place of ``axis``: frames, and the samples of each.
-
-    Raises:
-        ValueError: for a scalar, or operands that are no scalars.
     """
     value = convert_to_tensor(signal, name="signal")
     graph = value.graph
@@ -104,13 +100,9 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     Args:
         signal: numbers of shape ``[..., frames, frame_length]``.
         frame_step: the step, an int32 scalar.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[..., frame_length + step * (frames - 1)]``.
-
-    Raises:
-        ValueError: for a rank below 2, or a step that is no integer or no scalar.
     """
     value = convert_to_tensor(signal, name="signal")
     graph = value.graph

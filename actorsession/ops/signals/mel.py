@@ -39,13 +39,9 @@ def linear_to_mel_weight_matrix(
         lower_edge_hertz: start of the first band.
         upper_edge_hertz: end of the last band, at most half the sample rate.
         dtype: a floating type.
-        name: wanted name.
 
     Returns:
         A matrix of shape ``[num_spectrogram_bins, num_mel_bins]``.
-
-    Raises:
-        ValueError: for invalid numbers.
     """
     bins, rate = _known(num_spectrogram_bins), _known(sample_rate)
     kind = as_dtype(dtype)
@@ -94,13 +90,9 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
 
     Args:
         log_mel_spectrograms: floats of shape ``[..., bands]``.
-        name: wanted name.
 
     Returns:
         As many coefficients as bands; usually about the first 13 are used.
-
-    Raises:
-        ValueError: for no bands.
     """
     value = convert_to_tensor(log_mel_spectrograms, name="log_mel_spectrograms")
     graph = value.graph

@@ -42,7 +42,6 @@ def stft(
         fft_length: length of the transform of a frame; the next power of two if left out.
         window_fn: function from a length and a ``dtype`` to a window; no window for ``None``.
         pad_end: whether incomplete frames at the end are included and padded with zeros.
-        name: wanted name.
 
     Returns:
         Complex numbers of shape ``[..., frames, fft_length // 2 + 1]``.
@@ -78,7 +77,6 @@ def inverse_stft(
         fft_length: length of the transform of a frame.
         window_fn: function that makes the window by which frames are multiplied again; no window for
             ``None``.
-        name: wanted name.
 
     Returns:
         Real numbers of shape ``[..., samples]``.
@@ -105,7 +103,6 @@ def inverse_stft_window_fn(
     Args:
         frame_step: as in ``stft``.
         forward_window_fn: the window function used in ``stft``.
-        name: wanted name.
 
     Returns:
         A function of a length and a dtype.

@@ -12,17 +12,21 @@ import numpy as np
 from actorsession.graph.dtypes import complex64, float32, int32
 from actorsession.graph.operation import Tensor
 from actorsession.ops import raw
-from actorsession.ops.arrays.array import pad
+from actorsession.ops.arrays.array import pad, range_
+from actorsession.ops.arrays.dimensions import rank as rank_of
 from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.arrays.reversal import roll
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.shape_operands import constant_ints_of
 from actorsession.ops.signals.fourier import COMPLEX, REAL, suffix
 
 __all__ = [
-    "fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d", "irfft", "irfft2d", "irfft3d", "rfft", "rfft2d",
-    "rfft3d",
+    "fft", "fft2d", "fft3d", "fftshift", "ifft", "ifft2d", "ifft3d", "ifftshift", "irfft", "irfft2d",
+    "irfft3d", "rfft", "rfft2d", "rfft3d",
 ]  # fmt: skip
 
 
@@ -31,14 +35,9 @@ def fft(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: complex numbers, with at least as many axes as are transformed.
-        name: wanted name.
 
     Returns:
         Complex numbers of the same shape.
-
-    Raises:
-        TypeError: for other numbers.
-        ValueError: for fewer axes.
     """
     return raw.FFT(_complex(input), name=name)
 
@@ -75,13 +74,9 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
         input_tensor: float32 or float64, with at least as many axes as are transformed.
         fft_length: int32 of shape ``[axes]``: length of the transform, for which the signal is truncated or
             padded with zeros; that of the signal if left out.
-        name: wanted name.
 
     Returns:
         Complex numbers, ``length // 2 + 1`` along the last axis.
-
-    Raises:
-        ValueError: for other numbers, fewer axes, or a length of another shape.
     """
     return _of_real(1, input_tensor, fft_length, name)
 
@@ -109,10 +104,6 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
         input_tensor: complex64 or complex128, with at least as many axes as are transformed.
         fft_length: int32 of shape ``[axes]``: length of the signal; missing entries of the spectrum are zero.
             ``2 * (n - 1)`` for ``n`` entries if left out.
-        name: wanted name.
-
-    Raises:
-        ValueError: for other numbers, fewer axes, or a length of another shape.
     """
     return _to_real(1, input_tensor, fft_length, name)
 
@@ -203,3 +194,34 @@ def _filled_up(value: Tensor, rank: int, wanted: Tensor, half_of: Tensor | None 
     if value.shape.rank is not None:
         filled.set_shape(value.shape[:-rank].concatenate([None] * rank))
     return filled
+
+
+# -- shifts ----------------------------------------------------------------------------------------
+
+
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+    """Exchange the halves of a spectrum, so that the first entry moves to the middle.
+
+    Args:
+        x: a tensor.
+        axes: the axes to shift, an integer or several; all if left out.
+    """
+    return _shifted(x, axes, name or "fftshift", back=False)
+
+
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+    """Undo ``fftshift``; arguments as there."""
+    return _shifted(x, axes, name or "ifftshift", back=True)
+
+
+def _shifted(x: Any, axes: Any, name: str, back: bool) -> Tensor:
+    value = convert_to_tensor(x)
+    with value.graph.as_default(), value.graph.name_scope(name):
+        if axes is None:
+            known = value.shape.rank
+            chosen = range_(rank_of(value)) if known is None else convert_to_tensor([*range(known)])
+        else:
+            chosen = convert_to_tensor(axes)
+            chosen = where_v2(chosen < 0, chosen + rank_of(value), chosen)
+        half = gather(shape(value), chosen) // 2
+        return roll(value, -half if back else half, chosen)

@@ -33,10 +33,6 @@ def hann_window(
         window_length: length of the window, an int32 scalar.
         periodic: whether a window of even length is periodic; otherwise it is symmetric.
         dtype: a floating type.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another dtype, or a length that is no scalar.
     """
     return _cosine(name or "hann_window", window_length, periodic, dtype, 0.5)
 
@@ -77,10 +73,6 @@ def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = N
     Args:
         window_length: length of the window, an int32 scalar.
         dtype: a floating type.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another dtype.
     """
     kind, size = _floating(dtype), convert_to_tensor(window_length, int32, "window_length")
     with size.graph.as_default(), size.graph.name_scope(name or "vorbis_window"):
@@ -97,10 +89,6 @@ def kaiser_window(
         window_length: length of the window, an int32 scalar.
         beta: shape parameter; larger values are narrower.
         dtype: a floating type.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another dtype.
     """
     kind, size = _floating(dtype), convert_to_tensor(window_length, int32, "window_length")
     with size.graph.as_default(), size.graph.name_scope(name or "kaiser_window"):

@@ -23,7 +23,8 @@ from actorsession.ops.shared_state import make_handle
 from actorsession.ops.sparse_tensors.basics import SparseTensor
 from actorsession.ops.tables import kernels  # noqa: F401 - registers the op types
 from actorsession.ops.tables.initializers import TableInitializer
-from actorsession.ops.text.numbers import as_string, string_to_hash_bucket_fast
+from actorsession.ops.text.hash_buckets import string_to_hash_bucket_fast
+from actorsession.ops.text.numbers import as_string
 
 __all__ = [
     "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",

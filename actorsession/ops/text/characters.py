@@ -11,33 +11,27 @@ import base64
 import binascii
 import codecs
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int32, string
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.operands import broadcast
-from actorsession.ops.shape_operands import boxed, require_index, same_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import boxed
 from actorsession.ops.text.kernels import (
-    register_each,
+    each,
+    like_strings,
+    per_string,
     require_string,
     string_array,
-    string_unary,
-    text_of,
 )
 
 __all__ = [
@@ -57,46 +51,47 @@ def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Ten
     Args:
         input: strings.
         encoding: ``utf-8``, or empty to change only ASCII letters.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another encoding.
     """
-    return string_unary("StringLower", input, name, {"encoding": text_of(encoding)})
+    return raw.StringLower(convert_to_tensor(input, string), encoding=encoding, name=name)
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Return each string in upper case; arguments as for ``string_lower``."""
-    return string_unary("StringUpper", input, name, {"encoding": text_of(encoding)})
+    return raw.StringUpper(convert_to_tensor(input, string), encoding=encoding, name=name)
 
 
 def string_strip(input: Any, name: str | None = None) -> Tensor:
     """Return each string without the white space at its ends."""
-    return string_unary("StringStrip", input, name)
+    return raw.StringStrip(convert_to_tensor(input, string), name=name)
 
 
-def _check_encoding(ctx: InferContext) -> None:
+def _with_encoding(ctx: InferContext) -> Sequence[TensorShape]:
     if ctx.attrs["encoding"].lower() not in ("", "utf-8"):
         raise ValueError(
             f"{ctx.op}: encoding is 'utf-8' or empty, got {ctx.attrs['encoding']!r:.100}"
         )
+    return like_strings(ctx)
 
 
 def _cased(
     ascii_only: Callable[[bytes], bytes], of_text: Callable[[str], str]
-) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Return a factory of the function of one string, chosen by the node's encoding."""
+) -> Callable[[KernelContext], Kernel]:
+    """Return a kernel that changes each string by a function that the node's encoding chooses."""
 
     def through_text(value: bytes) -> bytes:
         return of_text(value.decode("utf-8", "replace")).encode()
 
-    return lambda ctx: through_text if ctx.attrs["encoding"] else ascii_only
+    return per_string(lambda ctx: through_text if ctx.attrs["encoding"] else ascii_only)
 
 
-_ENCODING = {"encoding": ""}
-register_each("StringLower", _cased(bytes.lower, str.lower), attrs=_ENCODING, check=_check_encoding)
-register_each("StringUpper", _cased(bytes.upper, str.upper), attrs=_ENCODING, check=_check_encoding)
-register_each("StringStrip", lambda ctx: lambda value: value.strip(_SPACE))
+op("StringLower", _with_encoding, kernel=_cased(bytes.lower, str.lower), grad=NOT_DIFFERENTIABLE)
+op("StringUpper", _with_encoding, kernel=_cased(bytes.upper, str.upper), grad=NOT_DIFFERENTIABLE)
+op(
+    "StringStrip",
+    like_strings,
+    lambda value: each(lambda text: text.strip(_SPACE), value),
+    NOT_DIFFERENTIABLE,
+)
 
 
 # -- length and parts ------------------------------------------------------------------------------
@@ -107,13 +102,9 @@ def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Te
 
     Args:
         input: strings.
-        name: wanted name.
         unit: ``BYTE`` or ``UTF8_CHAR``.
-
-    Raises:
-        ValueError: for another unit.
     """
-    return string_unary("StringLength", input, name, {"unit": text_of(unit)})
+    return raw.StringLength(convert_to_tensor(input, string), unit=unit, name=name)
 
 
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
@@ -125,15 +116,10 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
             ``input``.
         len: its length, of the dtype and shape of ``pos``; it is limited by the end of the string. A negative
             length selects all bytes to the end, but no characters.
-        name: wanted name.
         unit: ``BYTE`` or ``UTF8_CHAR``.
 
     Returns:
         The strings. At run time an InvalidArgumentError is raised for a ``pos`` outside a string.
-
-    Raises:
-        TypeError: if ``pos`` and ``len`` have different dtypes.
-        ValueError: if shapes do not fit.
     """
     graph = graph_of(input, pos, len)
     with graph.name_scope(name or "Substr") as scope:
@@ -142,7 +128,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         count = convert_to_tensor(
             len, None if hasattr(len, "_as_graph_element") else start.dtype, "len", graph=graph
         )
-        return raw.Substr(value, start, count, unit=text_of(unit), name=scope)
+        return raw.Substr(value, start, count, unit=unit, name=scope)
 
 
 def _check_unit(ctx: InferContext) -> None:
@@ -159,25 +145,19 @@ def _characters(value: bytes) -> int:
     return sum(byte & 0xC0 != 0x80 for byte in value)
 
 
-register_each(
-    "StringLength",
-    lambda ctx: len if ctx.attrs["unit"] == "BYTE" else _characters,
-    int32,
-    {"unit": "BYTE"},
-    _check_unit,
-)
+def _lengths(ctx: InferContext) -> Sequence[TensorShape]:
+    _check_unit(ctx)
+    return like_strings(ctx)
 
 
-def _infer_substr(ctx: InferContext) -> list[TensorSpec]:
+def _substrings(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0)
-    require_index(ctx, 1, 2)
-    same_dtype(ctx, 1, 2)
     _check_unit(ctx)
     if not ctx.inputs[1].shape.is_compatible_with(ctx.inputs[2].shape):
         raise ValueError(
             f"Substr: pos and len have one shape, got {ctx.inputs[1].shape} and {ctx.inputs[2].shape}"
         )
-    return [TensorSpec(string, broadcast(ctx, 0, 1))]
+    return [broadcast(ctx, 0, 1)]
 
 
 def _part(value: bytes, position: int, count: int, by_character: bool) -> bytes:
@@ -217,14 +197,12 @@ def _substr_kernel(ctx: KernelContext) -> Kernel:
     return parts
 
 
-register(
-    OpDef(
-        name="Substr",
-        infer=_infer_substr,
-        kernel=_substr_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+def _counter(ctx: KernelContext) -> Callable[[bytes], int]:
+    return len if ctx.attrs["unit"] == "BYTE" else _characters
+
+
+op("StringLength", _lengths, kernel=per_string(_counter), grad=NOT_DIFFERENTIABLE)
+op("Substr", _substrings, kernel=_substr_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- base64 ----------------------------------------------------------------------------------------
@@ -236,9 +214,8 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
     Args:
         input: strings.
         pad: whether the last group of four is padded with ``=``.
-        name: wanted name.
     """
-    return string_unary("EncodeBase64", input, name, {"pad": bool(pad)})
+    return raw.EncodeBase64(convert_to_tensor(input, string), pad=bool(pad), name=name)
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
@@ -246,11 +223,12 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
 
     At run time an InvalidArgumentError is raised for invalid base64.
     """
-    return string_unary("DecodeBase64", input, name)
+    return raw.DecodeBase64(convert_to_tensor(input, string), name=name)
 
 
-def _encoded(value: bytes) -> bytes:
-    return base64.urlsafe_b64encode(value)
+def _encoder(ctx: KernelContext) -> Callable[[bytes], bytes]:
+    encode = base64.urlsafe_b64encode
+    return encode if ctx.attrs["pad"] else lambda value: encode(value).rstrip(b"=")
 
 
 _PLAIN = bytes(itertools.chain(range(48, 58), range(65, 91), range(97, 123))) + b"-_"
@@ -268,12 +246,8 @@ def _decoded(value: bytes) -> bytes:
         raise InvalidArgumentError(f"no web-safe base64 ({error}): {value!r:.100}") from None
 
 
-register_each(
-    "EncodeBase64",
-    lambda ctx: _encoded if ctx.attrs["pad"] else lambda value: _encoded(value).rstrip(b"="),
-    attrs={"pad": False},
-)
-register_each("DecodeBase64", lambda ctx: _decoded)
+op("EncodeBase64", like_strings, kernel=per_string(_encoder), grad=NOT_DIFFERENTIABLE)
+op("DecodeBase64", like_strings, lambda value: each(_decoded, value), NOT_DIFFERENTIABLE)
 
 
 # -- encodings -------------------------------------------------------------------------------------
@@ -297,26 +271,19 @@ def unicode_transcode(
         errors: treatment of invalid bytes: ``replace``, ``ignore`` or ``strict``.
         replacement_char: code point that replaces invalid bytes.
         replace_control_characters: whether it also replaces the code points below 32.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another encoding or way to handle errors.
     """
-    attrs = {
-        "input_encoding": text_of(input_encoding),
-        "output_encoding": text_of(output_encoding),
-        "errors": text_of(errors),
-        "replacement_char": int(replacement_char),
-        "replace_control_characters": bool(replace_control_characters),
-    }
-    return string_unary("UnicodeTranscode", input, name, attrs)
+    return raw.UnicodeTranscode(
+        convert_to_tensor(input, string), input_encoding=input_encoding,
+        output_encoding=output_encoding, errors=errors, replacement_char=int(replacement_char),
+        replace_control_characters=bool(replace_control_characters), name=name,
+    )  # fmt: skip
 
 
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
 _CONTROL = range(32)
 
 
-def _check_transcoding(ctx: InferContext) -> None:
+def _transcodings(ctx: InferContext) -> Sequence[TensorShape]:
     if ctx.attrs["output_encoding"] not in _OUTPUTS:
         raise ValueError(
             f"{ctx.op}: output_encoding is one of {', '.join(_OUTPUTS)}, got "
@@ -332,9 +299,10 @@ def _check_transcoding(ctx: InferContext) -> None:
         raise ValueError(
             f"{ctx.op}: unknown input_encoding {ctx.attrs['input_encoding']!r:.100}"
         ) from None
+    return like_strings(ctx)
 
 
-def _transcoded(ctx: KernelContext) -> Callable[[bytes], bytes]:
+def _transcoder(ctx: KernelContext) -> Callable[[bytes], bytes]:
     source, errors = ctx.attrs["input_encoding"], ctx.attrs["errors"]
     target, stand_in = _OUTPUTS[ctx.attrs["output_encoding"]], chr(ctx.attrs["replacement_char"])
     replaced = _CONTROL if ctx.attrs["replace_control_characters"] else ()
@@ -351,12 +319,4 @@ def _transcoded(ctx: KernelContext) -> Callable[[bytes], bytes]:
     return transcode
 
 
-register_each(
-    "UnicodeTranscode",
-    _transcoded,
-    attrs={
-        "input_encoding": "UTF-8", "output_encoding": "UTF-8", "errors": "replace",
-        "replacement_char": 0xFFFD, "replace_control_characters": False,
-    },
-    check=_check_transcoding,
-)  # fmt: skip
+op("UnicodeTranscode", _transcodings, kernel=per_string(_transcoder), grad=NOT_DIFFERENTIABLE)

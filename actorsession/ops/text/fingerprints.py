@@ -7,18 +7,19 @@ little-endian words, with different mixing for short and long values. Not suitab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import string, uint8
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
 
 __all__ = ["farmhash64", "fingerprint"]
@@ -46,7 +47,7 @@ def _word(data: bytes, start: int, width: int = 8) -> int:
     return int.from_bytes(data[start : start + width], "little")
 
 
-def _turned(value: int, by: int) -> int:
+def _rotated_right(value: int, by: int) -> int:
     """Return the 64 bits rotated to the right."""
     value &= _MASK
     return (value >> by | value << (64 - by)) & _MASK
@@ -73,8 +74,8 @@ def _of_16(data: bytes) -> int:
         first, last = _word(data, 0) + _K2, _word(data, -8)
         factor = _factor(size)
         return _mixed(
-            (_turned(last, 37) * factor + first) & _MASK,
-            (_turned(first, 25) + last) * factor & _MASK,
+            (_rotated_right(last, 37) * factor + first) & _MASK,
+            (_rotated_right(first, 25) + last) * factor & _MASK,
             factor,
         )
     if size >= 4:
@@ -90,8 +91,8 @@ def _ends_of(data: bytes, prime: int) -> tuple[int, int]:
     first, second = _word(data, 0) * prime & _MASK, _word(data, 8)
     third = _word(data, -8) * _factor(len(data)) & _MASK
     fourth = _word(data, -16) * _K2
-    one = _turned(first + second, 43) + _turned(third, 30) + fourth
-    return one & _MASK, (first + _turned(second + _K2, 18) + third) & _MASK
+    one = _rotated_right(first + second, 43) + _rotated_right(third, 30) + fourth
+    return one & _MASK, (first + _rotated_right(second + _K2, 18) + third) & _MASK
 
 
 def _of_64(data: bytes) -> int:
@@ -103,8 +104,8 @@ def _of_64(data: bytes) -> int:
     fourth = (both + _word(data, -24)) * factor
     start = _word(data, 0) * _K2
     return _mixed(
-        (_turned(first + second, 43) + _turned(third, 30) + fourth) & _MASK,
-        (first + _turned(second + start, 18) + third) & _MASK,
+        (_rotated_right(first + second, 43) + _rotated_right(third, 30) + fourth) & _MASK,
+        (first + _rotated_right(second + start, 18) + third) & _MASK,
         factor,
     )
 
@@ -113,9 +114,9 @@ def _four_words(data: bytes, start: int, first: int, second: int) -> tuple[int, 
     """Return two words of state after mixing in 32 bytes."""
     words = [_word(data, start + 8 * i) for i in range(4)]
     first += words[0]
-    second = _turned(second + first + words[3], 21)
+    second = _rotated_right(second + first + words[3], 21)
     total = first + words[1] + words[2]
-    return (total + words[3]) & _MASK, (second + _turned(total, 44) + first) & _MASK
+    return (total + words[3]) & _MASK, (second + _rotated_right(total, 44) + first) & _MASK
 
 
 class _State:
@@ -131,11 +132,11 @@ class _State:
     def take(self, data: bytes, start: int, factor: int, weight: int) -> None:
         """Mix in 64 bytes; the last ones use another factor and weight."""
         (v0, v1), (w0, w1) = self.v, self.w
-        x = _turned(self.x + self.y + v0 + _word(data, start + 8), 37) * factor & _MASK
-        y = _turned(self.y + v1 + _word(data, start + 48), 42) * factor & _MASK
+        x = _rotated_right(self.x + self.y + v0 + _word(data, start + 8), 37) * factor & _MASK
+        y = _rotated_right(self.y + v1 + _word(data, start + 48), 42) * factor & _MASK
         x ^= w1 * weight & _MASK
         y = y + v0 * weight + _word(data, start + 40) & _MASK
-        z = _turned(self.z + w0, 33) * factor & _MASK
+        z = _rotated_right(self.z + w0, 33) * factor & _MASK
         self.v = _four_words(data, start, v1 * factor, x + w0)
         self.w = _four_words(data, start + 32, z + w1, y + _word(data, start + 16))
         self.x, self.y, self.z = z, y, x
@@ -169,13 +170,9 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
     Args:
         data: any tensor of rank at least 1; its first axis counts rows.
         method: ``farmhash64``, a string scalar.
-        name: wanted name.
 
     Returns:
         uint8 of shape ``[rows, 8]``, lowest byte first.
-
-    Raises:
-        ValueError: for a scalar.
     """
     value = convert_to_tensor(data)
     with value.graph.name_scope(name or "Fingerprint") as scope:
@@ -183,7 +180,7 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
         return raw.Fingerprint(value, how, name=scope)
 
 
-def _infer_fingerprint(ctx: InferContext) -> list[TensorSpec]:
+def _rows(ctx: InferContext) -> Sequence[TensorShape]:
     value, method = ctx.inputs
     if value.shape.rank == 0:
         raise ValueError("Fingerprint: data have rank at least 1, got a scalar")
@@ -193,7 +190,7 @@ def _infer_fingerprint(ctx: InferContext) -> list[TensorSpec]:
     if known is not None and known.item() != b"farmhash64":
         raise ValueError(f"Fingerprint: the method is farmhash64, got {known.item()!r}")
     rows = value.shape[0] if value.shape.rank else None
-    return [TensorSpec(uint8, TensorShape([rows, 8]))]
+    return [TensorShape([rows, 8])]
 
 
 def _fingerprints(data: Any, method: Any) -> Array:
@@ -219,4 +216,4 @@ def _row_bytes(value: Any) -> bytes:
     return b"".join(farmhash64(word).to_bytes(8, "little") for word in words)
 
 
-register(OpDef(name="Fingerprint", infer=_infer_fingerprint, kernel=lambda ctx: _fingerprints))
+op("Fingerprint", _rows, _fingerprints)

@@ -1,8 +1,8 @@
-"""Hash buckets of strings by TensorFlow's other hashes: its original one, and the keyed SipHash.
+"""Hash buckets of strings by TensorFlow's hashes: FarmHash, its original hash, and the keyed SipHash.
 
-Owns both hashes, ``StringToHashBucket`` and ``StringToHashBucketStrong``. The buckets equal TensorFlow's,
-because otherwise trained tables would not fit. The original hash is MurmurHash64A; the second is SipHash-2-4,
-whose buckets cannot be predicted without the key.
+FarmHash itself is in ``fingerprints``. The buckets equal TensorFlow's, because otherwise trained tables would
+not fit. The original hash is MurmurHash64A; the keyed one is SipHash-2-4, whose buckets cannot be predicted
+without the key.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int64
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import REQUIRED, InferContext, KernelContext
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import one_spelling
-from actorsession.ops.text.kernels import register_each, string_unary
+from actorsession.ops.text.fingerprints import farmhash64
+from actorsession.ops.text.kernels import like_strings, per_string
 
-__all__ = ["murmur64", "siphash64", "string_to_hash_bucket", "string_to_hash_bucket_strong"]
+__all__ = [
+    "murmur64", "siphash64", "string_to_hash_bucket", "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
+]  # fmt: skip
 
 _MASK = 2**64 - 1
 
@@ -33,14 +41,16 @@ def string_to_hash_bucket(
     Args:
         string_tensor: strings.
         num_buckets: number of buckets, at least 1.
-        name: wanted name.
         input: the other name of ``string_tensor``.
-
-    Raises:
-        ValueError: for less than 1 bucket, or if both names are given.
     """
-    value = one_spelling(input, string_tensor, "input", "string_tensor")
-    return string_unary("StringToHashBucket", value, name, {"num_buckets": int(num_buckets)})
+    value = convert_to_tensor(one_spelling(input, string_tensor, "input", "string_tensor"), string)
+    return raw.StringToHashBucket(value, num_buckets=int(num_buckets), name=name)
+
+
+def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """Return an int64 bucket for each string: its FarmHash fingerprint modulo ``num_buckets``."""
+    value = convert_to_tensor(input, string)
+    return raw.StringToHashBucketFast(value, num_buckets=int(num_buckets), name=name)
 
 
 def string_to_hash_bucket_strong(
@@ -52,16 +62,12 @@ def string_to_hash_bucket_strong(
         input: strings.
         num_buckets: number of buckets, at least 1.
         key: two whole numbers of 64 bits.
-        name: wanted name.
 
     Returns:
         The buckets. At run time an InvalidArgumentError is raised for a key of another length.
-
-    Raises:
-        ValueError: for less than 1 bucket.
     """
-    attrs = {"num_buckets": int(num_buckets), "key": tuple([int(word) for word in key])}
-    return string_unary("StringToHashBucketStrong", input, name, attrs)
+    value, words = convert_to_tensor(input, string), [int(word) for word in key]
+    return raw.StringToHashBucketStrong(value, num_buckets=int(num_buckets), key=words, name=name)
 
 
 # -- the hashes ------------------------------------------------------------------------------------
@@ -83,7 +89,7 @@ def murmur64(data: bytes) -> int:
     return found ^ found >> 47
 
 
-def _turned(value: int, by: int) -> int:
+def _rotated_left(value: int, by: int) -> int:
     """Return the 64 bits rotated to the left."""
     return (value << by | value >> 64 - by) & _MASK
 
@@ -91,11 +97,11 @@ def _turned(value: int, by: int) -> int:
 def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
     """Apply one round of SipHash to its four words."""
     a, c = a + b & _MASK, c + d & _MASK
-    b, d = _turned(b, 13) ^ a, _turned(d, 16) ^ c
-    a = _turned(a, 32)
+    b, d = _rotated_left(b, 13) ^ a, _rotated_left(d, 16) ^ c
+    a = _rotated_left(a, 32)
     c, a = c + b & _MASK, a + d & _MASK
-    b, d = _turned(b, 17) ^ c, _turned(d, 21) ^ a
-    return a, b, _turned(c, 32), d
+    b, d = _rotated_left(b, 17) ^ c, _rotated_left(d, 21) ^ a
+    return a, b, _rotated_left(c, 32), d
 
 
 def siphash64(key: Sequence[int], data: bytes) -> int:
@@ -120,17 +126,23 @@ def siphash64(key: Sequence[int], data: bytes) -> int:
     return state[0] ^ state[1] ^ state[2] ^ state[3]
 
 
-# -- nodes -----------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
-def _check_buckets(ctx: InferContext) -> None:
+def _in_buckets(ctx: InferContext) -> Sequence[TensorShape]:
     if ctx.attrs["num_buckets"] < 1:
         raise ValueError(f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}")
+    return like_strings(ctx)
 
 
-def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
-    count = ctx.attrs["num_buckets"]
-    return lambda value: murmur64(value) % count
+def _buckets(hash_of: Callable[[bytes], int]) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel that computes the bucket of each string from its hash."""
+
+    def bucket(ctx: KernelContext) -> Callable[[bytes], int]:
+        count = ctx.attrs["num_buckets"]
+        return lambda value: hash_of(value) % count
+
+    return per_string(bucket)
 
 
 def _strong_bucket(ctx: KernelContext) -> Callable[[bytes], int]:
@@ -140,11 +152,11 @@ def _strong_bucket(ctx: KernelContext) -> Callable[[bytes], int]:
     return lambda value: siphash64(key, value) % count
 
 
-register_each("StringToHashBucket", _bucket, int64, {"num_buckets": REQUIRED}, _check_buckets)
-register_each(
+op("StringToHashBucket", _in_buckets, kernel=_buckets(murmur64), grad=NOT_DIFFERENTIABLE)
+op("StringToHashBucketFast", _in_buckets, kernel=_buckets(farmhash64), grad=NOT_DIFFERENTIABLE)
+op(
     "StringToHashBucketStrong",
-    _strong_bucket,
-    int64,
-    {"num_buckets": REQUIRED, "key": REQUIRED},
-    _check_buckets,
+    _in_buckets,
+    kernel=per_string(_strong_bucket),
+    grad=NOT_DIFFERENTIABLE,
 )

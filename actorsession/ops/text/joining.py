@@ -13,22 +13,14 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32, string
-from actorsession.graph.graph import get_default_graph
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, merge_all, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.shape import rank
-from actorsession.ops.build import convert_all, convert_to_tensor, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor
+from actorsession.ops.rows import op, scalar
 from actorsession.ops.shape_operands import (
     Ints,
     boxed,
@@ -36,7 +28,6 @@ from actorsession.ops.shape_operands import (
     ints,
     normal_axis,
     one_spelling,
-    require_index,
     shape_of_rank,
 )
 from actorsession.ops.text.kernels import boxed_all, joined, require_string, string_array, text_of
@@ -53,25 +44,20 @@ def string_join(inputs: Sequence[Any], separator: str = "", name: str | None = N
     Args:
         inputs: tensors of strings of one shape; scalars are repeated.
         separator: the separator between the strings.
-        name: wanted name.
-
-    Raises:
-        ValueError: if shapes differ, or for no input.
     """
-    parts = convert_all(list(inputs), string)
-    return raw.StringJoin(parts, separator=text_of(separator), name=name)
+    return raw.StringJoin(convert_all(list(inputs), string), separator=separator, name=name)
 
 
-def _infer_join(ctx: InferContext) -> list[TensorSpec]:
+def _joined_shape(ctx: InferContext) -> Sequence[TensorShape]:
     if not ctx.inputs:
         raise ValueError("StringJoin: there is at least one input, got none")
     require_string(ctx, *range(len(ctx.inputs)))
     shapes = [spec.shape for spec in ctx.inputs]
     if any(shape.rank is None for shape in shapes) and all(not shape.rank for shape in shapes):
-        return [TensorSpec(string, unknown_shape)]
+        return [unknown_shape]
     wide = [shape for shape in shapes if shape.rank]
     try:
-        return [TensorSpec(string, merge_all(wide) if wide else scalar_shape)]
+        return [merge_all(wide) if wide else scalar_shape]
     except ValueError:
         found = ", ".join(map(str, shapes))
         raise ValueError(f"StringJoin takes scalars and one shape; got {found}") from None
@@ -93,14 +79,7 @@ def _join_kernel(ctx: KernelContext) -> Kernel:
     return join
 
 
-register(
-    OpDef(
-        name="StringJoin",
-        infer=_infer_join,
-        kernel=_join_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("StringJoin", _joined_shape, kernel=_join_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- along axes ------------------------------------------------------------------------------------
@@ -122,12 +101,8 @@ def reduce_join(
         axis: an axis or several, in the order in which they are joined; all, the last one first, if left out.
         keep_dims: older name of ``keepdims``.
         separator: the separator between the strings.
-        name: wanted name.
         reduction_indices: older name of ``axis``.
         keepdims: whether the axes stay, with extent 1.
-
-    Raises:
-        ValueError: for an axis that does not exist, or if two names of one argument are given.
     """
     axes = one_spelling(axis, reduction_indices, "axis", "reduction_indices")
     keep = one_spelling(keepdims, keep_dims, "keepdims", "keep_dims")
@@ -143,23 +118,22 @@ def reduce_join(
         if isinstance(axes, (list, tuple)) and not axes:
             axes = np.zeros(0, np.int32)
         chosen = convert_to_tensor(axes, int32, "reduction_indices", graph=graph)
-        attrs = {"keep_dims": bool(keep), "separator": text_of(separator)}
-        return make_one("ReduceJoin", [value, chosen], attrs, name)
+        return raw.ReduceJoin(value, chosen, keep_dims=bool(keep), separator=separator, name=name)
 
 
-def _infer_reduce_join(ctx: InferContext) -> list[TensorSpec]:
+def _without_axes(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0)
     if ctx.inputs[1].dtype is not int32:
         raise TypeError(f"ReduceJoin: axes are int32, got {ctx.inputs[1].dtype.name}")
     shape, axes, keep = ctx.inputs[0].shape, constant_ints(ctx, 1), ctx.attrs["keep_dims"]
     if axes is None or shape.sizes is None:
-        return [TensorSpec(string, shape_of_rank(shape.rank if keep else None))]
+        return [shape_of_rank(shape.rank if keep else None)]
     gone = {normal_axis(axis, len(shape.sizes), "ReduceJoin") for axis in axes}
     if keep:
         dims = [1 if i in gone else d for i, d in enumerate(shape.sizes)]
     else:
         dims = [d for i, d in enumerate(shape.sizes) if i not in gone]
-    return [TensorSpec(string, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _normal_axes(axes: Ints, rank: int) -> list[int]:
@@ -186,14 +160,7 @@ def _reduce_join_kernel(ctx: KernelContext) -> Kernel:
     return join
 
 
-register(
-    OpDef(
-        name="ReduceJoin",
-        infer=_infer_reduce_join,
-        kernel=_reduce_join_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("ReduceJoin", _without_axes, kernel=_reduce_join_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- by segment ------------------------------------------------------------------------------------
@@ -209,7 +176,6 @@ def unsorted_segment_join(
         segment_ids: the segment of each string, int32 or int64; its shape is a prefix of that of ``inputs``.
         num_segments: number of segments.
         separator: the separator between the strings.
-        name: wanted name.
 
     Returns:
         One string for each segment, empty for an empty segment. At run time an InvalidArgumentError is raised
@@ -219,24 +185,23 @@ def unsorted_segment_join(
     with value.graph.name_scope(name or "UnsortedSegmentJoin") as scope:
         ids = convert_to_tensor(segment_ids, None, "segment_ids", graph=value.graph)
         count = convert_to_tensor(num_segments, None, "num_segments", graph=value.graph)
-        attrs = {"separator": text_of(separator)}
-        return make_one("UnsortedSegmentJoin", [value, ids, count], attrs, scope)
+        return raw.UnsortedSegmentJoin(value, ids, count, separator=separator, name=scope)
 
 
-def _infer_segment_join(ctx: InferContext) -> list[TensorSpec]:
+def _segment_rows(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0)
-    require_index(ctx, 1)
-    require_index(ctx, 2, rank=0)
-    shape, ids = ctx.inputs[0].shape, ctx.inputs[1].shape
+    shape, ids, total = (spec.shape for spec in ctx.inputs)
+    if total.rank not in (None, 0):
+        raise ValueError(f"{ctx.op}: input 2 has rank 0, got shape {total}")
     count = constant_ints(ctx, 2)
     if shape.sizes is None or ids.sizes is None:
-        return [TensorSpec(string, unknown_shape)]
+        return [unknown_shape]
     if not TensorShape(shape.sizes[: len(ids.sizes)]).is_compatible_with(ids):
         raise ValueError(
             f"{ctx.op}: the shape of segment_ids begins that of inputs, got {ids} and {shape}"
         )
     rest = shape.sizes[len(ids.sizes) :]
-    return [TensorSpec(string, TensorShape([None if count is None else count[0], *rest]))]
+    return [TensorShape([None if count is None else count[0], *rest])]
 
 
 def _segment_join_kernel(ctx: KernelContext) -> Kernel:
@@ -265,14 +230,12 @@ def _segment_join_kernel(ctx: KernelContext) -> Kernel:
     return join
 
 
-register(
-    OpDef(
-        name="UnsortedSegmentJoin",
-        infer=_infer_segment_join,
-        kernel=_segment_join_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        sized_by=(2,),
-    )
+op(
+    "UnsortedSegmentJoin",
+    _segment_rows,
+    kernel=_segment_join_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    sized_by=(2,),
 )
 
 
@@ -293,7 +256,6 @@ def string_format(
         inputs: a tensor or a list of them, one for each placeholder.
         placeholder: text that is replaced by a tensor.
         summarize: number of entries written at either end of each axis; all for -1.
-        name: wanted name.
 
     Raises:
         ValueError: if there are more or fewer tensors than placeholders.
@@ -307,15 +269,9 @@ def string_format(
             "ensure the number of placeholders in template matches inputs length."
         )
     tensors = [convert_to_tensor(value) for value in given]
-    attrs = {"template": text, "placeholder": mark, "summarize": int(summarize)}
-    graph = tensors[0].graph if tensors else get_default_graph()
-    return make_one("StringFormat", tensors, attrs, name, graph)
-
-
-def _infer_format(ctx: InferContext) -> list[TensorSpec]:
-    if any(spec.dtype.kind == "r" for spec in ctx.inputs):
-        raise TypeError("StringFormat: resource handles have no value to write")
-    return [TensorSpec(string, scalar_shape)]
+    return raw.StringFormat(
+        tensors, template=text, placeholder=mark, summarize=int(summarize), name=name
+    )
 
 
 def _format_kernel(ctx: KernelContext) -> Kernel:
@@ -376,11 +332,4 @@ def _escaped(value: bytes) -> str:
     return "".join(_NAMED.get(c, c if 32 <= ord(c) < 127 else f"\\{ord(c):03o}") for c in text)
 
 
-register(
-    OpDef(
-        name="StringFormat",
-        infer=_infer_format,
-        kernel=_format_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("StringFormat", scalar, kernel=_format_kernel, grad=NOT_DIFFERENTIABLE)

@@ -1,4 +1,4 @@
-"""Helpers of string ops: kernels that process strings one at a time, and the registration of such ops.
+"""Helpers of string ops: their shape rule, and kernels that process strings one at a time.
 
 A string is ``bytes``. An array of strings has dtype object; one of rank 0 is passed as plain ``bytes``. Text
 is UTF-8 where an op works on characters. Called by the other modules of ``text``; imports ``build`` and
@@ -15,24 +15,18 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import DType, string
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
 from actorsession.plan.codegen.memory_check import memory_limit
 
 __all__ = [
-    "LONGEST", "boxed_all", "each", "each_number", "joined", "number_reader", "one_string", "register_each",
-    "require_string", "string_array", "string_unary", "text_of",
+    "LONGEST", "boxed_all", "each", "each_number", "joined", "like_strings",
+    "number_reader", "one_string", "per_string", "register_each", "require_string", "string_array",
+    "string_unary", "text_of",
 ]  # fmt: skip
 
 
@@ -143,7 +137,7 @@ def number_reader(dtype: DType) -> Callable[[bytes], Any]:
     return number
 
 
-# -- registration ----------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
 def require_string(ctx: InferContext, *operands: int, rank: int | None = None) -> None:
@@ -161,39 +155,31 @@ def require_string(ctx: InferContext, *operands: int, rank: int | None = None) -
             raise ValueError(f"{ctx.op}: input {i} has rank {rank}, got shape {spec.shape}")
 
 
-def register_each(
-    name: str,
+def like_strings(ctx: InferContext) -> Sequence[TensorShape]:
+    """The first input is a tensor of strings, and the output has its shape."""
+    require_string(ctx, 0)
+    return [ctx.inputs[0].shape]
+
+
+def per_string(
     function: Callable[[KernelContext], Callable[[bytes], Any]],
-    dtype: DType = string,
-    attrs: Mapping[str, Any] | None = None,
-    check: Callable[[InferContext], None] | None = None,
-    sized_by: Container[int] = (),
-) -> None:
-    """Register an op of one string tensor whose result has its shape.
-
-    Args:
-        name: operation type.
-        function: factory of the function of one string.
-        dtype: dtype of the result.
-        attrs: attributes with defaults.
-        check: checks attributes while the node is built.
-        sized_by: see ``OpDef``.
-    """
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        require_string(ctx, 0)
-        if check is not None:
-            check(ctx)
-        return [TensorSpec(dtype, TensorShape(ctx.inputs[0].shape))]
+) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel of an op of one tensor of strings, from the factory of the function of one string."""
 
     def kernel(ctx: KernelContext) -> Kernel:
-        one = function(ctx)
+        one, dtype = function(ctx), ctx.outputs[0].dtype
         if dtype is string:
             return lambda value: each(one, value)
         return lambda value: each_number(one, value, dtype.np_dtype)
 
-    register(
-        OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE,             sized_by=sized_by,
-        )
-    )  # fmt: skip
+    return kernel
+
+
+def register_each(
+    name: str,
+    function: Callable[[KernelContext], Callable[[bytes], Any]],
+    attrs: Mapping[str, Any] | None = None,
+    sized_by: Container[int] = (),
+) -> None:
+    """Register an op of one tensor of strings whose result has its shape."""
+    op(name, like_strings, None, NOT_DIFFERENTIABLE, kernel=per_string(function), sized_by=sized_by)

@@ -1,44 +1,30 @@
-"""Conversions between strings and numbers: formatting, parsing, raw bytes, and hash buckets.
-
-Each op is defined here completely. Of TensorFlow's hashes only FarmHash is here
-(``string_to_hash_bucket_fast``); the older ones are in ``hash_buckets``.
-"""
+"""Conversions between strings and numbers: formatting, parsing, and raw bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import DType, as_dtype, float32, string
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import make_of
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed, one_spelling
-from actorsession.ops.text.fingerprints import farmhash64
 from actorsession.ops.text.kernels import (
     each_number,
+    like_strings,
     number_reader,
-    register_each,
     require_string,
     string_array,
-    string_unary,
-    text_of,
 )
 
-__all__ = ["as_string", "decode_raw", "string_to_hash_bucket_fast", "string_to_number"]
+__all__ = ["as_string", "decode_raw", "string_to_number"]
 
 
 # -- formatting numbers ----------------------------------------------------------------------------
@@ -62,16 +48,11 @@ def as_string(
         shortest: whether the shorter of both notations is used.
         width: minimum number of characters; none for -1.
         fill: padding: a blank if empty, ``0``; or a blank, ``+`` or ``-`` as in ``printf``.
-        name: wanted name.
-
-    Raises:
-        ValueError: for arguments that contradict each other, or do not fit the dtype.
     """
-    attrs = {
-        "precision": int(precision), "scientific": bool(scientific), "shortest": bool(shortest),
-        "width": int(width), "fill": text_of(fill),
-    }  # fmt: skip
-    return make_of("AsString", {"input": input}, attrs, name)
+    return raw.AsString(
+        input, precision=int(precision), scientific=bool(scientific), shortest=bool(shortest),
+        width=int(width), fill=fill, name=name,
+    )  # fmt: skip
 
 
 # Maximum number of characters of one number: the C standard guarantees this many, and more would only waste
@@ -87,10 +68,8 @@ def _check_width(attrs: Mapping[str, Any]) -> None:
             )
 
 
-def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
+def _formatted(ctx: InferContext) -> Sequence[TensorShape]:
     dtype, attrs = ctx.inputs[0].dtype, ctx.attrs
-    if dtype.kind == "r":
-        raise TypeError("AsString: resource handles have no value to write")
     if attrs["scientific"] and attrs["shortest"]:
         raise ValueError("AsString: scientific and shortest exclude each other")
     written = attrs["scientific"] or attrs["shortest"] or attrs["precision"] >= 0
@@ -104,7 +83,7 @@ def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"AsString: fill is empty, ' ', '+', '-' or '0', got {attrs['fill']!r:.100}"
         )
-    return [TensorSpec(string, ctx.inputs[0].shape)]
+    return [ctx.inputs[0].shape]
 
 
 def _as_string_kernel(ctx: KernelContext) -> Kernel:
@@ -143,14 +122,7 @@ def _writer(dtype: DType, ctx: KernelContext) -> Callable[[Any], bytes]:
     return lambda value: real(value).encode()
 
 
-register(
-    OpDef(
-        name="AsString",
-        infer=_infer_as_string,
-        kernel=_as_string_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("AsString", _formatted, kernel=_as_string_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- parsing numbers -------------------------------------------------------------------------------
@@ -167,29 +139,14 @@ def string_to_number(
     Args:
         string_tensor: strings; white space around a number is ignored.
         out_type: float32, float64, int32, int64, uint32 or uint64.
-        name: wanted name.
         input: the other name of ``string_tensor``.
 
     Returns:
         The numbers. At run time an InvalidArgumentError is raised for invalid numbers or numbers out of
         range.
-
-    Raises:
-        TypeError: for another ``out_type``.
     """
-    value = one_spelling(input, string_tensor, "input", "string_tensor")
-    return string_unary("StringToNumber", value, name, {"out_type": as_dtype(out_type)})
-
-
-_READ = ("float32", "float64", "int32", "int64", "uint32", "uint64")
-
-
-def _infer_to_number(ctx: InferContext) -> list[TensorSpec]:
-    require_string(ctx, 0)
-    dtype = as_dtype(ctx.attrs["out_type"])
-    if dtype.name not in _READ:
-        raise TypeError(f"StringToNumber: out_type is one of {', '.join(_READ)}, got {dtype.name}")
-    return [TensorSpec(dtype, ctx.inputs[0].shape)]
+    value = convert_to_tensor(one_spelling(input, string_tensor, "input", "string_tensor"), string)
+    return raw.StringToNumber(value, out_type=as_dtype(out_type), name=name)
 
 
 def _to_number_kernel(ctx: KernelContext) -> Kernel:
@@ -206,14 +163,7 @@ def _to_number_kernel(ctx: KernelContext) -> Kernel:
     return numbers
 
 
-register(
-    OpDef(
-        name="StringToNumber",
-        infer=_infer_to_number,
-        kernel=_to_number_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("StringToNumber", like_strings, kernel=_to_number_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- bytes as numbers ------------------------------------------------------------------------------
@@ -232,27 +182,21 @@ def decode_raw(
         input_bytes: strings, all of one length.
         out_type: dtype of the numbers.
         little_endian: whether the lowest byte of each comes first.
-        name: wanted name.
         bytes: older name of ``input_bytes``.
 
     Returns:
         A tensor with one more axis. At run time an InvalidArgumentError is raised for strings of different
         lengths, or of a length that is no multiple of the element size.
-
-    Raises:
-        TypeError: for a dtype that is no number or bool.
     """
-    value = one_spelling(input_bytes, bytes, "input_bytes", "bytes")
-    attrs = {"out_type": as_dtype(out_type), "little_endian": bool(little_endian)}
-    return string_unary("DecodeRaw", value, name, attrs)
+    value = convert_to_tensor(one_spelling(input_bytes, bytes, "input_bytes", "bytes"), string)
+    little = bool(little_endian)
+    return raw.DecodeRaw(value, out_type=as_dtype(out_type), little_endian=little, name=name)
 
 
-def _infer_decode_raw(ctx: InferContext) -> list[TensorSpec]:
+def _decoded(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0)
-    dtype, dims = as_dtype(ctx.attrs["out_type"]), ctx.inputs[0].shape.sizes
-    if dtype.kind in "sr":
-        raise TypeError(f"DecodeRaw: out_type is a number or bool, got {dtype.name}")
-    return [TensorSpec(dtype, unknown_shape if dims is None else TensorShape([*dims, None]))]
+    dims = ctx.inputs[0].shape.sizes
+    return [unknown_shape if dims is None else TensorShape([*dims, None])]
 
 
 def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
@@ -280,45 +224,4 @@ def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
     return decoded
 
 
-register(
-    OpDef(
-        name="DecodeRaw",
-        infer=_infer_decode_raw,
-        kernel=_decode_raw_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-
-
-# -- buckets ---------------------------------------------------------------------------------------
-
-
-def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """Return an int64 bucket for each string: its FarmHash fingerprint modulo ``num_buckets``.
-
-    Args:
-        input: strings.
-        num_buckets: number of buckets, at least 1.
-        name: wanted name.
-
-    Raises:
-        ValueError: for less than 1 bucket.
-    """
-    return string_unary(
-        "StringToHashBucketFast", input, name, {"num_buckets": int(num_buckets)}
-    )  # fmt: skip
-
-
-def _check_buckets(ctx: InferContext) -> None:
-    if ctx.attrs["num_buckets"] < 1:
-        raise ValueError(
-            f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}"
-        )  # fmt: skip
-
-
-def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
-    count = ctx.attrs["num_buckets"]
-    return lambda value: farmhash64(value) % count
-
-
-register_each("StringToHashBucketFast", _bucket, int64, {"num_buckets": REQUIRED}, _check_buckets)
+op("DecodeRaw", _decoded, kernel=_decode_raw_kernel, grad=NOT_DIFFERENTIABLE)

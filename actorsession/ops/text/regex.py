@@ -7,34 +7,32 @@ the text. A pattern that is a plain string becomes an attribute of the node, as 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import bool_, string
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     ANY_INPUT,
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.text.kernels import (
     each,
     each_number,
     joined,
+    like_strings,
     one_string,
     require_string,
-    string_unary,
-    text_of,
 )
 from actorsession.ops.text.regex_programs import Expression, compiled
 
@@ -51,31 +49,28 @@ def regex_replace(
         pattern: a regular expression of RE2.
         rewrite: the replacement; ``\\\\1`` to ``\\\\9`` stand for groups, ``\\\\0`` for the whole.
         replace_global: whether all matches are replaced, or only the first.
-        name: wanted name.
 
     Returns:
         The strings. At run time an InvalidArgumentError is raised for an invalid pattern.
     """
-    attrs = {"replace_global": bool(replace_global)}
+    value, everywhere = convert_to_tensor(input, string), bool(replace_global)
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
-        attrs_static = {"pattern": text_of(pattern), "rewrite": text_of(rewrite), **attrs}
-        return string_unary("StaticRegexReplace", input, name, attrs_static)
-    value = convert_to_tensor(input, string)
+        return raw.StaticRegexReplace(
+            value, pattern=pattern, rewrite=rewrite, replace_global=everywhere, name=name
+        )
     with value.graph.name_scope(name or "RegexReplace") as scope:
-        operands = [
-            value,
-            convert_to_tensor(pattern, string, "pattern", graph=value.graph),
-            convert_to_tensor(rewrite, string, "rewrite", graph=value.graph),
-        ]
-        return make_one("RegexReplace", operands, attrs, scope)
+        expression = convert_to_tensor(pattern, string, "pattern", graph=value.graph)
+        replacement = convert_to_tensor(rewrite, string, "rewrite", graph=value.graph)
+        return raw.RegexReplace(
+            value, expression, replacement, replace_global=everywhere, name=scope
+        )
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Return whether the whole of each string matches a pattern; arguments as for ``regex_replace``."""
-    if isinstance(pattern, (str, bytes)):
-        attrs = {"pattern": text_of(pattern)}
-        return string_unary("StaticRegexFullMatch", input, name, attrs)
     value = convert_to_tensor(input, string)
+    if isinstance(pattern, (str, bytes)):
+        return raw.StaticRegexFullMatch(value, pattern=pattern, name=name)
     with value.graph.name_scope(name or "RegexFullMatch") as scope:
         expression = convert_to_tensor(pattern, string, "pattern", graph=value.graph)
         return raw.RegexFullMatch(value, expression, name=scope)
@@ -122,15 +117,9 @@ def _parts(rewrite: bytes, groups: int) -> list[bytes | int]:
 # -- op types --------------------------------------------------------------------------------------
 
 
-def _infer_replace(ctx: InferContext) -> list[TensorSpec]:
-    require_string(ctx, 0)
+def _with_patterns(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, *range(1, len(ctx.inputs)), rank=0)
-    return [TensorSpec(string, ctx.inputs[0].shape)]
-
-
-def _infer_match(ctx: InferContext) -> list[TensorSpec]:
-    [replaced] = _infer_replace(ctx)
-    return [TensorSpec(bool_, replaced.shape)]
+    return like_strings(ctx)
 
 
 def _replace_all(value: Any, pattern: bytes, rewrite: bytes, once: bool) -> Any:
@@ -160,16 +149,7 @@ def _match_kernel(ctx: KernelContext) -> Kernel:
     return lambda value: _match_all(value, pattern)
 
 
-for _name, _infer, _kernel, _attrs in (
-    ("RegexReplace", _infer_replace, _replace_kernel, {"replace_global": True}),
-    ("StaticRegexReplace", _infer_replace, _replace_kernel,
-     {"pattern": REQUIRED, "rewrite": REQUIRED, "replace_global": True}),
-    ("RegexFullMatch", _infer_match, _match_kernel, {}),
-    ("StaticRegexFullMatch", _infer_match, _match_kernel, {"pattern": REQUIRED}),
-):  # fmt: skip
-    register(
-        OpDef(
-            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            sized_by=ANY_INPUT,
-        )
-    )  # fmt: skip
+for _name in ("RegexReplace", "StaticRegexReplace"):
+    op(_name, _with_patterns, None, NOT_DIFFERENTIABLE, kernel=_replace_kernel, sized_by=ANY_INPUT)
+for _name in ("RegexFullMatch", "StaticRegexFullMatch"):
+    op(_name, _with_patterns, None, NOT_DIFFERENTIABLE, kernel=_match_kernel, sized_by=ANY_INPUT)

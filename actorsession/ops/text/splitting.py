@@ -5,25 +5,19 @@ Owns ``StringSplit`` and ``StringSplitV2``. The result is a sparse tensor with a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import int64, string
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.dtypes import string
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.shape import expand_dims
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import one_spelling
 from actorsession.ops.sparse_tensors.basics import SparseTensor
 from actorsession.ops.text.kernels import one_string, require_string, string_array
@@ -41,7 +35,7 @@ def string_split(
     result_type: str = _SPARSE,
     name: str | None = None,
 ) -> SparseTensor:
-    """Split strings at each of some characters.
+    """Split strings at each of some characters, into a sparse tensor with a row for each string.
 
     Args:
         source: a vector of strings.
@@ -50,13 +44,6 @@ def string_split(
         skip_empty: whether empty parts are left out.
         delimiter: older name of ``sep``.
         result_type: ``SparseTensor``; ragged tensors are not supported.
-        name: wanted name.
-
-    Returns:
-        A sparse tensor with a row for each string.
-
-    Raises:
-        ValueError: for another rank or ``result_type``, or if both names of ``sep`` are given.
     """
     _check_result(result_type)
     given = one_spelling(sep, delimiter, "sep", "delimiter")
@@ -64,8 +51,7 @@ def string_split(
     graph = value.graph
     with graph.as_default(), graph.name_scope(name or "StringSplit"):
         marks = convert_to_tensor(" " if given is None else given, string, graph=graph)
-        op = make("StringSplit", [value, marks], {"skip_empty": bool(skip_empty)})
-        return _as_sparse(op, value)
+        return _as_sparse(raw.StringSplit(value, marks, skip_empty=bool(skip_empty)), value)
 
 
 def string_split_v2(
@@ -76,7 +62,7 @@ def string_split_v2(
     source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """Split strings at a separator; also available as ``strings.split``.
+    """Split strings at a separator, into a sparse tensor with a row for each string.
 
     Args:
         input: a string, or a vector of them.
@@ -84,13 +70,6 @@ def string_split_v2(
         maxsplit: maximum number of splits per string; unlimited for -1.
         result_type: ``SparseTensor``; ragged tensors are not supported.
         source: older name of ``input``.
-        name: wanted name.
-
-    Returns:
-        A sparse tensor with a row for each string.
-
-    Raises:
-        ValueError: for another rank or ``result_type``, or if both names of ``input`` are given.
     """
     _check_result(result_type)
     value = convert_to_tensor(one_spelling(input, source, "input", "source"), string)
@@ -99,7 +78,7 @@ def string_split_v2(
         marks = convert_to_tensor("" if sep is None else sep, string, graph=graph)
         if value.shape.rank == 0:
             value = expand_dims(value, 0)
-        return _as_sparse(make("StringSplitV2", [value, marks], {"maxsplit": int(maxsplit)}), value)
+        return _as_sparse(raw.StringSplitV2(value, marks, maxsplit=int(maxsplit)), value)
 
 
 def _check_result(result_type: str) -> None:
@@ -107,19 +86,16 @@ def _check_result(result_type: str) -> None:
         raise ValueError(f"result_type is {_SPARSE!r}, got {result_type!r:.100}: nothing is ragged")
 
 
-def _as_sparse(op: Operation, value: Tensor) -> SparseTensor:
-    made = SparseTensor(*op.outputs)
+def _as_sparse(parts: Sequence[Tensor], value: Tensor) -> SparseTensor:
+    made = SparseTensor(*parts)
     made.set_shape([value.spec.shape[0], None])
     return made
 
 
-def _infer_split(ctx: InferContext) -> list[TensorSpec]:
+def _sparse_parts(ctx: InferContext) -> Sequence[TensorShape]:
     require_string(ctx, 0, rank=1)
     require_string(ctx, 1, rank=0)
-    return [
-        TensorSpec(int64, TensorShape([None, 2])), TensorSpec(string, TensorShape([None])),
-        TensorSpec(int64, TensorShape([2])),
-    ]  # fmt: skip
+    return [TensorShape([None, 2]), TensorShape([None]), TensorShape([2])]
 
 
 def _kernel(make_split: Callable[[KernelContext], Callable[[bytes, bytes], list[bytes]]]) -> Any:
@@ -158,19 +134,5 @@ def _at_separator(ctx: KernelContext) -> Callable[[bytes, bytes], list[bytes]]:
     return lambda value, separator: value.split(separator or None, most)
 
 
-register(
-    OpDef(
-        name="StringSplit",
-        infer=_infer_split,
-        kernel=_kernel(_at_bytes),
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register(
-    OpDef(
-        name="StringSplitV2",
-        infer=_infer_split,
-        kernel=_kernel(_at_separator),
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("StringSplit", _sparse_parts, kernel=_kernel(_at_bytes), grad=NOT_DIFFERENTIABLE)
+op("StringSplitV2", _sparse_parts, kernel=_kernel(_at_separator), grad=NOT_DIFFERENTIABLE)

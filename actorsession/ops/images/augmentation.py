@@ -71,9 +71,6 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
         image: pixels.
         max_delta: at least 0.
         seed: seed of the random numbers.
-
-    Raises:
-        ValueError: for a ``max_delta`` below 0.
     """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
@@ -89,9 +86,6 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
         image: RGB pixels.
         max_delta: in [0, 0.5].
         seed: seed of the random numbers.
-
-    Raises:
-        ValueError: for another ``max_delta``.
     """
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
@@ -110,9 +104,6 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
         lower: at least 0.
         upper: above ``lower``.
         seed: seed of the random numbers.
-
-    Raises:
-        ValueError: for other bounds.
     """
     return _between(adjust_contrast, image, lower, upper, seed)
 
@@ -141,7 +132,6 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         value: a tensor of any rank.
         size: shape of the part, int32.
         seed: seed of the random numbers.
-        name: wanted name.
 
     Returns:
         The part. At run time an InvalidArgumentError is raised if ``size`` exceeds the shape of ``value``.
