@@ -34,7 +34,7 @@ INNER = {
     "images.resizing", "images.similarity", "images.sizes", "images.suppression", "indexed_slices",
     "linalg", "linear.contractions", "linear.determinants", "linear.diagonal_bands",
     "linear.elimination", "linear.factorisations", "linear.matrices", "linear.matrix_functions",
-    "linear.products", "linear.pseudoinverse", "linear.solving", "linear.subscripts",
+    "linear.products", "linear.pseudoinverse", "linear.solving",
     "linear.tridiagonal", "lists.array_gradients", "lists.array_values", "lists.blocks",
     "lists.nodes", "lists.operands", "lists.parts", "lists.persistent_vector", "lists.sums",
     "lists.values", "lookup", "math", "neural.accidental_hits", "neural.activations", "neural.biases",

@@ -13,16 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import Dim
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like, zeros_like
 from actorsession.ops.arrays.gather import one_hot
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.linear.diagonals import matrix_band_part
@@ -31,13 +29,14 @@ from actorsession.ops.linear.matrices import (
     adjoint,
     cubic_cost,
     lower_part,
-    matrix_dtype,
     matrix_kernel,
     require_square,
     split_shape,
+    square,
 )
 from actorsession.ops.linear.matrix_diagonals import matrix_diag_part, matrix_set_diag
 from actorsession.ops.linear.solving import matrix_triangular_solve
+from actorsession.ops.rows import op
 
 __all__ = ["Lu", "Qr", "cholesky", "lu", "qr"]
 
@@ -85,8 +84,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
         full_matrices: whether the first factor is square; else it has no more columns than needed.
         name: wanted name.
     """
-    attrs = {"full_matrices": full_matrices}
-    return Qr(*make("Qr", [convert_to_tensor(input)], attrs, name).outputs)
+    return Qr(*raw.Qr(input, full_matrices=full_matrices, name=name))
 
 
 def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
@@ -97,16 +95,10 @@ def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
         output_idx_type: int32 or int64, the dtype of the permutation.
         name: wanted name.
     """
-    attrs = {"output_idx_type": as_dtype(output_idx_type)}
-    return Lu(*make("Lu", [convert_to_tensor(input)], attrs, name).outputs)
+    return Lu(*raw.Lu(input, output_idx_type=output_idx_type, name=name))
 
 
 # -- Cholesky ------------------------------------------------------------------------------------
-
-
-def _infer_cholesky(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
-    return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
 
 
 def _cholesky_kernel(ctx: KernelContext) -> Kernel:
@@ -127,15 +119,7 @@ def _cholesky_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [(both + adjoint(both)) * 0.5]
 
 
-register(
-    OpDef(
-        name="Cholesky",
-        infer=_infer_cholesky,
-        kernel=_cholesky_kernel,
-        gradient=_cholesky_gradient,
-        cost=cubic_cost,
-    )
-)
+op("Cholesky", square, kernel=_cholesky_kernel, grad=_cholesky_gradient, cost=cubic_cost)
 
 
 # -- Qr ------------------------------------------------------------------------------------------
@@ -147,13 +131,10 @@ def _least(left: Dim, right: Dim) -> Dim:
     return min(left, right)
 
 
-def _infer_qr(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows, columns) = matrix_dtype(ctx), split_shape(ctx)
+def _qr_shapes(ctx: InferContext) -> list[TensorShape]:
+    batch, rows, columns = split_shape(ctx)
     inner = rows if ctx.attrs["full_matrices"] else _least(rows, columns)
-    return [
-        TensorSpec(dtype, batch.concatenate([rows, inner])),
-        TensorSpec(dtype, batch.concatenate([inner, columns])),
-    ]
+    return [batch.concatenate([rows, inner]), batch.concatenate([inner, columns])]
 
 
 def _qr_kernel(ctx: KernelContext) -> Kernel:
@@ -210,29 +191,18 @@ def _odd_diagonal(odd: Tensor) -> Tensor:
     return (conj(diagonal) - diagonal) * 0.5
 
 
-register(
-    OpDef(
-        name="Qr",
-        infer=_infer_qr,
-        kernel=_qr_kernel,
-        gradient=_qr_gradient,
-        cost=cubic_cost,
-    )
-)
+op("Qr", _qr_shapes, kernel=_qr_kernel, grad=_qr_gradient, cost=cubic_cost)
 
 
 # -- Lu ------------------------------------------------------------------------------------------
 
 
-def _infer_lu(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
+def _lu_shapes(ctx: InferContext) -> list[TensorShape]:
+    batch, rows = require_square(ctx)
     index = as_dtype(ctx.attrs["output_idx_type"])
     if index not in (int32, int64):
         raise TypeError(f"Lu: output_idx_type is int32 or int64, got {index.name}")
-    return [
-        TensorSpec(dtype, batch.concatenate([rows, rows])),
-        TensorSpec(index, batch.concatenate([rows])),
-    ]
+    return [batch.concatenate([rows, rows]), batch.concatenate([rows])]
 
 
 def eliminated(x: Array) -> tuple[Array, Array]:
@@ -286,12 +256,4 @@ def _lu_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Sequen
     return [matmul(places, by_rows, transpose_a=True)]
 
 
-register(
-    OpDef(
-        name="Lu",
-        infer=_infer_lu,
-        kernel=_lu_kernel,
-        gradient=_lu_gradient,
-        cost=cubic_cost,
-    )
-)
+op("Lu", _lu_shapes, kernel=_lu_kernel, grad=_lu_gradient, cost=cubic_cost)

@@ -20,13 +20,11 @@ from actorsession.graph.registry import Array, InferContext, Kernel, KernelConte
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.transposition import matrix_transpose
-from actorsession.ops.operands import check_dtype
 from actorsession.ops.shape_operands import elements
 
 __all__ = [
-    "adjoint", "adjoint_array", "check_rows", "check_square", "cubic_cost", "lower_part",
-    "matrix_dtype", "matrix_kernel", "narrowed", "require_pairing", "require_square", "split_shape",
-    "widened",
+    "adjoint", "adjoint_array", "check_rows", "check_square", "cubic_cost", "lower_part", "matrix_kernel",
+    "narrowed", "require_pairing", "require_square", "solution", "split_shape", "square", "widened",
 ]  # fmt: skip
 
 # Microseconds per n * n * n of a decomposition.
@@ -55,15 +53,6 @@ def lower_part(matrix: Tensor) -> Tensor:
 
 
 # -- static types --------------------------------------------------------------------------------
-
-
-def matrix_dtype(ctx: InferContext, indices: Sequence[int] | None = None) -> DType:
-    """Return the floating or complex dtype that the inputs share.
-
-    Raises:
-        TypeError: for another kind of dtype, or different dtypes.
-    """
-    return check_dtype(ctx, "fc", indices)
 
 
 def split_shape(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim, Dim]:
@@ -113,6 +102,33 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
             f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
         )
     return batch, columns
+
+
+def square(ctx: InferContext) -> list[TensorShape]:
+    """The input and the output are square matrices of one shape."""
+    batch, rows = require_square(ctx)
+    return [batch.concatenate([rows, rows])]
+
+
+def solution(
+    ctx: InferContext, batches: Callable[[TensorShape, TensorShape], TensorShape]
+) -> list[TensorShape]:
+    """Return the shape of the solutions of systems with square matrices.
+
+    Args:
+        ctx: the context of the shape rule.
+        batches: function that joins the shapes of the two batches.
+    """
+    batch, rows = require_square(ctx)
+    theirs, columns = require_pairing(ctx, rows)
+    rows = split_shape(ctx, 1)[1] if rows is None else rows
+    try:
+        return [batches(batch, theirs).concatenate([rows, columns])]
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op} cannot match the batches of shapes {ctx.inputs[0].shape} and "
+            f"{ctx.inputs[1].shape}"
+        ) from None
 
 
 def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:

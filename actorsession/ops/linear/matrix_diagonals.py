@@ -14,15 +14,15 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.linear.diagonal_bands import Band, ErrorClass, check_ends, ends_of
-from actorsession.ops.shape_operands import constant_ints, ints, same_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, ints
 
 __all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
 
@@ -64,7 +64,7 @@ def matrix_diag(
             for size, what in ((k, "k"), (num_rows, "num_rows"), (num_cols, "num_cols"))
         ]
         filler = _padding(padding_value, value)
-        return make_one("MatrixDiagV3", [value, *sizes, filler], {"align": align}, scope)
+        return raw.MatrixDiagV3(value, *sizes, filler, align=align, name=scope)
 
 
 def matrix_diag_part(
@@ -86,8 +86,8 @@ def matrix_diag_part(
     value = convert_to_tensor(input)
     with value.graph.name_scope(name) as scope:
         which = convert_to_tensor(k, int32, "k", graph=value.graph)
-        inputs = [value, which, _padding(padding_value, value)]
-        return make_one("MatrixDiagPartV3", inputs, {"align": align}, scope)
+        filler = _padding(padding_value, value)
+        return raw.MatrixDiagPartV3(value, which, filler, align=align, name=scope)
 
 
 def matrix_set_diag(
@@ -172,26 +172,25 @@ def _check_count(op: str, ends: tuple[int, int], count: Dim, error: ErrorClass) 
         raise error(f"{op}: {wanted} diagonals were announced, got {count}")
 
 
-def _infer_matrix_diag(ctx: InferContext) -> list[TensorSpec]:
+def _matrix_diag_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    same_dtype(ctx, 0, 4)
-    value, ends = ctx.inputs[0], _known_ends(ctx, 1)
+    shape, ends = ctx.inputs[0].shape, _known_ends(ctx, 1)
     rows, columns = constant_ints(ctx, 2), constant_ints(ctx, 3)
-    rank = value.shape.rank
+    rank = shape.rank
     if rank == 0:
         raise ValueError("MatrixDiagV3: diagonals have rank at least 1, got a scalar")
     if rank is None or ends is None:
-        return [TensorSpec(value.dtype, unknown_shape)]
+        return [unknown_shape]
     several = ends[0] != ends[1]
     if several:
         if rank < 2:
-            raise ValueError(f"MatrixDiagV3: several diagonals take two axes, got {value.shape}")
-        _check_count(ctx.op, ends, value.shape[-2], ValueError)
-    batch, width = TensorShape(value.shape[: rank - 1 - several]), value.shape[-1]
+            raise ValueError(f"MatrixDiagV3: several diagonals take two axes, got {shape}")
+        _check_count(ctx.op, ends, shape[-2], ValueError)
+    batch, width = TensorShape(shape[: rank - 1 - several]), shape[-1]
     if rows is None or columns is None or width is None:
-        return [TensorSpec(value.dtype, batch.concatenate([None, None]))]
+        return [batch.concatenate([None, None])]
     extents = _extents(ctx.op, ends, width, rows[0], columns[0], ValueError)
-    return [TensorSpec(value.dtype, batch.concatenate(list(extents)))]
+    return [batch.concatenate(list(extents))]
 
 
 def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
@@ -216,9 +215,7 @@ def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
     return filled
 
 
-def _matrix_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * 5
+def _matrix_diag_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     part = matrix_diag_part(grad, k=op.inputs[1], align=op.attrs["align"])
     return [part, None, None, None, None]
 
@@ -226,13 +223,10 @@ def _matrix_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
 # -- MatrixDiagPartV3 ------------------------------------------------------------------------------
 
 
-def _infer_matrix_diag_part(ctx: InferContext) -> list[TensorSpec]:
+def _matrix_diag_part_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    same_dtype(ctx, 0, 2)
-    dtype, ends, parts = ctx.inputs[0].dtype, _known_ends(ctx, 1), _split_matrix(ctx)
-    if ends is None or parts is None:
-        return [TensorSpec(dtype, unknown_shape)]
-    return [TensorSpec(dtype, _band_shape(ctx, ends, *parts))]
+    ends, parts = _known_ends(ctx, 1), _split_matrix(ctx)
+    return [unknown_shape if ends is None or parts is None else _band_shape(ctx, ends, *parts)]
 
 
 def _band_shape(
@@ -269,9 +263,7 @@ def _matrix_diag_part_kernel(ctx: KernelContext) -> Kernel:
     return taken
 
 
-def _matrix_diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _matrix_diag_part_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     zeros = zeros_like(op.inputs[0])
     return [matrix_set_diag(zeros, grad, k=op.inputs[1], align=op.attrs["align"]), None, None]
 
@@ -279,22 +271,21 @@ def _matrix_diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tenso
 # -- MatrixSetDiagV3 -------------------------------------------------------------------------------
 
 
-def _infer_matrix_set_diag(ctx: InferContext) -> list[TensorSpec]:
+def _matrix_set_diag_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    same_dtype(ctx, 0, 1)
     ends, parts, given = _known_ends(ctx, 2), _split_matrix(ctx), ctx.inputs[1].shape
-    value = ctx.inputs[0]
+    shape = ctx.inputs[0].shape
     if ends is not None and parts is not None:
         wanted = _band_shape(ctx, ends, *parts)
         if not wanted.is_compatible_with(given):
             raise ValueError(
-                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {value.shape} have shape "
+                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {shape} have shape "
                 f"{wanted}, got {given}"
             )
         if given.rank is not None:
             batch = parts[0].merge_with(given[: len(parts[0])])
-            return [TensorSpec(value.dtype, batch.concatenate(value.shape[-2:]))]
-    return [value]
+            return [batch.concatenate(shape[-2:])]
+    return [shape]
 
 
 def _matrix_set_diag_kernel(ctx: KernelContext) -> Kernel:
@@ -316,40 +307,30 @@ def _matrix_set_diag_kernel(ctx: KernelContext) -> Kernel:
     return replaced
 
 
-def _matrix_set_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _matrix_set_diag_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     _, diagonal, k = op.inputs
     align = op.attrs["align"]
     rest = matrix_set_diag(grad, zeros_like(diagonal), k=k, align=align)
     return [rest, matrix_diag_part(grad, k=k, align=align), None]
 
 
-_ALIGN = {"align": "RIGHT_LEFT"}
-
-register(
-    OpDef(
-        name="MatrixDiagV3",
-        infer=_infer_matrix_diag,
-        kernel=_matrix_diag_kernel,
-        gradient=_matrix_diag_gradient,
-        sized_by=(1, 2, 3),
-    )
+op(
+    "MatrixDiagV3",
+    _matrix_diag_shape,
+    kernel=_matrix_diag_kernel,
+    grad=_matrix_diag_gradient,
+    sized_by=(1, 2, 3),
 )
-register(
-    OpDef(
-        name="MatrixDiagPartV3",
-        infer=_infer_matrix_diag_part,
-        kernel=_matrix_diag_part_kernel,
-        gradient=_matrix_diag_part_gradient,
-        sized_by=(1,),
-    )
+op(
+    "MatrixDiagPartV3",
+    _matrix_diag_part_shape,
+    kernel=_matrix_diag_part_kernel,
+    grad=_matrix_diag_part_gradient,
+    sized_by=(1,),
 )
-register(
-    OpDef(
-        name="MatrixSetDiagV3",
-        infer=_infer_matrix_set_diag,
-        kernel=_matrix_set_diag_kernel,
-        gradient=_matrix_set_diag_gradient,
-    )
+op(
+    "MatrixSetDiagV3",
+    _matrix_set_diag_shape,
+    kernel=_matrix_set_diag_kernel,
+    grad=_matrix_set_diag_gradient,
 )
