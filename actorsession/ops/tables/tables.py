@@ -97,14 +97,12 @@ class _Table:
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return all keys, and their values in the same order."""
-        attrs = {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}
-        op = make(
-            "LookupTableExportV2",
-            [self._handle],
-            attrs,
-            name or f"{self.name}_lookup_table_export_values",
+        keys, values = raw.LookupTableExportV2(
+            self._handle,
+            Tkeys=self._key_dtype,
+            Tvalues=self._value_dtype,
+            name=name or f"{self.name}_lookup_table_export_values",
         )
-        keys, values = op.outputs
         values.set_shape(TensorShape([None, *self._default.shape.as_list()]))
         return keys, values
 
