@@ -22,10 +22,10 @@ from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.selection import where
 from actorsession.ops.sparse_tensors.basics import (
     SparseTensor,
+    checked_sparse,
     sparse_reorder,
     sparse_tensor_to_dense,
 )
-from actorsession.ops.sparse_tensors.functions import checked_sparse
 
 __all__ = ["sparse_eye", "sparse_from_dense", "sparse_merge", "sparse_to_indicator"]
 
