@@ -59,12 +59,12 @@ def matrix_diag(
     """
     value = convert_to_tensor(diagonal)
     with value.graph.name_scope(name) as scope:
-        sizes = [
+        which, rows, columns = (
             convert_to_tensor(size, int32, what, graph=value.graph)
             for size, what in ((k, "k"), (num_rows, "num_rows"), (num_cols, "num_cols"))
-        ]
+        )
         filler = _padding(padding_value, value)
-        return raw.MatrixDiagV3(value, *sizes, filler, align=align, name=scope)
+        return raw.MatrixDiagV3(value, which, rows, columns, filler, align=align, name=scope)
 
 
 def matrix_diag_part(

@@ -274,9 +274,9 @@ def _moved(value: Tensor, by: int) -> Tensor:
     return concat([value[..., 1:], value[..., :1] * 0], -1)
 
 
-def _turned(above: Tensor, main: Tensor, below: Tensor) -> list[Tensor]:
+def _turned(above: Tensor, main: Tensor, below: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the conjugated diagonals of the transposed matrix."""
-    return [conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))]
+    return conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))
 
 
 def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
@@ -291,8 +291,7 @@ def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
 
 def _product_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     above, main, below, right = op.inputs
-    turned = _turned(above, main, below)
-    back = raw.TridiagonalMatMul(*turned, grad)
+    back = raw.TridiagonalMatMul(*_turned(above, main, below), grad)
     return [*(expand_dims(part, -2) for part in _along(grad, right)), back]
 
 

@@ -214,9 +214,9 @@ def checked_sparse(value: Any) -> SparseTensor:
     return value
 
 
-def parts_of(sparse: SparseTensor) -> list[Tensor]:
+def parts_of(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the indices, values and dense shape of a sparse tensor."""
-    return [sparse.indices, sparse.values, sparse.dense_shape]
+    return sparse.indices, sparse.values, sparse.dense_shape
 
 
 def _used_as_shape(vector: Tensor) -> TensorShape:

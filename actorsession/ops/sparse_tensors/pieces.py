@@ -77,6 +77,7 @@ def sparse_split(
     for what, value in (("sp_input", sp_input), ("num_split", num_split), ("axis", along)):
         if value is None:
             raise ValueError(f"{what} is required")
+    assert num_split is not None
     sparse = checked_sparse(sp_input)
     with sparse.graph.as_default():
         place = convert_to_tensor(along, int64, "split_dim")
