@@ -1,14 +1,15 @@
 """Diagonals of batches of matrices: made into matrices, extracted, or replaced.
 
 Owns ``MatrixDiagV3``, ``MatrixDiagPartV3`` and ``MatrixSetDiagV3``. One diagonal is a vector in the last
-axis. Several, from ``k[1]`` above down to ``k[0]`` below, are rows of equal width in this order; ``align``
-specifies the ends at which shorter ones are aligned. A diagonal is a slice of the flattened matrix, so each
-is copied by one assignment.
+axis. Several, from ``k[1]`` above down to ``k[0]`` below, are a band: rows of equal width in this order.
+``align`` specifies the ends at which shorter ones are aligned. A diagonal is a slice of the flattened matrix,
+so each is copied by one assignment.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,12 +21,13 @@ from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.linear.diagonal_bands import Band, ErrorClass, check_ends, ends_of
 from actorsession.ops.rows import op
-from actorsession.ops.shape_operands import constant_ints, ints
+from actorsession.ops.shape_operands import Ints, constant_ints, ints
+from actorsession.records import dataclass
 
 __all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
 
+_ErrorClass: TypeAlias = Callable[[str], Exception]
 _ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
@@ -116,7 +118,70 @@ def _padding(value: Any, beside: Tensor) -> Tensor:
     return convert_to_tensor(value, beside.dtype, "padding_value", graph=beside.graph)
 
 
-# -- functions shared by shape functions and kernels -------------------------------------------------
+# -- the positions of diagonals in a matrix and in a band --------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """The diagonals ``low`` to ``high`` of a matrix.
+
+    Attributes:
+        rows: number of rows of the matrix.
+        columns: number of columns of the matrix.
+        low: the lowest diagonal.
+        high: the highest diagonal.
+        align: the end at which shorter diagonals are placed, above and below the main one.
+    """
+
+    rows: int
+    columns: int
+    low: int
+    high: int
+    align: str
+
+    @property
+    def width(self) -> int:
+        """The length of the longest diagonal."""
+        return min(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
+
+    @property
+    def shape(self) -> Ints:
+        """The shape of one matrix's diagonals in the band: one axis for one diagonal, else two."""
+        if self.low == self.high:
+            return (self.width,)
+        return (self.high - self.low + 1, self.width)
+
+    def diagonals(self) -> Iterator[tuple[int, slice, slice]]:
+        """Yield each diagonal's row in the band, its slice of that row, and that of the flat matrix."""
+        above, below = (side == "LEFT" for side in self.align.split("_"))
+        for row, d in enumerate(range(self.high, self.low - 1, -1)):
+            length = min(self.rows + min(d, 0), self.columns - max(d, 0))
+            left = (d >= 0 and above) or (d <= 0 and below)
+            first = 0 if left else self.width - length
+            start = max(d, 0) - min(d, 0) * self.columns
+            step = self.columns + 1
+            stop = start + (length - 1) * step + 1 if length > 0 else start
+            yield row, slice(first, first + max(length, 0)), slice(start, stop, step)
+
+
+def _ends_of(op: str, k: Ints, error: _ErrorClass) -> tuple[int, int]:
+    """Return the lowest and the highest diagonal that ``k`` specifies."""
+    if not 1 <= len(k) <= 2 or k[0] > k[-1]:
+        raise error(f"{op}: k is one diagonal, or the lowest and the highest; got {list(k)}")
+    return k[0], k[-1]
+
+
+def _check_ends(
+    op: str, ends: tuple[int, int], rows: Dim, columns: Dim, error: _ErrorClass
+) -> None:
+    """Raise ``error`` if matrices with the given numbers of rows and columns lack one of the diagonals."""
+    for d in ends:
+        # The main diagonal of an empty matrix exists and is empty.
+        if d and ((rows is not None and d <= -rows) or (columns is not None and d >= columns)):
+            raise error(f"{op}: matrices of {rows} rows and {columns} columns have no diagonal {d}")
+
+
+# -- functions shared by shape rules -----------------------------------------------------------------
 
 
 def _check_align(ctx: InferContext) -> None:
@@ -132,7 +197,7 @@ def _known_ends(ctx: InferContext, index: int) -> tuple[int, int] | None:
         raise TypeError(f"{ctx.op}: k is int32, got {spec.dtype.name}")
     if spec.shape.rank not in (None, 0, 1):
         raise ValueError(f"{ctx.op}: k is a scalar or a vector of two, got shape {spec.shape}")
-    return None if k is None else ends_of(ctx.op, k, ValueError)
+    return None if k is None else _ends_of(ctx.op, k, ValueError)
 
 
 def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
@@ -149,7 +214,7 @@ def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
 
 
 def _extents(
-    op: str, ends: tuple[int, int], width: int, rows: int, columns: int, error: ErrorClass
+    op: str, ends: tuple[int, int], width: int, rows: int, columns: int, error: _ErrorClass
 ) -> tuple[int, int]:
     """Return the rows and columns of matrices with diagonals of the given width; -1 leaves them open."""
     least_rows, least_columns = width - min(ends[1], 0), width + max(ends[0], 0)
@@ -166,7 +231,7 @@ def _extents(
     return found
 
 
-def _check_count(op: str, ends: tuple[int, int], count: Dim, error: ErrorClass) -> None:
+def _check_count(op: str, ends: tuple[int, int], count: Dim, error: _ErrorClass) -> None:
     wanted = ends[1] - ends[0] + 1
     if count not in (None, wanted):
         raise error(f"{op}: {wanted} diagonals were announced, got {count}")
@@ -197,7 +262,7 @@ def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
     align, op = ctx.attrs["align"], ctx.op
 
     def filled(x: Any, k: Any, num_rows: Any, num_cols: Any, filler: Any) -> Any:
-        ends = ends_of(op, ints(k), InvalidArgumentError)
+        ends = _ends_of(op, ints(k), InvalidArgumentError)
         several = ends[0] != ends[1]
         if x.ndim < 1 + several:
             raise InvalidArgumentError(f"{op}: diagonals have more axes than {list(x.shape)}")
@@ -208,7 +273,7 @@ def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
         batch = x.shape[: x.ndim - 1 - several]
         out = np.full([*batch, rows * columns], filler, x.dtype)
         lines = x if several else x[..., None, :]
-        for row, place, cells in Band(rows, columns, *ends, align).diagonals():
+        for row, place, cells in _Band(rows, columns, *ends, align).diagonals():
             out[..., cells] = lines[..., row, place]
         return out.reshape(*batch, rows, columns)
 
@@ -233,20 +298,20 @@ def _band_shape(
     ctx: InferContext, ends: tuple[int, int], batch: TensorShape, rows: Dim, columns: Dim
 ) -> TensorShape:
     """Return the static shape of the diagonals of matrices."""
-    check_ends(ctx.op, ends, rows, columns, ValueError)
+    _check_ends(ctx.op, ends, rows, columns, ValueError)
     if rows is not None and columns is not None:
-        return batch.concatenate(Band(rows, columns, *ends, ctx.attrs["align"]).shape)
+        return batch.concatenate(_Band(rows, columns, *ends, ctx.attrs["align"]).shape)
     several = [] if ends[0] == ends[1] else [ends[1] - ends[0] + 1]
     return batch.concatenate([*several, None])
 
 
-def _band_of(op: str, x: Any, k: Any, align: str) -> Band:
+def _band_of(op: str, x: Any, k: Any, align: str) -> _Band:
     if x.ndim < 2:
         raise InvalidArgumentError(f"{op} takes matrices, got shape {list(x.shape)}")
-    low, high = ends_of(op, ints(k), InvalidArgumentError)
+    low, high = _ends_of(op, ints(k), InvalidArgumentError)
     rows, columns = x.shape[-2:]
-    check_ends(op, (low, high), rows, columns, InvalidArgumentError)
-    return Band(rows, columns, low, high, align)
+    _check_ends(op, (low, high), rows, columns, InvalidArgumentError)
+    return _Band(rows, columns, low, high, align)
 
 
 def _matrix_diag_part_kernel(ctx: KernelContext) -> Kernel:
