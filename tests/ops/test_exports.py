@@ -70,7 +70,9 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(ops.__path__, "actorsession.ops.")
     if not module.ispkg
 )
-INTERNAL = {"gradient_of", "takes_slices", "shape_tensor", "reduce_euclidean_norm"}
+INTERNAL = {
+    "checked_sparse", "gradient_of", "parts_of", "reduce_euclidean_norm", "shape_tensor", "takes_slices",
+}  # fmt: skip
 
 
 @pytest.mark.process
