@@ -47,7 +47,6 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
 
     Args:
         input: square matrices, in the last two axes.
-        name: wanted name.
     """
     return LogMatrixDeterminant(*raw.LogMatrixDeterminant(input, name=name))
 

@@ -30,7 +30,6 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
 
     Args:
         diagonal: numbers of shape ``s``, of rank at least 1.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``s + s``; its entry at ``i + i`` is that of ``diagonal`` at ``i``.
@@ -46,7 +45,6 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: numbers of shape ``s + s``.
-        name: wanted name.
 
     Raises:
         ValueError: if the second half of the shape differs from the first.
@@ -104,7 +102,6 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
         num_lower: number of diagonals to keep below the main one, all if negative; an int32 or int64 scalar
             of at most the number of rows.
         num_upper: the same above, of the same dtype, at most the number of columns.
-        name: wanted name.
 
     Raises:
         ValueError: for a rank below 2.

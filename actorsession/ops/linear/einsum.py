@@ -79,7 +79,6 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
             order.
         *inputs: the operands, of one dtype.
         optimize: accepted for compatibility with TensorFlow.
-        name: wanted name.
 
     Raises:
         ValueError: if the equation is invalid or does not fit the operands.

@@ -75,7 +75,6 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: self-adjoint positive definite matrices, of which the lower triangle is read.
-        name: wanted name.
     """
     return raw.Cholesky(input, name=name)
 
@@ -86,7 +85,6 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     Args:
         input: matrices, in the last two axes.
         full_matrices: whether the first factor is square; else it has no more columns than needed.
-        name: wanted name.
     """
     return Qr(*raw.Qr(input, full_matrices=full_matrices, name=name))
 
@@ -97,7 +95,6 @@ def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
     Args:
         input: square invertible matrices, in the last two axes.
         output_idx_type: int32 or int64, the dtype of the permutation.
-        name: wanted name.
     """
     return Lu(*raw.Lu(input, output_idx_type=output_idx_type, name=name))
 
@@ -276,7 +273,6 @@ def lu_solve(
         perm: the permutation that belongs to the factors, of known rank.
         rhs: right sides, as columns of matrices of the same batch.
         validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
-        name: wanted name.
 
     Raises:
         ValueError: if the rank of ``perm`` is unknown.

@@ -52,7 +52,6 @@ def matrix_solve_ls(
         rhs: right sides, as columns of matrices of the same batch.
         l2_regularizer: weight of the squared length of ``x``; used by the fast method only.
         fast: whether to solve the normal equations, which needs full rank; else singular values are computed.
-        name: wanted name.
     """
     left, right = convert_all([matrix, rhs])
     weight = convert_to_tensor(l2_regularizer, float64, graph=left.graph)

@@ -58,7 +58,6 @@ def matmul(
         output_type: element type of the result, in which the sums are formed; that of ``a`` if left out.
         grad_a: accepted for compatibility with TensorFlow.
         grad_b: accepted for compatibility with TensorFlow.
-        name: wanted name.
 
     Raises:
         ValueError: if both ``transpose`` and ``adjoint`` are asked for, or the shapes do not fit.

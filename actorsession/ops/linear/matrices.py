@@ -39,7 +39,6 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 
     Args:
         matrix: matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ValueError: for a rank below 2.

@@ -47,7 +47,6 @@ def matrix_diag(
 
     Args:
         diagonal: ``[..., length]`` for one diagonal, ``[..., number, length]`` for several.
-        name: wanted name.
         k: index of the diagonal, 0 for the main one, positive above it; or the lowest and the highest of
             several.
         num_rows: number of rows; as few as the diagonals need if -1.

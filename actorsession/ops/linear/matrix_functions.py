@@ -53,7 +53,6 @@ def expm(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: floating or complex matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ValueError: for another dtype, or a rank below 2.
@@ -76,7 +75,6 @@ def logm(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: complex matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ImportError: without scipy.
@@ -89,7 +87,6 @@ def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ImportError: without scipy.

@@ -32,7 +32,6 @@ def accumulate_n(
         inputs: one or more tensors of the same dtype and shape.
         shape: required shape.
         tensor_dtype: required dtype.
-        name: wanted name.
 
     Raises:
         ValueError: if there are no tensors, or their shapes or dtypes contradict each other.
@@ -60,7 +59,6 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     Args:
         scalar: a scalar, converted to the dtype of ``x``.
         x: a tensor, variable or ``IndexedSlices``.
-        name: wanted name.
 
     Raises:
         ValueError: if ``scalar`` has another rank.
@@ -81,7 +79,6 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
     Args:
         coeffs: coefficients, that of the highest power first; they broadcast with ``x``.
         x: the points at which to evaluate the polynomial.
-        name: wanted name.
 
     Raises:
         ValueError: if ``coeffs`` is no list.
@@ -113,7 +110,6 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     Args:
         a: numbers whose last axis has length 3.
         b: the same dtype and shape.
-        name: wanted name.
 
     Raises:
         ValueError: for another length, or two shapes.

@@ -48,7 +48,6 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
     Args:
         input: matrices, in the last two axes.
         adjoint: whether to invert the adjoints of the matrices.
-        name: wanted name.
     """
     return raw.MatrixInverse(input, adjoint=adjoint, name=name)
 
@@ -60,7 +59,6 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
         matrix: square matrices, in the last two axes.
         rhs: right sides, as columns of matrices of the same batch.
         adjoint: whether to use the adjoints of the matrices.
-        name: wanted name.
     """
     return raw.MatrixSolve(*convert_all([matrix, rhs]), adjoint=adjoint, name=name)
 
@@ -75,7 +73,6 @@ def matrix_triangular_solve(
         rhs: right sides, as columns of matrices; the batches broadcast.
         lower: whether to read the lower triangle rather than the upper one.
         adjoint: whether to use the adjoints of the matrices.
-        name: wanted name.
     """
     operands = convert_all([matrix, rhs])
     return raw.MatrixTriangularSolve(*operands, lower=lower, adjoint=adjoint, name=name)
@@ -87,7 +84,6 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     Args:
         chol: the result of ``cholesky``.
         rhs: right sides, as columns of matrices.
-        name: wanted name.
     """
     factor, right = convert_all([chol, rhs])
     with factor.graph.name_scope(name or "cholesky_solve") as scope:

@@ -40,7 +40,6 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tens
 
     Args:
         tensor: matrices, of which the lower triangle is read.
-        name: wanted name.
     """
     values, vectors = _eigen(tensor, True, name)
     return values, vectors
@@ -51,7 +50,6 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 
     Args:
         tensor: matrices, of which the lower triangle is read.
-        name: wanted name.
     """
     return _eigen(tensor, False, name)[0]
 
@@ -69,7 +67,6 @@ def svd(
         tensor: matrices, in the last two axes.
         full_matrices: whether to return as many vectors as rows and columns, rather than as values.
         compute_uv: whether to compute the vectors.
-        name: wanted name.
 
     Returns:
         The real values ``s`` and the vectors ``u`` and ``v``, with ``tensor = u @ diag(s) @ adjoint(v)``; the

@@ -30,7 +30,6 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
     Args:
         a: matrices, in the last two axes.
-        name: wanted name.
         conjugate: whether complex entries are conjugated as well.
 
     Raises:

@@ -44,7 +44,6 @@ def tridiagonal_matmul(
             as three tensors of shape ``[..., n]`` (``sequence``), or as square matrices (``matrix``).
         rhs: shape ``[..., n, k]``.
         diagonals_format: which of these forms is used.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[..., n, k]``.
@@ -78,7 +77,6 @@ def tridiagonal_solve(
         diagonals_format: as in ``tridiagonal_matmul``.
         transpose_rhs: whether ``rhs`` is given with its last two axes exchanged.
         conjugate_rhs: whether ``rhs`` is conjugated first.
-        name: wanted name.
         partial_pivoting: whether rows are exchanged, so that rounding errors do not grow.
         perturb_singular: must be ``False``.
 

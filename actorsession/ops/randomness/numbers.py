@@ -137,7 +137,6 @@ def random_normal(
         stddev: standard deviation of the numbers, likewise.
         dtype: a floating type.
         seed: the op's own seed.
-        name: wanted name.
     """
     return _normal(
         "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
@@ -188,7 +187,6 @@ def random_uniform(
         maxval: the upper end; 1 if left out; required for integers.
         dtype: a floating type, int32 or int64.
         seed: the op's own seed.
-        name: wanted name.
 
     Raises:
         ValueError: for integers without ``maxval``, or another dtype.

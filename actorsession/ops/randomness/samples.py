@@ -57,7 +57,6 @@ def multinomial(
         logits: a row of weights for each row of samples; classes with non-finite weights are never drawn.
         num_samples: number of samples per row, an int32 scalar.
         seed: the op's own seed.
-        name: wanted name.
         output_dtype: int32 or int64; int64 if left out.
     """
     graph = graph_of(logits, num_samples)
@@ -96,7 +95,6 @@ def random_gamma(
         beta: their inverse scales, 1 if left out; they broadcast with ``alpha``.
         dtype: a floating type.
         seed: the op's own seed.
-        name: wanted name.
     """
     wanted = as_dtype(dtype)
     graph = graph_of(alpha, beta, shape)
@@ -122,7 +120,6 @@ def random_poisson(
             ``lam``.
         dtype: dtype of the result, a floating type, int32 or int64.
         seed: the op's own seed.
-        name: wanted name.
     """
     graph = graph_of(lam, shape)
     with graph.name_scope(name or "random_poisson"):
@@ -137,7 +134,6 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     Args:
         value: a tensor of any dtype.
         seed: the op's own seed.
-        name: wanted name.
     """
     tensor = convert_to_tensor(value)
     return raw.RandomShuffle(tensor, name=name, **seed_attrs(seed, tensor.graph))

@@ -70,7 +70,6 @@ def stateless_uniform(
         maxval: the upper end; 1 if left out. Integers require both ends or neither: ``None`` for both draws
             from all numbers of the dtype.
         dtype: a floating type, int32 or int64; uint32 and uint64 without ends.
-        name: wanted name.
 
     Raises:
         ValueError: for integers with one end, or unsigned ones with ends.
@@ -115,7 +114,6 @@ def stateless_normal(
         mean: mean of the numbers, anything that broadcasts to ``shape``.
         stddev: standard deviation of the numbers, likewise.
         dtype: a floating type.
-        name: wanted name.
     """
     name = name or "stateless_random_normal"
     return _normal("StatelessRandomNormal", shape, seed, mean, stddev, dtype, name)
@@ -144,7 +142,6 @@ def stateless_multinomial(
         num_samples: number of samples per row, an int32 scalar.
         seed: two integers.
         output_dtype: int32 or int64.
-        name: wanted name.
     """
     graph = graph_of(logits, num_samples, seed)
     with graph.name_scope(name or "stateless_multinomial"):
@@ -177,7 +174,6 @@ def stateless_gamma(
         alpha: the shapes of the distributions.
         beta: their inverse scales, 1 if left out.
         dtype: a floating type.
-        name: wanted name.
     """
     wanted = as_dtype(dtype)
     graph = graph_of(seed, alpha, beta, shape)
@@ -202,7 +198,6 @@ def stateless_poisson(
         seed: two integers.
         lam: means of the distributions; 0 is drawn where they are below 0.
         dtype: dtype of the result, a floating type, int32 or int64.
-        name: wanted name.
     """
     graph = graph_of(seed, lam, shape)
     with graph.name_scope(name or "stateless_random_poisson"):

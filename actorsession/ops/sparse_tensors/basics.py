@@ -295,7 +295,6 @@ def sparse_to_dense(
         sparse_values: the entries, one for each coordinate or a scalar for all.
         default_value: scalar for all other positions.
         validate_indices: whether coordinates must be in row-major order without repetition.
-        name: wanted name.
     """
     graph = graph_of(sparse_indices, output_shape, sparse_values, default_value)
     with graph.as_default():
@@ -321,7 +320,6 @@ def sparse_tensor_to_dense(
         sp_input: the sparse tensor.
         default_value: scalar for all other positions; zero, or an empty string, if left out.
         validate_indices: whether coordinates must be in row-major order without repetition.
-        name: wanted name.
 
     Raises:
         TypeError: if ``sp_input`` is not sparse.
@@ -341,7 +339,6 @@ def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTen
 
     Args:
         sp_input: the sparse tensor.
-        name: wanted name.
     """
     sparse = checked_sparse(sp_input)
     indices, values = raw.SparseReorder(*parts_of(sparse), name=name)
@@ -364,7 +361,6 @@ def sparse_tensor_dense_matmul(
         b: the dense matrix, of the same dtype.
         adjoint_a: whether ``sp_a`` is transposed and conjugated first.
         adjoint_b: likewise for ``b``.
-        name: wanted name.
     """
     sparse = checked_sparse(sp_a)
     dense = convert_to_tensor(b, sparse.dtype, graph=sparse.graph)
@@ -387,7 +383,6 @@ def sparse_add(
         threshold: sums of two sparse tensors drop entries whose absolute value is below it; 0 if left out,
             which keeps entries that became zero.
         thresh: TensorFlow's older name of ``threshold``.
-        name: wanted name.
 
     Returns:
         A sparse tensor for two sparse ones, else a dense one.

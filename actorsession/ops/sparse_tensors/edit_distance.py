@@ -39,7 +39,6 @@ def edit_distance(
         truth: another of the same rank and dtype.
         normalize: whether a distance is divided by the length of the sequence in ``truth``; the distance to
             an empty one is then infinite.
-        name: wanted name.
 
     Returns:
         float32 of the common shape without the last axis.

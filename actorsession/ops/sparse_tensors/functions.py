@@ -63,7 +63,6 @@ def sparse_concat(
     Args:
         axis: the axis to join along.
         sp_inputs: the tensors; they have the same shape except along this axis.
-        name: wanted name.
         expand_nonconcat_dim: whether other axes may differ; the largest extent is then used.
         concat_dim: older name of ``axis``.
         expand_nonconcat_dims: other name of ``expand_nonconcat_dim``.
@@ -117,7 +116,6 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     Args:
         sp_input: the sparse tensor.
         shape: an integer vector; one entry may be -1.
-        name: wanted name.
 
     Raises:
         ValueError: if the number of elements is known to differ.
@@ -145,7 +143,6 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
         sp_input: the sparse tensor.
         start: start of the slice, a vector.
         size: size of the slice; it is limited by the tensor.
-        name: wanted name.
     """
     sparse = checked_sparse(sp_input)
     graph = sparse.indices.graph
@@ -184,7 +181,6 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
     Args:
         sp_input: the sparse tensor.
         perm: the new order of axes; the reverse if left out.
-        name: wanted name.
 
     Raises:
         ValueError: if ``perm`` is known to be no permutation of the axes, or left out where the rank is
@@ -308,7 +304,6 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 
     Args:
         sp_input: a sparse tensor of floating type and rank 2 at least; rows run along the last axis.
-        name: wanted name.
 
     Raises:
         ValueError: for another rank.
@@ -326,7 +321,6 @@ def sparse_fill_empty_rows(
     Args:
         sp_input: the sparse tensor; a row consists of all entries with the same first coordinate.
         default_value: a scalar, inserted at the beginning of empty rows.
-        name: wanted name.
 
     Returns:
         The sparse tensor, and a bool for each row that tells whether it was empty.

@@ -65,7 +65,6 @@ def sparse_split(
         sp_input: the sparse tensor.
         num_split: number of pieces.
         axis: the axis to split along, an integer scalar.
-        name: wanted name.
         split_dim: older name of ``axis``.
 
     Raises:
@@ -109,7 +108,6 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
     Args:
         sp_a: real numbers.
         sp_b: numbers of the same dtype and shape.
-        name: wanted name.
 
     Raises:
         TypeError: if the dtypes differ.

@@ -49,7 +49,6 @@ def sparse_segment_sum(
         data: numbers of rank at least 1.
         indices: int32 or int64 vector of row indices.
         segment_ids: int32 or int64 vector of the same length, in rising order.
-        name: wanted name.
         num_segments: number of rows of the result; one more than the last id if left out.
         sparse_gradient: whether the gradient by ``data`` is ``IndexedSlices``.
     """

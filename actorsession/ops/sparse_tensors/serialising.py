@@ -35,7 +35,6 @@ def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = str
 
     Args:
         sp_input: the sparse tensor.
-        name: wanted name.
         out_type: must be string.
 
     Raises:
@@ -68,7 +67,6 @@ def deserialize_many_sparse(
         serialized_sparse: strings of shape ``[many, 3]``.
         dtype: dtype of the values.
         rank: number of axes of the result, if it is known.
-        name: wanted name.
 
     Returns:
         A sparse tensor whose extent along each axis is the largest of all.

@@ -68,7 +68,6 @@ class _Table:
 
         Args:
             keys: a tensor or sparse tensor.
-            name: wanted name.
 
         Returns:
             Values in the positions of the keys, sparse if the keys are. At run time a FailedPreconditionError
@@ -295,7 +294,6 @@ class MutableHashTable(_Table):
         Args:
             keys: keys of any shape.
             values: a value for each key.
-            name: wanted name.
 
         Raises:
             TypeError: for other dtypes.
