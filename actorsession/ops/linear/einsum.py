@@ -39,14 +39,14 @@ _DOTS = "..."
 _DOT = "."
 
 
-class Equation(NamedTuple):
+class _Equation(NamedTuple):
     """The subscripts of the operands and of the result, with one dot for an ellipsis."""
 
     inputs: tuple[str, ...]
     output: str
 
 
-def _parsed(equation: str) -> Equation:
+def _parsed(equation: str) -> _Equation:
     """Return the subscripts of an equation; without an arrow, labels that occur once form the result.
 
     Raises:
@@ -66,7 +66,7 @@ def _parsed(equation: str) -> Equation:
     unknown = sorted(set(right) - set(left) - {_DOT})
     if unknown:
         raise ValueError(f"einsum: the result has labels that no operand has: {', '.join(unknown)}")
-    return Equation(inputs, right)
+    return _Equation(inputs, right)
 
 
 def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None = None) -> Tensor:
@@ -94,19 +94,19 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
     with operands[0].graph.name_scope(name or "einsum"):
         found, mine = operands[0], labels[0]
         if len(operands) == 1:
-            return _einsum(Equation((mine,), output), [found])
+            return _einsum(_Equation((mine,), output), [found])
         for number, (operand, theirs) in enumerate(zip(operands[1:], labels[1:], strict=True), 2):
             later = set(output).union(*labels[number:])
             both = mine + theirs
             kept = "".join(dict.fromkeys(c for c in both if c in later))
             last = number == len(operands)
             between = output if last else kept
-            found = _einsum(Equation((mine, theirs), between), [found, operand])
+            found = _einsum(_Equation((mine, theirs), between), [found, operand])
             mine = between
         return found
 
 
-def _einsum(equation: Equation, operands: Sequence[Tensor]) -> Tensor:
+def _einsum(equation: _Equation, operands: Sequence[Tensor]) -> Tensor:
     left, right = ",".join(equation.inputs), equation.output
     text = f"{left}->{right}".replace(_DOT, _DOTS)
     return raw.Einsum(operands, equation=text, N=len(operands))
@@ -341,7 +341,7 @@ def _by_operand(
     known = set(output).union(*other_labels) - {_DOT}
     named = part.replace(_DOT, "")
     kept = "".join(c for c in named if c in known)
-    found = _einsum(Equation((output, *other_labels), dots + kept), [grad, *others])
+    found = _einsum(_Equation((output, *other_labels), dots + kept), [grad, *others])
     missing = [c for c in dict.fromkeys(named) if c not in known]
     wanted = part if _DOT in part else dots + part
     if not missing and wanted == dots + kept:
@@ -349,11 +349,11 @@ def _by_operand(
     # Axes that were summed are restored by ones of their length; a repeated label makes a diagonal.
     free = "".join(dict.fromkeys(kept))
     if free != kept:
-        found = _einsum(Equation((output, *other_labels), dots + free), [grad, *others])
+        found = _einsum(_Equation((output, *other_labels), dots + free), [grad, *others])
     if not missing:
-        return _einsum(Equation((dots + free,), wanted), [found])
+        return _einsum(_Equation((dots + free,), wanted), [found])
     ones = _ones_of(operand, part, missing)
-    return _einsum(Equation((dots + free, "".join(missing)), wanted), [found, ones])
+    return _einsum(_Equation((dots + free, "".join(missing)), wanted), [found, ones])
 
 
 def _axis_of(part: str, label: str) -> int:

@@ -25,10 +25,6 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.partial import refine, shape_from
-from actorsession.ops.sparse_tensors import (
-    kernels,  # noqa: F401 - register the op types
-    sums,  # noqa: F401 - register the op types
-)
 from actorsession.ops.sparse_tensors.with_dense import DenseOperators
 from actorsession.ops.structures import Composite
 

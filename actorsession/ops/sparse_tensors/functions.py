@@ -26,8 +26,6 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.selection import where
 from actorsession.ops.reductions.reduction import reduce_max
 from actorsession.ops.shape_operands import one_spelling
-from actorsession.ops.sparse_tensors import rows  # noqa: F401 - registers its ops
-from actorsession.ops.sparse_tensors import shapes as _shapes  # noqa: F401 - registers its ops
 from actorsession.ops.sparse_tensors.basics import (
     SparseTensor,
     checked_sparse,

@@ -21,7 +21,6 @@ from actorsession.ops.flow.control import group, no_op
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.shared_state import make_handle
 from actorsession.ops.sparse_tensors.basics import SparseTensor
-from actorsession.ops.tables import kernels  # noqa: F401 - registers the op types
 from actorsession.ops.tables.initializers import TableInitializer
 from actorsession.ops.text.numbers import as_string, string_to_hash_bucket_fast
 
