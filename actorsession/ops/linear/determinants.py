@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import InferContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.shape import expand_dims
@@ -66,18 +66,6 @@ def _number_each(ctx: InferContext) -> list[TensorShape]:
     return [require_square(ctx)[0]]
 
 
-def _determinant_kernel(ctx: KernelContext) -> Kernel:
-    return matrix_kernel(ctx, np.linalg.det, "of finite numbers")
-
-
-def _logarithm_kernel(ctx: KernelContext) -> Kernel:
-    def both(x: Array) -> Any:
-        sign, logarithm = np.linalg.slogdet(x)
-        return sign, logarithm
-
-    return matrix_kernel(ctx, both, "of finite numbers")
-
-
 def _inverse_adjoint_times(matrix: Tensor, factor: Tensor) -> Tensor:
     return expand_dims(expand_dims(factor, -1), -1) * matrix_inverse(matrix, adjoint=True)
 
@@ -96,14 +84,14 @@ def _logarithm_gradient(
 op(
     "MatrixDeterminant",
     _number_each,
-    kernel=_determinant_kernel,
+    kernel=matrix_kernel(np.linalg.det, "of finite numbers"),
     grad=_determinant_gradient,
     cost=cubic_cost,
 )
 op(
     "LogMatrixDeterminant",
     lambda ctx: _number_each(ctx) * 2,
-    kernel=_logarithm_kernel,
+    kernel=matrix_kernel(np.linalg.slogdet, "of finite numbers"),
     grad=_logarithm_gradient,
     cost=cubic_cost,
 )

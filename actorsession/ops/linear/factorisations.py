@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,10 +103,6 @@ def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
 # -- Cholesky ------------------------------------------------------------------------------------
 
 
-def _cholesky_kernel(ctx: KernelContext) -> Kernel:
-    return matrix_kernel(ctx, np.linalg.cholesky, "self-adjoint and positive definite")
-
-
 def _halved(x: Tensor) -> Tensor:
     """Return the lower triangle, with half of the diagonal."""
     return lower_part(matrix_set_diag(x, matrix_diag_part(x) * 0.5))
@@ -120,7 +117,13 @@ def _cholesky_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [(both + adjoint(both)) * 0.5]
 
 
-op("Cholesky", square, kernel=_cholesky_kernel, grad=_cholesky_gradient, cost=cubic_cost)
+op(
+    "Cholesky",
+    square,
+    kernel=matrix_kernel(np.linalg.cholesky, "self-adjoint and positive definite"),
+    grad=_cholesky_gradient,
+    cost=cubic_cost,
+)
 
 
 # -- Qr ------------------------------------------------------------------------------------------
@@ -140,9 +143,8 @@ def _qr_shapes(ctx: InferContext) -> list[TensorShape]:
 
 def _qr_kernel(ctx: KernelContext) -> Kernel:
     mode: Any = "complete" if ctx.attrs["full_matrices"] else "reduced"
-    return matrix_kernel(
-        ctx, lambda x: tuple(np.linalg.qr(x, mode)), "of finite numbers", square=False
-    )
+    factors = partial(np.linalg.qr, mode=mode)
+    return matrix_kernel(factors, "of finite numbers", square=False)(ctx)
 
 
 def _qr_gradient(
@@ -235,7 +237,7 @@ def _lu_kernel(ctx: KernelContext) -> Kernel:
         found, order = eliminated(x)
         return found, order.astype(index)
 
-    return matrix_kernel(ctx, factors, "invertible")
+    return matrix_kernel(factors, "invertible")(ctx)
 
 
 def _lu_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Sequence[Tensor | None]:

@@ -1,4 +1,4 @@
-"""Helpers of ops on batches of matrices: static shapes, run-time checks, and kernels based on numpy.linalg.
+"""Helpers of ops on batches of matrices: shape rules, run-time checks, and kernels based on numpy.linalg.
 
 Used by the modules of ``linear``. A matrix is the last two axes of a tensor; the axes before are the batch.
 The kernels made here compute 16-bit floats in float32 and convert numpy's LinAlgError into an
@@ -196,32 +196,37 @@ def narrowed(x: Any, dtype: DType) -> Any:
 
 
 def matrix_kernel(
-    ctx: KernelContext, function: Callable[..., Any], refusal: str, *, square: bool = True
-) -> Kernel:
-    """Return the kernel of an op of one batch of matrices.
+    function: Callable[[Array], Any], refusal: str, *, square: bool = True
+) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel factory of an op of one batch of matrices.
 
     Args:
-        ctx: the context of the kernel factory.
         function: function from the array to the result, or to a tuple of results.
         refusal: the property that a matrix lacks if numpy fails, for the error message.
         square: whether only square matrices are accepted.
     """
-    op, dtype = ctx.op, ctx.inputs[0].dtype
 
-    def kernel(x: Array) -> Any:
-        if square:
-            check_square(op, x)
-        elif x.ndim < 2:
-            raise InvalidArgumentError(f"{op} takes matrices; got shape {list(x.shape)}")
-        try:
-            made = function(widened(x, dtype))
-        except np.linalg.LinAlgError as error:
-            raise InvalidArgumentError(
-                f"{op} takes matrices that are {refusal}; got one that is not, among "
-                f"shape {list(x.shape)}"
-            ) from error
-        if isinstance(made, tuple):
-            return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made)
-        return narrowed(made, dtype)
+    def factory(ctx: KernelContext) -> Kernel:
+        op, dtype = ctx.op, ctx.inputs[0].dtype
 
-    return kernel
+        def kernel(x: Array) -> Any:
+            if square:
+                check_square(op, x)
+            elif x.ndim < 2:
+                raise InvalidArgumentError(f"{op} takes matrices; got shape {list(x.shape)}")
+            try:
+                made = function(widened(x, dtype))
+            except np.linalg.LinAlgError as error:
+                raise InvalidArgumentError(
+                    f"{op} takes matrices that are {refusal}; got one that is not, among "
+                    f"shape {list(x.shape)}"
+                ) from error
+            if isinstance(made, tuple):
+                return tuple(
+                    part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made
+                )
+            return narrowed(made, dtype)
+
+        return kernel
+
+    return factory

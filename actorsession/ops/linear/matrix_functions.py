@@ -16,7 +16,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import complex128, float64, int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import Array, InferContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
@@ -185,11 +185,8 @@ def _through_schur(x: Array, function: Callable[[Array], Array]) -> Array:
     return out
 
 
-def _logarithm_kernel(ctx: KernelContext) -> Kernel:
-    def logarithm(x: Array) -> Array:
-        return _through_schur(x, _logarithm_of_triangle)
-
-    return matrix_kernel(ctx, logarithm, "invertible")
+def _logarithm(x: Array) -> Array:
+    return _through_schur(x, _logarithm_of_triangle)
 
 
 def _real_part(root: Array) -> Array:
@@ -199,12 +196,9 @@ def _real_part(root: Array) -> Array:
     return np.where(turned[..., None, None], np.nan, root.real)
 
 
-def _root_kernel(ctx: KernelContext) -> Kernel:
-    def root(x: Array) -> Array:
-        found = _through_schur(x, _root_of_triangle)
-        return found if x.dtype.kind == "c" else _real_part(found)
-
-    return matrix_kernel(ctx, root, "of finite numbers")
+def _root(x: Array) -> Array:
+    found = _through_schur(x, _root_of_triangle)
+    return found if x.dtype.kind == "c" else _real_part(found)
 
 
 def _kronecker(x: Tensor, y: Tensor) -> Tensor:
@@ -231,5 +225,11 @@ def _shape(ctx: InferContext) -> list[TensorShape]:
     return square(ctx)
 
 
-op("MatrixLogarithm", _shape, kernel=_logarithm_kernel, cost=cubic_cost)
-op("MatrixSquareRoot", _shape, kernel=_root_kernel, grad=_root_gradient, cost=cubic_cost)
+op("MatrixLogarithm", _shape, kernel=matrix_kernel(_logarithm, "invertible"), cost=cubic_cost)
+op(
+    "MatrixSquareRoot",
+    _shape,
+    kernel=matrix_kernel(_root, "of finite numbers"),
+    grad=_root_gradient,
+    cost=cubic_cost,
+)

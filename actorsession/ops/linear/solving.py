@@ -93,13 +93,12 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
 # -- MatrixInverse -------------------------------------------------------------------------------
 
-_SINGULAR = "invertible"
-
 
 def _inverse_kernel(ctx: KernelContext) -> Kernel:
-    if ctx.attrs["adjoint"]:
-        return matrix_kernel(ctx, lambda x: np.linalg.inv(adjoint_array(x)), _SINGULAR)
-    return matrix_kernel(ctx, np.linalg.inv, _SINGULAR)
+    turned = bool(ctx.attrs["adjoint"])
+    return matrix_kernel(lambda x: np.linalg.inv(adjoint_array(x) if turned else x), "invertible")(
+        ctx
+    )
 
 
 def _inverse_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:

@@ -86,14 +86,11 @@ def _eigen_shapes(ctx: InferContext) -> list[TensorShape]:
 
 
 def _eigen_kernel(ctx: KernelContext) -> Kernel:
-    def both(x: Array) -> Any:
-        return tuple(np.linalg.eigh(x))
-
     def values(x: Array) -> Any:
         return np.linalg.eigvalsh(x), np.empty(0, x.dtype)
 
-    wanted = both if ctx.attrs["compute_v"] else values
-    return matrix_kernel(ctx, wanted, "self-adjoint and of finite numbers")
+    wanted = np.linalg.eigh if ctx.attrs["compute_v"] else values
+    return matrix_kernel(wanted, "self-adjoint and of finite numbers")(ctx)
 
 
 def _eigen_gradient(
@@ -151,7 +148,7 @@ def _svd_kernel(ctx: KernelContext) -> Kernel:
             part[broken] = np.nan
         return found
 
-    return matrix_kernel(ctx, guarded, "of finite numbers", square=False)
+    return matrix_kernel(guarded, "of finite numbers", square=False)(ctx)
 
 
 def _svd_gradient(

@@ -1,4 +1,4 @@
-"""The op types of sparse tensors: shape functions, numpy kernels and gradients.
+"""The op types of sparse tensors: shape rules, numpy kernels and gradients.
 
 Owns ``SparseToDense``, ``SparseReorder`` and ``SparseTensorDenseMatMul``; sums are in ``sums``. Only
 ``basics`` builds nodes of these types. Coordinates are compared by their position in row-major order, one

@@ -1,4 +1,4 @@
-"""The op types that join, slice, reshape and reduce sparse tensors: shape functions, kernels, gradients.
+"""The op types that join, slice, reshape and reduce sparse tensors: shape rules, kernels, gradients.
 
 Only ``functions`` builds nodes of them. Checks and coordinates are those of ``kernels``. The gradient of a
 reduction requires axes that are known while the graph is built.
