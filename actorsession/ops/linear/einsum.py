@@ -109,7 +109,7 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
 def _einsum(equation: _Equation, operands: Sequence[Tensor]) -> Tensor:
     left, right = ",".join(equation.inputs), equation.output
     text = f"{left}->{right}".replace(_DOT, _DOTS)
-    return raw.Einsum(operands, equation=text, N=len(operands))
+    return raw.Einsum(operands, equation=text)
 
 
 # -- shape ---------------------------------------------------------------------------------------
