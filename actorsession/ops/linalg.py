@@ -9,8 +9,14 @@ from actorsession.ops.linear.diagonals import diag as tensor_diag
 from actorsession.ops.linear.diagonals import diag_part as tensor_diag_part
 from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.einsum import einsum
-from actorsession.ops.linear.elimination import lu_matrix_inverse, lu_reconstruct, lu_solve
-from actorsession.ops.linear.factorisations import cholesky, lu, qr
+from actorsession.ops.linear.factorisations import (
+    cholesky,
+    lu,
+    lu_matrix_inverse,
+    lu_reconstruct,
+    lu_solve,
+    qr,
+)
 from actorsession.ops.linear.least_squares import matrix_solve_ls
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.linear.matrices import adjoint

@@ -641,9 +641,9 @@ def EditDistance(hypothesis_indices: Operand, hypothesis_values: Operand, hypoth
     """hypothesis_indices:int64 hypothesis_values:T hypothesis_shape:int64 truth_indices:int64 truth_values:T truth_shape:int64 -> output:float"""
     return one("EditDistance", (hypothesis_indices, hypothesis_values, hypothesis_shape, truth_indices, truth_values, truth_shape,), {"normalize": normalize}, name)
 
-def Einsum(inputs: Operands, *, equation: str | bytes, N: int = 1, name: str | None = None) -> Tensor:
+def Einsum(inputs: Operands, *, equation: str | bytes, name: str | None = None) -> Tensor:
     """inputs:T*N -> output:T"""
-    return one("Einsum", (inputs,), {"equation": equation, "N": N}, name)
+    return one("Einsum", (inputs,), {"equation": equation}, name)
 
 def Elu(features: Operand, *, name: str | None = None) -> Tensor:
     """features:T -> activations:T"""

@@ -7,7 +7,7 @@ plans; clearing its container only empties it. Variables have a separate mechani
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
@@ -34,7 +34,7 @@ def register_state(
     kind: str,
     label: str,
     make: Callable[[str, Mapping[str, Any]], Any],
-    attrs: Mapping[str, Any],
+    attrs: Collection[str],
 ) -> None:
     """Register the op type of a node that makes some state.
 
@@ -43,8 +43,8 @@ def register_state(
         kind: the kind of state; a shared name may be used once for each kind.
         label: description of the state in messages, before its name.
         make: a function of the name in messages and the node's attributes that returns the state.
-        attrs: attributes beside ``container`` and ``shared_name``; all nodes that share the state must agree
-            on them.
+        attrs: names of attributes beside ``container`` and ``shared_name``; all nodes that share the state
+            must agree on them.
     """
 
     def kernel(ctx: KernelContext) -> Kernel:

@@ -51,7 +51,6 @@ def eye(
         num_columns: the same; as many as rows if left out.
         batch_shape: shape of the batch; a single matrix if left out.
         dtype: any numeric type or bool.
-        name: wanted name.
 
     Raises:
         ValueError: for a negative number.
@@ -107,7 +106,6 @@ def matvec(
         adjoint_a: whether the matrices are transposed and conjugated first.
         a_is_sparse: accepted for compatibility with TensorFlow.
         b_is_sparse: accepted for compatibility with TensorFlow.
-        name: wanted name.
     """
     matrix, vector = convert_all([a, b])
     with matrix.graph.name_scope(name or "MatVec") as scope:
@@ -127,7 +125,6 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         b: tensor of the same dtype; its remaining axes follow.
         axes: how many of the last axes of ``a`` and the first of ``b`` are summed over, or the axes of ``a``
             and those of ``b``, which are taken in pairs; Python ints or a constant.
-        name: wanted name.
 
     Raises:
         ValueError: if the axes do not fit each other or the tensors.
@@ -246,7 +243,6 @@ def norm(
             ``'fro'``, 1, 2 or infinity for matrices.
         axis: the axis of the vectors, or two axes of the matrices; ``None`` for all numbers as one vector.
         keepdims: whether these axes stay with length 1.
-        name: wanted name.
         keep_dims: older name of ``keepdims``.
 
     Raises:

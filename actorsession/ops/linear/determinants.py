@@ -7,19 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.shape import expand_dims
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.elements.elementwise import conj, log
 from actorsession.ops.linear.factorisations import cholesky
-from actorsession.ops.linear.matrices import cubic_cost, matrix_dtype, matrix_kernel, require_square
+from actorsession.ops.linear.matrices import cubic_cost, matrix_kernel, require_square
 from actorsession.ops.linear.matrix_diagonals import matrix_diag_part
 from actorsession.ops.linear.solving import matrix_inverse
 from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.rows import op
 
 __all__ = ["LogMatrixDeterminant", "logdet", "matrix_determinant", "slogdet"]
 
@@ -46,10 +47,8 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
 
     Args:
         input: square matrices, in the last two axes.
-        name: wanted name.
     """
-    made = make("LogMatrixDeterminant", [convert_to_tensor(input)], None, name)
-    return LogMatrixDeterminant(*made.outputs)
+    return LogMatrixDeterminant(*raw.LogMatrixDeterminant(input, name=name))
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
@@ -63,21 +62,8 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
 # -- nodes ---------------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, _) = matrix_dtype(ctx), require_square(ctx)
-    return [TensorSpec(dtype, batch)]
-
-
-def _determinant_kernel(ctx: KernelContext) -> Kernel:
-    return matrix_kernel(ctx, np.linalg.det, "of finite numbers")
-
-
-def _logarithm_kernel(ctx: KernelContext) -> Kernel:
-    def both(x: Array) -> Any:
-        sign, logarithm = np.linalg.slogdet(x)
-        return sign, logarithm
-
-    return matrix_kernel(ctx, both, "of finite numbers")
+def _number_each(ctx: InferContext) -> list[TensorShape]:
+    return [require_square(ctx)[0]]
 
 
 def _inverse_adjoint_times(matrix: Tensor, factor: Tensor) -> Tensor:
@@ -95,21 +81,17 @@ def _logarithm_gradient(
     return [None if grad is None else _inverse_adjoint_times(op.inputs[0], grad)]
 
 
-register(
-    OpDef(
-        name="MatrixDeterminant",
-        infer=_infer,
-        kernel=_determinant_kernel,
-        gradient=_determinant_gradient,
-        cost=cubic_cost,
-    )
+op(
+    "MatrixDeterminant",
+    _number_each,
+    kernel=matrix_kernel(np.linalg.det, "of finite numbers"),
+    grad=_determinant_gradient,
+    cost=cubic_cost,
 )
-register(
-    OpDef(
-        name="LogMatrixDeterminant",
-        infer=lambda ctx: _infer(ctx) * 2,
-        kernel=_logarithm_kernel,
-        gradient=_logarithm_gradient,
-        cost=cubic_cost,
-    )
+op(
+    "LogMatrixDeterminant",
+    lambda ctx: _number_each(ctx) * 2,
+    kernel=matrix_kernel(np.linalg.slogdet, "of finite numbers"),
+    grad=_logarithm_gradient,
+    cost=cubic_cost,
 )

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, OpDef, register
-from actorsession.graph.shape import unknown_shape
+from actorsession.graph.registry import InferContext
+from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.operands import check_dtype
-from actorsession.ops.shape_operands import constant_ints, require_index, same_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, require_index
 
 __all__ = ["diag", "diag_part", "matrix_band_part"]
 
@@ -31,7 +30,6 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
 
     Args:
         diagonal: numbers of shape ``s``, of rank at least 1.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``s + s``; its entry at ``i + i`` is that of ``diagonal`` at ``i``.
@@ -47,7 +45,6 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: numbers of shape ``s + s``.
-        name: wanted name.
 
     Raises:
         ValueError: if the second half of the shape differs from the first.
@@ -55,11 +52,11 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
     return raw.DiagPart(input, name=name)
 
 
-def _infer_diag(ctx: InferContext) -> list[TensorSpec]:
-    dtype, shape = check_dtype(ctx, "iufc"), ctx.inputs[0].shape
+def _diag_shape(ctx: InferContext) -> list[TensorShape]:
+    shape = ctx.inputs[0].shape
     if shape.rank == 0:
         raise ValueError("Diag: the diagonal has rank at least 1, got a scalar")
-    return [TensorSpec(dtype, shape.concatenate(shape))]
+    return [shape.concatenate(shape)]
 
 
 def _spread(x: Any) -> Any:
@@ -70,18 +67,14 @@ def _spread(x: Any) -> Any:
     return out.reshape(x.shape + x.shape)
 
 
-def _diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    return [None if grad is None else diag_part(grad)]
-
-
-def _infer_diag_part(ctx: InferContext) -> list[TensorSpec]:
-    dtype, shape = check_dtype(ctx, "iufc"), ctx.inputs[0].shape
+def _diag_part_shape(ctx: InferContext) -> list[TensorShape]:
+    shape = ctx.inputs[0].shape
     if shape.rank is None:
-        return [TensorSpec(dtype, unknown_shape)]
+        return [unknown_shape]
     half = shape.rank // 2
     if shape.rank != 2 * half or not half or not shape[:half].is_compatible_with(shape[half:]):
         raise ValueError(f"DiagPart: a shape is taken whose halves are equal, got {shape}")
-    return [TensorSpec(dtype, shape[:half].merge_with(shape[half:]))]
+    return [shape[:half].merge_with(shape[half:])]
 
 
 def _taken(x: Any) -> Any:
@@ -94,19 +87,8 @@ def _taken(x: Any) -> Any:
     return x.reshape(-1)[:: count + 1].reshape(x.shape[:half]).copy()
 
 
-def _diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    return [None if grad is None else diag(grad)]
-
-
-register(OpDef(name="Diag", infer=_infer_diag, kernel=lambda ctx: _spread, gradient=_diag_gradient))
-register(
-    OpDef(
-        name="DiagPart",
-        infer=_infer_diag_part,
-        kernel=lambda ctx: _taken,
-        gradient=_diag_part_gradient,
-    )
-)
+op("Diag", _diag_shape, _spread, lambda op, grad: [diag_part(grad)])
+op("DiagPart", _diag_part_shape, _taken, lambda op, grad: [diag(grad)])
 
 
 # -- MatrixBandPart --------------------------------------------------------------------------------
@@ -120,7 +102,6 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
         num_lower: number of diagonals to keep below the main one, all if negative; an int32 or int64 scalar
             of at most the number of rows.
         num_upper: the same above, of the same dtype, at most the number of columns.
-        name: wanted name.
 
     Raises:
         ValueError: for a rank below 2.
@@ -132,19 +113,17 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
         return raw.MatrixBandPart(value, lower, upper, name=scope)
 
 
-def _infer_band(ctx: InferContext) -> list[TensorSpec]:
+def _band_shape(ctx: InferContext) -> list[TensorShape]:
     require_index(ctx, 1, 2, rank=0)
-    same_dtype(ctx, 1, 2)
-    value = ctx.inputs[0]
-    check_dtype(ctx, "biufc", [0])
-    if value.shape.rank is not None and value.shape.rank < 2:
-        raise ValueError(f"MatrixBandPart takes matrices, got shape {value.shape}")
-    if value.shape.rank is not None:
+    shape = ctx.inputs[0].shape
+    if shape.rank is not None:
+        if shape.rank < 2:
+            raise ValueError(f"MatrixBandPart takes matrices, got shape {shape}")
         for index, axis in ((1, -2), (2, -1)):
-            width, extent = constant_ints(ctx, index), value.shape[axis]
+            width, extent = constant_ints(ctx, index), shape[axis]
             if width is not None and extent is not None:
                 _check_width(width[0], extent, ValueError)
-    return [value]
+    return [shape]
 
 
 def _check_width(width: int, extent: int, error: type[Exception]) -> None:
@@ -170,17 +149,8 @@ def _banded(x: Any, num_lower: Any, num_upper: Any) -> Any:
     return out
 
 
-def _band_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _band_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [matrix_band_part(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-register(
-    OpDef(
-        name="MatrixBandPart",
-        infer=_infer_band,
-        kernel=lambda ctx: _banded,
-        gradient=_band_gradient,
-    )
-)
+op("MatrixBandPart", _band_shape, _banded, _band_gradient)

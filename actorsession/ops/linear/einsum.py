@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
@@ -28,11 +28,45 @@ from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.broadcasting import broadcast_gradient_args
 from actorsession.ops.build import convert_all
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.linear.subscripts import DOT, DOTS, Equation, parsed
-from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import elements
 
 __all__ = ["einsum"]
+
+_DOTS = "..."
+# In parsed subscripts one character stands for the dots of an ellipsis.
+_DOT = "."
+
+
+class _Equation(NamedTuple):
+    """The subscripts of the operands and of the result, with one dot for an ellipsis."""
+
+    inputs: tuple[str, ...]
+    output: str
+
+
+def _parsed(equation: str) -> _Equation:
+    """Return the subscripts of an equation; without an arrow, labels that occur once form the result.
+
+    Raises:
+        ValueError: if the equation is invalid.
+    """
+    text = equation.replace(" ", "").replace(_DOTS, _DOT)
+    left, arrow, right = text.partition("->")
+    inputs = tuple(left.split(","))
+    for part in (*inputs, right):
+        letters = all(c == _DOT or (c.isascii() and c.isalpha()) for c in part)
+        if not letters or part.count(_DOT) > 1:
+            raise ValueError(f"einsum: {equation!r} is no equation of letters, such as 'ij,jk->ik'")
+    if not arrow:
+        counts = Counter(left)
+        dots = _DOT if _DOT in left else ""
+        right = dots + "".join(sorted(c for c in counts if counts[c] == 1 and c.isalpha()))
+    unknown = sorted(set(right) - set(left) - {_DOT})
+    if unknown:
+        raise ValueError(f"einsum: the result has labels that no operand has: {', '.join(unknown)}")
+    return _Equation(inputs, right)
 
 
 def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None = None) -> Tensor:
@@ -45,12 +79,11 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
             order.
         *inputs: the operands, of one dtype.
         optimize: accepted for compatibility with TensorFlow.
-        name: wanted name.
 
     Raises:
         ValueError: if the equation is invalid or does not fit the operands.
     """
-    labels, output = parsed(equation)
+    labels, output = _parsed(equation)
     if len(labels) != len(inputs):
         raise ValueError(
             f"einsum: {equation!r} is for {len(labels)} operands, and {len(inputs)} were given"
@@ -61,30 +94,29 @@ def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None =
     with operands[0].graph.name_scope(name or "einsum"):
         found, mine = operands[0], labels[0]
         if len(operands) == 1:
-            return _einsum(Equation((mine,), output), [found])
+            return _einsum(_Equation((mine,), output), [found])
         for number, (operand, theirs) in enumerate(zip(operands[1:], labels[1:], strict=True), 2):
             later = set(output).union(*labels[number:])
             both = mine + theirs
             kept = "".join(dict.fromkeys(c for c in both if c in later))
             last = number == len(operands)
             between = output if last else kept
-            found = _einsum(Equation((mine, theirs), between), [found, operand])
+            found = _einsum(_Equation((mine, theirs), between), [found, operand])
             mine = between
         return found
 
 
-def _einsum(equation: Equation, operands: Sequence[Tensor]) -> Tensor:
+def _einsum(equation: _Equation, operands: Sequence[Tensor]) -> Tensor:
     left, right = ",".join(equation.inputs), equation.output
-    text = f"{left}->{right}".replace(DOT, DOTS)
-    return raw.Einsum(operands, equation=text, N=len(operands))
+    text = f"{left}->{right}".replace(_DOT, _DOTS)
+    return raw.Einsum(operands, equation=text)
 
 
-# -- static types --------------------------------------------------------------------------------
+# -- shape ---------------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "iufc")
-    labels, output = parsed(ctx.attrs["equation"])
+def _shape(ctx: InferContext) -> list[TensorShape]:
+    labels, output = _parsed(ctx.attrs["equation"])
     if len(labels) != len(ctx.inputs) or len(labels) > 2:
         raise ValueError(f"Einsum takes one or two operands as its equation says, got {labels}")
     sizes: dict[str, Dim] = {}
@@ -100,36 +132,38 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
                     f"shapes {', '.join(str(s.shape) for s in ctx.inputs)}"
                 )
             sizes[label] = size if known is None else known
-    if DOT not in output and dots.rank not in (None, 0):
+    if _DOT not in output and dots.rank not in (None, 0):
         raise ValueError(
             f"Einsum {ctx.attrs['equation']!r}: the operands have axes for '...', so the result needs it"
         )
     result = TensorShape([])
     for label in output:
-        result = result.concatenate(dots if label == DOT else TensorShape([sizes[label]]))
-    return [TensorSpec(dtype, result)]
+        result = result.concatenate(dots if label == _DOT else TensorShape([sizes[label]]))
+    return [result]
 
 
 def _static_sizes(
     part: str, shape: TensorShape, equation: str
 ) -> tuple[TensorShape, list[tuple[str, Dim]]]:
     """Return the shape of the axes of an ellipsis, and the size of each label."""
-    named = len(part.replace(DOT, ""))
+    named = len(part.replace(_DOT, ""))
     if shape.sizes is None:
-        unknown = unknown_shape if DOT in part else TensorShape([])
-        return unknown, [(c, None) for c in part if c != DOT]
+        unknown = unknown_shape if _DOT in part else TensorShape([])
+        return unknown, [(c, None) for c in part if c != _DOT]
     rank = len(shape.sizes)
-    if rank < named or (rank > named and DOT not in part):
+    if rank < named or (rank > named and _DOT not in part):
         raise ValueError(
-            f"Einsum {equation!r}: {named} labels {'or more axes ' if DOT in part else ''}do not fit "
+            f"Einsum {equation!r}: {named} labels {'or more axes ' if _DOT in part else ''}do not fit "
             f"shape {shape}"
         )
-    start = part.find(DOT)
+    start = part.find(_DOT)
     if start < 0:
         return TensorShape([]), list(zip(part, shape.sizes, strict=True))
     end = start + rank - named
     plain = shape.sizes[:start] + shape.sizes[end:]
-    return TensorShape(shape.sizes[start:end]), list(zip(part.replace(DOT, ""), plain, strict=True))
+    return TensorShape(shape.sizes[start:end]), list(
+        zip(part.replace(_DOT, ""), plain, strict=True)
+    )
 
 
 # -- kernel --------------------------------------------------------------------------------------
@@ -140,13 +174,13 @@ _Labels = tuple[str | int, ...]
 
 def _spread(part: str, x: Array, equation: str) -> _Labels:
     """Return a label for each axis."""
-    named = len(part.replace(DOT, ""))
+    named = len(part.replace(_DOT, ""))
     extra = x.ndim - named
-    if extra < 0 or (extra and DOT not in part):
+    if extra < 0 or (extra and _DOT not in part):
         raise InvalidArgumentError(
             f"Einsum {equation!r}: {named} labels do not fit shape {list(x.shape)}"
         )
-    start = part.find(DOT)
+    start = part.find(_DOT)
     if start < 0:
         return tuple(part)
     return (*part[:start], *range(-extra, 0), *part[start + 1 :])
@@ -243,7 +277,7 @@ def _doubled(labels: _Labels, x: Array, output: Sequence[str | int]) -> Array:
 
 def _kernel(ctx: KernelContext) -> Kernel:
     equation = str(ctx.attrs["equation"])
-    subscripts, output = parsed(equation)
+    subscripts, output = _parsed(equation)
     dtype = ctx.outputs[0].dtype
     narrow = dtype in (float16, bfloat16)
 
@@ -254,11 +288,11 @@ def _kernel(ctx: KernelContext) -> Kernel:
         ]
         sizes = _sizes(parts, equation)
         dots = sorted(c for c in sizes if isinstance(c, int))
-        if dots and DOT not in output:
+        if dots and _DOT not in output:
             raise InvalidArgumentError(
                 f"Einsum {equation!r}: the operands have axes for '...', so the result needs it"
             )
-        wanted = [c for part in output for c in (dots if part == DOT else [part])]
+        wanted = [c for part in output for c in (dots if part == _DOT else [part])]
         parts = [_diagonal(labels, x) for labels, x in parts]
         others = [set(wanted) | set(labels) for labels, _ in reversed(parts)]
         if len(parts) == 1:
@@ -277,7 +311,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
 
 
 def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    subscripts, output = parsed(str(op.attrs["equation"]))
+    subscripts, output = _parsed(str(op.attrs["equation"]))
     if len(subscripts) == 1:
         return [_by_operand(subscripts[0], op.inputs[0], output, grad, [], [])]
     (x, y), (mine, theirs) = op.inputs, subscripts
@@ -285,7 +319,7 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         _by_operand(mine, x, output, grad, [theirs], [conj(y)]),
         _by_operand(theirs, y, output, grad, [mine], [conj(x)]),
     ]
-    if DOT not in mine and DOT not in theirs:
+    if _DOT not in mine and _DOT not in theirs:
         return found
     axes = broadcast_gradient_args(_dots_shape(mine, x), _dots_shape(theirs, y))
     return [
@@ -303,29 +337,29 @@ def _by_operand(
     others: list[Tensor],
 ) -> Tensor:
     """Return the gradient by an operand, still with the ellipsis of the result."""
-    dots = DOT if DOT in output else ""
-    known = set(output).union(*other_labels) - {DOT}
-    named = part.replace(DOT, "")
+    dots = _DOT if _DOT in output else ""
+    known = set(output).union(*other_labels) - {_DOT}
+    named = part.replace(_DOT, "")
     kept = "".join(c for c in named if c in known)
-    found = _einsum(Equation((output, *other_labels), dots + kept), [grad, *others])
+    found = _einsum(_Equation((output, *other_labels), dots + kept), [grad, *others])
     missing = [c for c in dict.fromkeys(named) if c not in known]
-    wanted = part if DOT in part else dots + part
+    wanted = part if _DOT in part else dots + part
     if not missing and wanted == dots + kept:
         return found
     # Axes that were summed are restored by ones of their length; a repeated label makes a diagonal.
     free = "".join(dict.fromkeys(kept))
     if free != kept:
-        found = _einsum(Equation((output, *other_labels), dots + free), [grad, *others])
+        found = _einsum(_Equation((output, *other_labels), dots + free), [grad, *others])
     if not missing:
-        return _einsum(Equation((dots + free,), wanted), [found])
+        return _einsum(_Equation((dots + free,), wanted), [found])
     ones = _ones_of(operand, part, missing)
-    return _einsum(Equation((dots + free, "".join(missing)), wanted), [found, ones])
+    return _einsum(_Equation((dots + free, "".join(missing)), wanted), [found, ones])
 
 
 def _axis_of(part: str, label: str) -> int:
     """Return the axis of a label: counted from the front before an ellipsis, from the end after it."""
     place = part.index(label)
-    return place if DOT not in part[:place] else place - len(part)
+    return place if _DOT not in part[:place] else place - len(part)
 
 
 def _ones_of(operand: Tensor, part: str, labels: Sequence[str]) -> Tensor:
@@ -336,16 +370,16 @@ def _ones_of(operand: Tensor, part: str, labels: Sequence[str]) -> Tensor:
 
 def _dots_shape(part: str, operand: Tensor) -> Tensor:
     dims = shape_tensor(operand)
-    if DOT not in part:
+    if _DOT not in part:
         return dims[:0]
-    start = part.index(DOT)
+    start = part.index(_DOT)
     end = start + 1 - len(part)
     return dims[start:end] if end else dims[start:]
 
 
 def _summed_dots(value: Tensor, operand: Tensor, part: str, axes: Tensor) -> Tensor:
     """Sum over the axes of an ellipsis along which the operand was broadcast."""
-    start = max(part.find(DOT), 0)
+    start = max(part.find(_DOT), 0)
     summed = raw.Sum(value, axes + start, keep_dims=False)
     return reshape(summed, shape_tensor(operand))
 
@@ -356,12 +390,4 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 10.0 + 0.0005 * elements(outputs[0]) * inner
 
 
-register(
-    OpDef(
-        name="Einsum",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=_gradient,
-        cost=_cost,
-    )
-)
+op("Einsum", _shape, kernel=_kernel, grad=_gradient, cost=_cost)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import Dim
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like, zeros_like
-from actorsession.ops.arrays.gather import one_hot
+from actorsession.ops.arrays.gather import gather, one_hot
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.build import convert_all, convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.linear.diagonals import matrix_band_part
@@ -31,15 +31,19 @@ from actorsession.ops.linear.matrices import (
     adjoint,
     cubic_cost,
     lower_part,
-    matrix_dtype,
     matrix_kernel,
     require_square,
     split_shape,
+    square,
 )
-from actorsession.ops.linear.matrix_diagonals import matrix_diag_part, matrix_set_diag
+from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
 from actorsession.ops.linear.solving import matrix_triangular_solve
+from actorsession.ops.reductions.searching import argsort
+from actorsession.ops.rows import op
 
-__all__ = ["Lu", "Qr", "cholesky", "lu", "qr"]
+__all__ = [
+    "Lu", "Qr", "cholesky", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "qr",
+]  # fmt: skip
 
 
 class Qr(NamedTuple):
@@ -72,7 +76,6 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: self-adjoint positive definite matrices, of which the lower triangle is read.
-        name: wanted name.
     """
     return raw.Cholesky(input, name=name)
 
@@ -83,10 +86,8 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     Args:
         input: matrices, in the last two axes.
         full_matrices: whether the first factor is square; else it has no more columns than needed.
-        name: wanted name.
     """
-    attrs = {"full_matrices": full_matrices}
-    return Qr(*make("Qr", [convert_to_tensor(input)], attrs, name).outputs)
+    return Qr(*raw.Qr(input, full_matrices=full_matrices, name=name))
 
 
 def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
@@ -95,22 +96,11 @@ def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
     Args:
         input: square invertible matrices, in the last two axes.
         output_idx_type: int32 or int64, the dtype of the permutation.
-        name: wanted name.
     """
-    attrs = {"output_idx_type": as_dtype(output_idx_type)}
-    return Lu(*make("Lu", [convert_to_tensor(input)], attrs, name).outputs)
+    return Lu(*raw.Lu(input, output_idx_type=output_idx_type, name=name))
 
 
 # -- Cholesky ------------------------------------------------------------------------------------
-
-
-def _infer_cholesky(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
-    return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
-
-
-def _cholesky_kernel(ctx: KernelContext) -> Kernel:
-    return matrix_kernel(ctx, np.linalg.cholesky, "self-adjoint and positive definite")
 
 
 def _halved(x: Tensor) -> Tensor:
@@ -127,14 +117,12 @@ def _cholesky_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [(both + adjoint(both)) * 0.5]
 
 
-register(
-    OpDef(
-        name="Cholesky",
-        infer=_infer_cholesky,
-        kernel=_cholesky_kernel,
-        gradient=_cholesky_gradient,
-        cost=cubic_cost,
-    )
+op(
+    "Cholesky",
+    square,
+    kernel=matrix_kernel(np.linalg.cholesky, "self-adjoint and positive definite"),
+    grad=_cholesky_gradient,
+    cost=cubic_cost,
 )
 
 
@@ -147,20 +135,16 @@ def _least(left: Dim, right: Dim) -> Dim:
     return min(left, right)
 
 
-def _infer_qr(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows, columns) = matrix_dtype(ctx), split_shape(ctx)
+def _qr_shapes(ctx: InferContext) -> list[TensorShape]:
+    batch, rows, columns = split_shape(ctx)
     inner = rows if ctx.attrs["full_matrices"] else _least(rows, columns)
-    return [
-        TensorSpec(dtype, batch.concatenate([rows, inner])),
-        TensorSpec(dtype, batch.concatenate([inner, columns])),
-    ]
+    return [batch.concatenate([rows, inner]), batch.concatenate([inner, columns])]
 
 
 def _qr_kernel(ctx: KernelContext) -> Kernel:
     mode: Any = "complete" if ctx.attrs["full_matrices"] else "reduced"
-    return matrix_kernel(
-        ctx, lambda x: tuple(np.linalg.qr(x, mode)), "of finite numbers", square=False
-    )
+    factors = partial(np.linalg.qr, mode=mode)
+    return matrix_kernel(factors, "of finite numbers", square=False)(ctx)
 
 
 def _qr_gradient(
@@ -210,29 +194,18 @@ def _odd_diagonal(odd: Tensor) -> Tensor:
     return (conj(diagonal) - diagonal) * 0.5
 
 
-register(
-    OpDef(
-        name="Qr",
-        infer=_infer_qr,
-        kernel=_qr_kernel,
-        gradient=_qr_gradient,
-        cost=cubic_cost,
-    )
-)
+op("Qr", _qr_shapes, kernel=_qr_kernel, grad=_qr_gradient, cost=cubic_cost)
 
 
 # -- Lu ------------------------------------------------------------------------------------------
 
 
-def _infer_lu(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
+def _lu_shapes(ctx: InferContext) -> list[TensorShape]:
+    batch, rows = require_square(ctx)
     index = as_dtype(ctx.attrs["output_idx_type"])
     if index not in (int32, int64):
         raise TypeError(f"Lu: output_idx_type is int32 or int64, got {index.name}")
-    return [
-        TensorSpec(dtype, batch.concatenate([rows, rows])),
-        TensorSpec(index, batch.concatenate([rows])),
-    ]
+    return [batch.concatenate([rows, rows]), batch.concatenate([rows])]
 
 
 def eliminated(x: Array) -> tuple[Array, Array]:
@@ -264,7 +237,7 @@ def _lu_kernel(ctx: KernelContext) -> Kernel:
         found, order = eliminated(x)
         return found, order.astype(index)
 
-    return matrix_kernel(ctx, factors, "invertible")
+    return matrix_kernel(factors, "invertible")(ctx)
 
 
 def _lu_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Sequence[Tensor | None]:
@@ -286,12 +259,61 @@ def _lu_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Sequen
     return [matmul(places, by_rows, transpose_a=True)]
 
 
-register(
-    OpDef(
-        name="Lu",
-        infer=_infer_lu,
-        kernel=_lu_kernel,
-        gradient=_lu_gradient,
-        cost=cubic_cost,
-    )
-)
+op("Lu", _lu_shapes, kernel=_lu_kernel, grad=_lu_gradient, cost=cubic_cost)
+
+
+# -- uses of the factors of Lu -------------------------------------------------------------------
+
+
+def lu_solve(
+    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Return the solution ``x`` of ``matrix @ x = rhs``, from the factors of the matrix.
+
+    Args:
+        lower_upper: the factors, as returned by ``lu``.
+        perm: the permutation that belongs to the factors, of known rank.
+        rhs: right sides, as columns of matrices of the same batch.
+        validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
+
+    Raises:
+        ValueError: if the rank of ``perm`` is unknown.
+    """
+    both, right = convert_all([lower_upper, rhs])
+    with both.graph.name_scope(name or "lu_solve") as scope:
+        rows = _rows(right, convert_to_tensor(perm, graph=both.graph))
+        half = matrix_triangular_solve(_lower(both), rows)
+        return matrix_triangular_solve(both, half, lower=False, name=scope)
+
+
+def lu_matrix_inverse(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Return the inverse of a matrix from its factors; arguments as for ``lu_solve``."""
+    both = convert_to_tensor(lower_upper)
+    with both.graph.name_scope(name or "lu_matrix_inverse"):
+        unit = matrix_diag(ones_like(matrix_diag_part(both)))
+        return lu_solve(both, perm, unit)
+
+
+def lu_reconstruct(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Return the matrix with the given factors; arguments as for ``lu_solve``."""
+    both = convert_to_tensor(lower_upper)
+    with both.graph.name_scope(name or "lu_reconstruct"):
+        product = matmul(_lower(both), matrix_band_part(both, 0, -1))
+        return _rows(product, argsort(convert_to_tensor(perm, graph=both.graph)))
+
+
+def _lower(both: Tensor) -> Tensor:
+    below = both - matrix_band_part(both, 0, -1)
+    return matrix_set_diag(below, ones_like(matrix_diag_part(both)))
+
+
+def _rows(x: Tensor, order: Tensor) -> Tensor:
+    """Return the rows of matrices in another order, given for each matrix of the batch."""
+    rank = order.shape.rank
+    if rank is None:
+        raise ValueError("the factors of lu are used with a permutation of known rank")
+    return gather(x, order, axis=rank - 1, batch_dims=rank - 1)

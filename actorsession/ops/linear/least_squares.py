@@ -14,9 +14,9 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like
@@ -30,7 +30,6 @@ from actorsession.ops.linear.matrices import (
     adjoint_array,
     check_rows,
     cubic_cost,
-    matrix_dtype,
     narrowed,
     require_pairing,
     split_shape,
@@ -38,6 +37,7 @@ from actorsession.ops.linear.matrices import (
 )
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part
 from actorsession.ops.linear.solving import cholesky_solve
+from actorsession.ops.rows import op
 
 __all__ = ["matrix_solve_ls"]
 
@@ -52,15 +52,13 @@ def matrix_solve_ls(
         rhs: right sides, as columns of matrices of the same batch.
         l2_regularizer: weight of the squared length of ``x``; used by the fast method only.
         fast: whether to solve the normal equations, which needs full rank; else singular values are computed.
-        name: wanted name.
     """
     left, right = convert_all([matrix, rhs])
     weight = convert_to_tensor(l2_regularizer, float64, graph=left.graph)
     return raw.MatrixSolveLs(left, right, weight, fast=fast, name=name)
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    dtype = matrix_dtype(ctx, [0, 1])
+def _shape(ctx: InferContext) -> list[TensorShape]:
     if ctx.inputs[2].dtype is not float64 or ctx.inputs[2].shape.rank not in (None, 0):
         raise TypeError(
             f"MatrixSolveLs takes a float64 scalar as l2_regularizer, got {ctx.inputs[2]}"
@@ -74,7 +72,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
             f"MatrixSolveLs takes a matrix and right sides of one batch; got shapes "
             f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
         ) from None
-    return [TensorSpec(dtype, merged.concatenate([columns, count]))]
+    return [merged.concatenate([columns, count])]
 
 
 def _normal_solution(a: Array, b: Array, weight: float) -> Array:
@@ -153,12 +151,4 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [*chosen(op, grad), None]
 
 
-register(
-    OpDef(
-        name="MatrixSolveLs",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=_gradient,
-        cost=cubic_cost,
-    )
-)
+op("MatrixSolveLs", _shape, kernel=_kernel, grad=_gradient, cost=cubic_cost)

@@ -18,13 +18,14 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, bfloat16, float16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
+from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.build import convert_all
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 
 __all__ = ["matmul"]
 
@@ -57,7 +58,6 @@ def matmul(
         output_type: element type of the result, in which the sums are formed; that of ``a`` if left out.
         grad_a: accepted for compatibility with TensorFlow.
         grad_b: accepted for compatibility with TensorFlow.
-        name: wanted name.
 
     Raises:
         ValueError: if both ``transpose`` and ``adjoint`` are asked for, or the shapes do not fit.
@@ -78,32 +78,28 @@ def matmul(
 def _product(
     a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None
 ) -> Tensor:
-    attrs = {"transpose_a": transpose_a, "transpose_b": transpose_b}
-    return make_one("MatMul", [a, b], attrs, name)
+    return raw.MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
 
 
 def _batch_product(
     x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, name: str | None = None
 ) -> Tensor:
     # TensorFlow's function gives nodes of both types the same default name.
-    attrs = {"adj_x": adj_x, "adj_y": adj_y}
-    return make_one("BatchMatMulV2", [x, y], attrs, name or "MatMul")
+    return raw.BatchMatMulV2(x, y, adj_x=adj_x, adj_y=adj_y, name=name or "MatMul")
 
 
-# -- static types --------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------
 
 
-def _infer_matmul(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "iufc")
+def _matmul_shape(ctx: InferContext) -> list[TensorShape]:
     turned = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
     for spec in ctx.inputs:
         if spec.shape.rank not in (None, 2):
             raise ValueError(f"MatMul takes two matrices; got shape {spec.shape}")
-    return [TensorSpec(dtype, TensorShape(_product_dims(ctx, *turned)))]
+    return [TensorShape(_product_dims(ctx, *turned))]
 
 
-def _infer_batch_matmul(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "iufc")
+def _batch_matmul_shape(ctx: InferContext) -> list[TensorShape]:
     x, y = (s.shape for s in ctx.inputs)
     for shape in (x, y):
         if shape.rank is not None and shape.rank < 2:
@@ -116,7 +112,7 @@ def _infer_batch_matmul(ctx: InferContext) -> list[TensorSpec]:
             batch = broadcast_shapes(x[:-2], y[:-2])
     except ValueError:
         raise ValueError(f"{ctx.op} cannot match the batches of shapes {x} and {y}") from None
-    return [TensorSpec(dtype, batch.concatenate(matrix))]
+    return [batch.concatenate(matrix)]
 
 
 def _product_dims(ctx: InferContext, turn_x: bool, turn_y: bool) -> list[Dim]:
@@ -253,24 +249,14 @@ def _batch_matmul_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | Non
     return sum_to_operands(x, y, by_x, by_y, trailing=2)
 
 
-register(
-    OpDef(
-        name="MatMul",
-        infer=_infer_matmul,
-        kernel=_matmul_kernel,
-        gradient=_matmul_gradient,
-        cost=_cost,
-    )
-)
+op("MatMul", _matmul_shape, kernel=_matmul_kernel, grad=_matmul_gradient, cost=_cost)
 for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_batch_matmul,
-            kernel=_batch_matmul_kernel,
-            gradient=_batch_matmul_gradient,
-            cost=_cost,
-        )
+    op(
+        _name,
+        _batch_matmul_shape,
+        kernel=_batch_matmul_kernel,
+        grad=_batch_matmul_gradient,
+        cost=_cost,
     )
 
 OPERATORS.fill("matmul", functools.partial(matmul, name="matmul"))

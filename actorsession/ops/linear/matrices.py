@@ -1,4 +1,4 @@
-"""Helpers of ops on batches of matrices: static shapes, run-time checks, and kernels based on numpy.linalg.
+"""Helpers of ops on batches of matrices: shape rules, run-time checks, and kernels based on numpy.linalg.
 
 Used by the modules of ``linear``. A matrix is the last two axes of a tensor; the axes before are the batch.
 The kernels made here compute 16-bit floats in float32 and convert numpy's LinAlgError into an
@@ -20,13 +20,11 @@ from actorsession.graph.registry import Array, InferContext, Kernel, KernelConte
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.transposition import matrix_transpose
-from actorsession.ops.operands import check_dtype
 from actorsession.ops.shape_operands import elements
 
 __all__ = [
-    "adjoint", "adjoint_array", "check_rows", "check_square", "cubic_cost", "lower_part",
-    "matrix_dtype", "matrix_kernel", "narrowed", "require_pairing", "require_square", "split_shape",
-    "widened",
+    "adjoint", "adjoint_array", "check_rows", "check_square", "cubic_cost", "lower_part", "matrix_kernel",
+    "narrowed", "require_pairing", "require_square", "solution", "split_shape", "square", "widened",
 ]  # fmt: skip
 
 # Microseconds per n * n * n of a decomposition.
@@ -41,7 +39,6 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 
     Args:
         matrix: matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ValueError: for a rank below 2.
@@ -55,15 +52,6 @@ def lower_part(matrix: Tensor) -> Tensor:
 
 
 # -- static types --------------------------------------------------------------------------------
-
-
-def matrix_dtype(ctx: InferContext, indices: Sequence[int] | None = None) -> DType:
-    """Return the floating or complex dtype that the inputs share.
-
-    Raises:
-        TypeError: for another kind of dtype, or different dtypes.
-    """
-    return check_dtype(ctx, "fc", indices)
 
 
 def split_shape(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim, Dim]:
@@ -113,6 +101,33 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
             f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
         )
     return batch, columns
+
+
+def square(ctx: InferContext) -> list[TensorShape]:
+    """The input and the output are square matrices of one shape."""
+    batch, rows = require_square(ctx)
+    return [batch.concatenate([rows, rows])]
+
+
+def solution(
+    ctx: InferContext, batches: Callable[[TensorShape, TensorShape], TensorShape]
+) -> list[TensorShape]:
+    """Return the shape of the solutions of systems with square matrices.
+
+    Args:
+        ctx: the context of the shape rule.
+        batches: function that joins the shapes of the two batches.
+    """
+    batch, rows = require_square(ctx)
+    theirs, columns = require_pairing(ctx, rows)
+    rows = split_shape(ctx, 1)[1] if rows is None else rows
+    try:
+        return [batches(batch, theirs).concatenate([rows, columns])]
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op} cannot match the batches of shapes {ctx.inputs[0].shape} and "
+            f"{ctx.inputs[1].shape}"
+        ) from None
 
 
 def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
@@ -181,32 +196,37 @@ def narrowed(x: Any, dtype: DType) -> Any:
 
 
 def matrix_kernel(
-    ctx: KernelContext, function: Callable[..., Any], refusal: str, *, square: bool = True
-) -> Kernel:
-    """Return the kernel of an op of one batch of matrices.
+    function: Callable[[Array], Any], refusal: str, *, square: bool = True
+) -> Callable[[KernelContext], Kernel]:
+    """Return the kernel factory of an op of one batch of matrices.
 
     Args:
-        ctx: the context of the kernel factory.
         function: function from the array to the result, or to a tuple of results.
         refusal: the property that a matrix lacks if numpy fails, for the error message.
         square: whether only square matrices are accepted.
     """
-    op, dtype = ctx.op, ctx.inputs[0].dtype
 
-    def kernel(x: Array) -> Any:
-        if square:
-            check_square(op, x)
-        elif x.ndim < 2:
-            raise InvalidArgumentError(f"{op} takes matrices; got shape {list(x.shape)}")
-        try:
-            made = function(widened(x, dtype))
-        except np.linalg.LinAlgError as error:
-            raise InvalidArgumentError(
-                f"{op} takes matrices that are {refusal}; got one that is not, among "
-                f"shape {list(x.shape)}"
-            ) from error
-        if isinstance(made, tuple):
-            return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made)
-        return narrowed(made, dtype)
+    def factory(ctx: KernelContext) -> Kernel:
+        op, dtype = ctx.op, ctx.inputs[0].dtype
 
-    return kernel
+        def kernel(x: Array) -> Any:
+            if square:
+                check_square(op, x)
+            elif x.ndim < 2:
+                raise InvalidArgumentError(f"{op} takes matrices; got shape {list(x.shape)}")
+            try:
+                made = function(widened(x, dtype))
+            except np.linalg.LinAlgError as error:
+                raise InvalidArgumentError(
+                    f"{op} takes matrices that are {refusal}; got one that is not, among "
+                    f"shape {list(x.shape)}"
+                ) from error
+            if isinstance(made, tuple):
+                return tuple(
+                    part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made
+                )
+            return narrowed(made, dtype)
+
+        return kernel
+
+    return factory

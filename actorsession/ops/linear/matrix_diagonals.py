@@ -1,31 +1,33 @@
 """Diagonals of batches of matrices: made into matrices, extracted, or replaced.
 
 Owns ``MatrixDiagV3``, ``MatrixDiagPartV3`` and ``MatrixSetDiagV3``. One diagonal is a vector in the last
-axis. Several, from ``k[1]`` above down to ``k[0]`` below, are rows of equal width in this order; ``align``
-specifies the ends at which shorter ones are aligned. A diagonal is a slice of the flattened matrix, so each
-is copied by one assignment.
+axis. Several, from ``k[1]`` above down to ``k[0]`` below, are a band: rows of equal width in this order.
+``align`` specifies the ends at which shorter ones are aligned. A diagonal is a slice of the flattened matrix,
+so each is copied by one assignment.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
-from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.linear.diagonal_bands import Band, ErrorClass, check_ends, ends_of
-from actorsession.ops.shape_operands import constant_ints, ints, same_dtype
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import Ints, constant_ints, ints
+from actorsession.records import dataclass
 
 __all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
 
+_ErrorClass: TypeAlias = Callable[[str], Exception]
 _ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
@@ -45,7 +47,6 @@ def matrix_diag(
 
     Args:
         diagonal: ``[..., length]`` for one diagonal, ``[..., number, length]`` for several.
-        name: wanted name.
         k: index of the diagonal, 0 for the main one, positive above it; or the lowest and the highest of
             several.
         num_rows: number of rows; as few as the diagonals need if -1.
@@ -59,12 +60,12 @@ def matrix_diag(
     """
     value = convert_to_tensor(diagonal)
     with value.graph.name_scope(name) as scope:
-        sizes = [
+        which, rows, columns = (
             convert_to_tensor(size, int32, what, graph=value.graph)
             for size, what in ((k, "k"), (num_rows, "num_rows"), (num_cols, "num_cols"))
-        ]
+        )
         filler = _padding(padding_value, value)
-        return make_one("MatrixDiagV3", [value, *sizes, filler], {"align": align}, scope)
+        return raw.MatrixDiagV3(value, which, rows, columns, filler, align=align, name=scope)
 
 
 def matrix_diag_part(
@@ -86,8 +87,8 @@ def matrix_diag_part(
     value = convert_to_tensor(input)
     with value.graph.name_scope(name) as scope:
         which = convert_to_tensor(k, int32, "k", graph=value.graph)
-        inputs = [value, which, _padding(padding_value, value)]
-        return make_one("MatrixDiagPartV3", inputs, {"align": align}, scope)
+        filler = _padding(padding_value, value)
+        return raw.MatrixDiagPartV3(value, which, filler, align=align, name=scope)
 
 
 def matrix_set_diag(
@@ -116,7 +117,70 @@ def _padding(value: Any, beside: Tensor) -> Tensor:
     return convert_to_tensor(value, beside.dtype, "padding_value", graph=beside.graph)
 
 
-# -- functions shared by shape functions and kernels -------------------------------------------------
+# -- the positions of diagonals in a matrix and in a band --------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """The diagonals ``low`` to ``high`` of a matrix.
+
+    Attributes:
+        rows: number of rows of the matrix.
+        columns: number of columns of the matrix.
+        low: the lowest diagonal.
+        high: the highest diagonal.
+        align: the end at which shorter diagonals are placed, above and below the main one.
+    """
+
+    rows: int
+    columns: int
+    low: int
+    high: int
+    align: str
+
+    @property
+    def width(self) -> int:
+        """The length of the longest diagonal."""
+        return min(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
+
+    @property
+    def shape(self) -> Ints:
+        """The shape of one matrix's diagonals in the band: one axis for one diagonal, else two."""
+        if self.low == self.high:
+            return (self.width,)
+        return (self.high - self.low + 1, self.width)
+
+    def diagonals(self) -> Iterator[tuple[int, slice, slice]]:
+        """Yield each diagonal's row in the band, its slice of that row, and that of the flat matrix."""
+        above, below = (side == "LEFT" for side in self.align.split("_"))
+        for row, d in enumerate(range(self.high, self.low - 1, -1)):
+            length = min(self.rows + min(d, 0), self.columns - max(d, 0))
+            left = (d >= 0 and above) or (d <= 0 and below)
+            first = 0 if left else self.width - length
+            start = max(d, 0) - min(d, 0) * self.columns
+            step = self.columns + 1
+            stop = start + (length - 1) * step + 1 if length > 0 else start
+            yield row, slice(first, first + max(length, 0)), slice(start, stop, step)
+
+
+def _ends_of(op: str, k: Ints, error: _ErrorClass) -> tuple[int, int]:
+    """Return the lowest and the highest diagonal that ``k`` specifies."""
+    if not 1 <= len(k) <= 2 or k[0] > k[-1]:
+        raise error(f"{op}: k is one diagonal, or the lowest and the highest; got {list(k)}")
+    return k[0], k[-1]
+
+
+def _check_ends(
+    op: str, ends: tuple[int, int], rows: Dim, columns: Dim, error: _ErrorClass
+) -> None:
+    """Raise ``error`` if matrices with the given numbers of rows and columns lack one of the diagonals."""
+    for d in ends:
+        # The main diagonal of an empty matrix exists and is empty.
+        if d and ((rows is not None and d <= -rows) or (columns is not None and d >= columns)):
+            raise error(f"{op}: matrices of {rows} rows and {columns} columns have no diagonal {d}")
+
+
+# -- functions shared by shape rules -----------------------------------------------------------------
 
 
 def _check_align(ctx: InferContext) -> None:
@@ -132,7 +196,7 @@ def _known_ends(ctx: InferContext, index: int) -> tuple[int, int] | None:
         raise TypeError(f"{ctx.op}: k is int32, got {spec.dtype.name}")
     if spec.shape.rank not in (None, 0, 1):
         raise ValueError(f"{ctx.op}: k is a scalar or a vector of two, got shape {spec.shape}")
-    return None if k is None else ends_of(ctx.op, k, ValueError)
+    return None if k is None else _ends_of(ctx.op, k, ValueError)
 
 
 def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
@@ -149,7 +213,7 @@ def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
 
 
 def _extents(
-    op: str, ends: tuple[int, int], width: int, rows: int, columns: int, error: ErrorClass
+    op: str, ends: tuple[int, int], width: int, rows: int, columns: int, error: _ErrorClass
 ) -> tuple[int, int]:
     """Return the rows and columns of matrices with diagonals of the given width; -1 leaves them open."""
     least_rows, least_columns = width - min(ends[1], 0), width + max(ends[0], 0)
@@ -166,39 +230,38 @@ def _extents(
     return found
 
 
-def _check_count(op: str, ends: tuple[int, int], count: Dim, error: ErrorClass) -> None:
+def _check_count(op: str, ends: tuple[int, int], count: Dim, error: _ErrorClass) -> None:
     wanted = ends[1] - ends[0] + 1
     if count not in (None, wanted):
         raise error(f"{op}: {wanted} diagonals were announced, got {count}")
 
 
-def _infer_matrix_diag(ctx: InferContext) -> list[TensorSpec]:
+def _matrix_diag_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    same_dtype(ctx, 0, 4)
-    value, ends = ctx.inputs[0], _known_ends(ctx, 1)
+    shape, ends = ctx.inputs[0].shape, _known_ends(ctx, 1)
     rows, columns = constant_ints(ctx, 2), constant_ints(ctx, 3)
-    rank = value.shape.rank
+    rank = shape.rank
     if rank == 0:
         raise ValueError("MatrixDiagV3: diagonals have rank at least 1, got a scalar")
     if rank is None or ends is None:
-        return [TensorSpec(value.dtype, unknown_shape)]
+        return [unknown_shape]
     several = ends[0] != ends[1]
     if several:
         if rank < 2:
-            raise ValueError(f"MatrixDiagV3: several diagonals take two axes, got {value.shape}")
-        _check_count(ctx.op, ends, value.shape[-2], ValueError)
-    batch, width = TensorShape(value.shape[: rank - 1 - several]), value.shape[-1]
+            raise ValueError(f"MatrixDiagV3: several diagonals take two axes, got {shape}")
+        _check_count(ctx.op, ends, shape[-2], ValueError)
+    batch, width = TensorShape(shape[: rank - 1 - several]), shape[-1]
     if rows is None or columns is None or width is None:
-        return [TensorSpec(value.dtype, batch.concatenate([None, None]))]
+        return [batch.concatenate([None, None])]
     extents = _extents(ctx.op, ends, width, rows[0], columns[0], ValueError)
-    return [TensorSpec(value.dtype, batch.concatenate(list(extents)))]
+    return [batch.concatenate(list(extents))]
 
 
 def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
     align, op = ctx.attrs["align"], ctx.op
 
     def filled(x: Any, k: Any, num_rows: Any, num_cols: Any, filler: Any) -> Any:
-        ends = ends_of(op, ints(k), InvalidArgumentError)
+        ends = _ends_of(op, ints(k), InvalidArgumentError)
         several = ends[0] != ends[1]
         if x.ndim < 1 + several:
             raise InvalidArgumentError(f"{op}: diagonals have more axes than {list(x.shape)}")
@@ -209,16 +272,14 @@ def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
         batch = x.shape[: x.ndim - 1 - several]
         out = np.full([*batch, rows * columns], filler, x.dtype)
         lines = x if several else x[..., None, :]
-        for row, place, cells in Band(rows, columns, *ends, align).diagonals():
+        for row, place, cells in _Band(rows, columns, *ends, align).diagonals():
             out[..., cells] = lines[..., row, place]
         return out.reshape(*batch, rows, columns)
 
     return filled
 
 
-def _matrix_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * 5
+def _matrix_diag_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     part = matrix_diag_part(grad, k=op.inputs[1], align=op.attrs["align"])
     return [part, None, None, None, None]
 
@@ -226,33 +287,30 @@ def _matrix_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
 # -- MatrixDiagPartV3 ------------------------------------------------------------------------------
 
 
-def _infer_matrix_diag_part(ctx: InferContext) -> list[TensorSpec]:
+def _matrix_diag_part_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    same_dtype(ctx, 0, 2)
-    dtype, ends, parts = ctx.inputs[0].dtype, _known_ends(ctx, 1), _split_matrix(ctx)
-    if ends is None or parts is None:
-        return [TensorSpec(dtype, unknown_shape)]
-    return [TensorSpec(dtype, _band_shape(ctx, ends, *parts))]
+    ends, parts = _known_ends(ctx, 1), _split_matrix(ctx)
+    return [unknown_shape if ends is None or parts is None else _band_shape(ctx, ends, *parts)]
 
 
 def _band_shape(
     ctx: InferContext, ends: tuple[int, int], batch: TensorShape, rows: Dim, columns: Dim
 ) -> TensorShape:
     """Return the static shape of the diagonals of matrices."""
-    check_ends(ctx.op, ends, rows, columns, ValueError)
+    _check_ends(ctx.op, ends, rows, columns, ValueError)
     if rows is not None and columns is not None:
-        return batch.concatenate(Band(rows, columns, *ends, ctx.attrs["align"]).shape)
+        return batch.concatenate(_Band(rows, columns, *ends, ctx.attrs["align"]).shape)
     several = [] if ends[0] == ends[1] else [ends[1] - ends[0] + 1]
     return batch.concatenate([*several, None])
 
 
-def _band_of(op: str, x: Any, k: Any, align: str) -> Band:
+def _band_of(op: str, x: Any, k: Any, align: str) -> _Band:
     if x.ndim < 2:
         raise InvalidArgumentError(f"{op} takes matrices, got shape {list(x.shape)}")
-    low, high = ends_of(op, ints(k), InvalidArgumentError)
+    low, high = _ends_of(op, ints(k), InvalidArgumentError)
     rows, columns = x.shape[-2:]
-    check_ends(op, (low, high), rows, columns, InvalidArgumentError)
-    return Band(rows, columns, low, high, align)
+    _check_ends(op, (low, high), rows, columns, InvalidArgumentError)
+    return _Band(rows, columns, low, high, align)
 
 
 def _matrix_diag_part_kernel(ctx: KernelContext) -> Kernel:
@@ -269,9 +327,7 @@ def _matrix_diag_part_kernel(ctx: KernelContext) -> Kernel:
     return taken
 
 
-def _matrix_diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _matrix_diag_part_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     zeros = zeros_like(op.inputs[0])
     return [matrix_set_diag(zeros, grad, k=op.inputs[1], align=op.attrs["align"]), None, None]
 
@@ -279,22 +335,21 @@ def _matrix_diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tenso
 # -- MatrixSetDiagV3 -------------------------------------------------------------------------------
 
 
-def _infer_matrix_set_diag(ctx: InferContext) -> list[TensorSpec]:
+def _matrix_set_diag_shape(ctx: InferContext) -> list[TensorShape]:
     _check_align(ctx)
-    same_dtype(ctx, 0, 1)
     ends, parts, given = _known_ends(ctx, 2), _split_matrix(ctx), ctx.inputs[1].shape
-    value = ctx.inputs[0]
+    shape = ctx.inputs[0].shape
     if ends is not None and parts is not None:
         wanted = _band_shape(ctx, ends, *parts)
         if not wanted.is_compatible_with(given):
             raise ValueError(
-                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {value.shape} have shape "
+                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {shape} have shape "
                 f"{wanted}, got {given}"
             )
         if given.rank is not None:
             batch = parts[0].merge_with(given[: len(parts[0])])
-            return [TensorSpec(value.dtype, batch.concatenate(value.shape[-2:]))]
-    return [value]
+            return [batch.concatenate(shape[-2:])]
+    return [shape]
 
 
 def _matrix_set_diag_kernel(ctx: KernelContext) -> Kernel:
@@ -316,40 +371,30 @@ def _matrix_set_diag_kernel(ctx: KernelContext) -> Kernel:
     return replaced
 
 
-def _matrix_set_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _matrix_set_diag_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     _, diagonal, k = op.inputs
     align = op.attrs["align"]
     rest = matrix_set_diag(grad, zeros_like(diagonal), k=k, align=align)
     return [rest, matrix_diag_part(grad, k=k, align=align), None]
 
 
-_ALIGN = {"align": "RIGHT_LEFT"}
-
-register(
-    OpDef(
-        name="MatrixDiagV3",
-        infer=_infer_matrix_diag,
-        kernel=_matrix_diag_kernel,
-        gradient=_matrix_diag_gradient,
-        sized_by=(1, 2, 3),
-    )
+op(
+    "MatrixDiagV3",
+    _matrix_diag_shape,
+    kernel=_matrix_diag_kernel,
+    grad=_matrix_diag_gradient,
+    sized_by=(1, 2, 3),
 )
-register(
-    OpDef(
-        name="MatrixDiagPartV3",
-        infer=_infer_matrix_diag_part,
-        kernel=_matrix_diag_part_kernel,
-        gradient=_matrix_diag_part_gradient,
-        sized_by=(1,),
-    )
+op(
+    "MatrixDiagPartV3",
+    _matrix_diag_part_shape,
+    kernel=_matrix_diag_part_kernel,
+    grad=_matrix_diag_part_gradient,
+    sized_by=(1,),
 )
-register(
-    OpDef(
-        name="MatrixSetDiagV3",
-        infer=_infer_matrix_set_diag,
-        kernel=_matrix_set_diag_kernel,
-        gradient=_matrix_set_diag_gradient,
-    )
+op(
+    "MatrixSetDiagV3",
+    _matrix_set_diag_shape,
+    kernel=_matrix_set_diag_kernel,
+    grad=_matrix_set_diag_gradient,
 )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import complex128, float64, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like
@@ -33,17 +33,12 @@ from actorsession.ops.elements.elementwise import ceil, conj, log
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.flow.control_flow import while_loop
 from actorsession.ops.linear.matmul import matmul
-from actorsession.ops.linear.matrices import (
-    adjoint,
-    cubic_cost,
-    matrix_dtype,
-    matrix_kernel,
-    require_square,
-)
+from actorsession.ops.linear.matrices import adjoint, cubic_cost, matrix_kernel, square
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part
 from actorsession.ops.linear.solving import matrix_solve
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.reduction import reduce_max, reduce_sum
+from actorsession.ops.rows import op
 from actorsession.ops.scipy_kernels import require_scipy
 
 __all__ = ["expm", "logm", "matrix_square_root"]
@@ -58,7 +53,6 @@ def expm(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: floating or complex matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ValueError: for another dtype, or a rank below 2.
@@ -81,7 +75,6 @@ def logm(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: complex matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ImportError: without scipy.
@@ -94,7 +87,6 @@ def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
 
     Args:
         input: matrices, in the last two axes.
-        name: wanted name.
 
     Raises:
         ImportError: without scipy.
@@ -128,11 +120,11 @@ def _approximated(x: Tensor, degree: int) -> Tensor:
         / (math.factorial(2 * degree) * math.factorial(k) * math.factorial(degree - k))
         for k in range(degree + 1)
     ]
-    square = matmul(x, x)
+    squares = matmul(x, x)
     power = matrix_diag(ones_like(matrix_diag_part(x)))
     even, odd = power * weights[0], power * weights[1]
     for k in range(2, degree, 2):
-        power = square if k == 2 else matmul(power, square)
+        power = squares if k == 2 else matmul(power, squares)
         even, odd = even + power * weights[k], odd + power * weights[k + 1]
     odd = matmul(x, odd)
     return matrix_solve(even - odd, even + odd)
@@ -193,11 +185,8 @@ def _through_schur(x: Array, function: Callable[[Array], Array]) -> Array:
     return out
 
 
-def _logarithm_kernel(ctx: KernelContext) -> Kernel:
-    def logarithm(x: Array) -> Array:
-        return _through_schur(x, _logarithm_of_triangle)
-
-    return matrix_kernel(ctx, logarithm, "invertible")
+def _logarithm(x: Array) -> Array:
+    return _through_schur(x, _logarithm_of_triangle)
 
 
 def _real_part(root: Array) -> Array:
@@ -207,12 +196,9 @@ def _real_part(root: Array) -> Array:
     return np.where(turned[..., None, None], np.nan, root.real)
 
 
-def _root_kernel(ctx: KernelContext) -> Kernel:
-    def root(x: Array) -> Array:
-        found = _through_schur(x, _root_of_triangle)
-        return found if x.dtype.kind == "c" else _real_part(found)
-
-    return matrix_kernel(ctx, root, "of finite numbers")
+def _root(x: Array) -> Array:
+    found = _through_schur(x, _root_of_triangle)
+    return found if x.dtype.kind == "c" else _real_part(found)
 
 
 def _kronecker(x: Tensor, y: Tensor) -> Tensor:
@@ -234,28 +220,16 @@ def _root_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [reshape(matrix_solve(system, column), dims)]
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
+def _shape(ctx: InferContext) -> list[TensorShape]:
     require_scipy(ctx.op)
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
-    if ctx.op == "MatrixLogarithm" and not dtype.is_complex:
-        raise TypeError(f"MatrixLogarithm takes complex matrices, got {dtype.name}: cast them")
-    return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
+    return square(ctx)
 
 
-register(
-    OpDef(
-        name="MatrixLogarithm",
-        infer=_infer,
-        kernel=_logarithm_kernel,
-        cost=cubic_cost,
-    )
-)
-register(
-    OpDef(
-        name="MatrixSquareRoot",
-        infer=_infer,
-        kernel=_root_kernel,
-        gradient=_root_gradient,
-        cost=cubic_cost,
-    )
+op("MatrixLogarithm", _shape, kernel=matrix_kernel(_logarithm, "invertible"), cost=cubic_cost)
+op(
+    "MatrixSquareRoot",
+    _shape,
+    kernel=matrix_kernel(_root, "of finite numbers"),
+    grad=_root_gradient,
+    cost=cubic_cost,
 )

@@ -9,16 +9,16 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import as_shape, merge_all
+from actorsession.graph.registry import InferContext
+from actorsession.graph.shape import TensorShape, as_shape, merge_all
 from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import add_n
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.operands import check_dtype, merged_shape
+from actorsession.ops.operands import merged_shape
+from actorsession.ops.rows import op
 
 __all__ = ["accumulate_n", "cross", "polyval", "scalar_mul"]
 
@@ -32,7 +32,6 @@ def accumulate_n(
         inputs: one or more tensors of the same dtype and shape.
         shape: required shape.
         tensor_dtype: required dtype.
-        name: wanted name.
 
     Raises:
         ValueError: if there are no tensors, or their shapes or dtypes contradict each other.
@@ -60,7 +59,6 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     Args:
         scalar: a scalar, converted to the dtype of ``x``.
         x: a tensor, variable or ``IndexedSlices``.
-        name: wanted name.
 
     Raises:
         ValueError: if ``scalar`` has another rank.
@@ -81,7 +79,6 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
     Args:
         coeffs: coefficients, that of the highest power first; they broadcast with ``x``.
         x: the points at which to evaluate the polynomial.
-        name: wanted name.
 
     Raises:
         ValueError: if ``coeffs`` is no list.
@@ -113,32 +110,28 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     Args:
         a: numbers whose last axis has length 3.
         b: the same dtype and shape.
-        name: wanted name.
 
     Raises:
         ValueError: for another length, or two shapes.
     """
-    return make_one("Cross", convert_all([a, b]), name=name)
+    return raw.Cross(*convert_all([a, b]), name=name)
 
 
-def _infer_cross(ctx: InferContext) -> list[TensorSpec]:
-    dtype, shape = check_dtype(ctx, "iuf"), merged_shape(ctx)
+def _cross_shape(ctx: InferContext) -> list[TensorShape]:
+    shape = merged_shape(ctx)
     if shape.rank == 0 or (shape.rank is not None and shape[-1] not in (None, 3)):
         raise ValueError(f"Cross takes vectors of 3 along the last axis; got shape {shape}")
-    return [TensorSpec(dtype, shape)]
+    return [shape]
 
 
-def _cross_kernel(ctx: KernelContext) -> Kernel:
-    def cross(a: Any, b: Any) -> Any:
-        if a.shape != b.shape or a.shape[-1:] != (3,):
-            raise InvalidArgumentError(
-                "Cross takes two tensors of one shape whose last axis has length 3; got "
-                f"{list(a.shape)} and {list(b.shape)}"
-            )
-        left, right = np.roll(a, -1, -1), np.roll(b, -1, -1)
-        return np.roll(a * right - left * b, -1, -1)
-
-    return cross
+def _crossed(a: Any, b: Any) -> Any:
+    if a.shape != b.shape or a.shape[-1:] != (3,):
+        raise InvalidArgumentError(
+            "Cross takes two tensors of one shape whose last axis has length 3; got "
+            f"{list(a.shape)} and {list(b.shape)}"
+        )
+    left, right = np.roll(a, -1, -1), np.roll(b, -1, -1)
+    return np.roll(a * right - left * b, -1, -1)
 
 
 def _cross_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -146,4 +139,4 @@ def _cross_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [cross(b, grad), cross(grad, a)]
 
 
-register(OpDef(name="Cross", infer=_infer_cross, kernel=_cross_kernel, gradient=_cross_gradient))
+op("Cross", _cross_shape, _crossed, _cross_gradient)

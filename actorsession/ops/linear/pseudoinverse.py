@@ -33,7 +33,6 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         rcond: singular values below this fraction of the greatest count as 0; ten times the longer side times
             the machine epsilon if left out.
         validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
-        name: wanted name.
     """
     value = convert_to_tensor(a)
     with value.graph.name_scope(name or "pinv"):
@@ -54,7 +53,6 @@ def matrix_rank(
         a: matrices, in the last two axes.
         tol: values up to this one count as 0; an estimate of the rounding error if left out.
         validate_args: accepted for compatibility with TensorFlow; shapes are always checked.
-        name: wanted name.
     """
     value = convert_to_tensor(a)
     with value.graph.name_scope(name or "matrix_rank"):

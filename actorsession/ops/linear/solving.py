@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, broadcast_shapes
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.build import convert_all
 from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.linear.matrices import (
@@ -27,14 +26,13 @@ from actorsession.ops.linear.matrices import (
     check_rows,
     check_square,
     cubic_cost,
-    matrix_dtype,
     matrix_kernel,
     narrowed,
-    require_pairing,
-    require_square,
-    split_shape,
+    solution,
+    square,
     widened,
 )
+from actorsession.ops.rows import op
 
 __all__ = [
     "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve", "solve_triangular",
@@ -50,7 +48,6 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
     Args:
         input: matrices, in the last two axes.
         adjoint: whether to invert the adjoints of the matrices.
-        name: wanted name.
     """
     return raw.MatrixInverse(input, adjoint=adjoint, name=name)
 
@@ -62,9 +59,8 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
         matrix: square matrices, in the last two axes.
         rhs: right sides, as columns of matrices of the same batch.
         adjoint: whether to use the adjoints of the matrices.
-        name: wanted name.
     """
-    return make_one("MatrixSolve", convert_all([matrix, rhs]), {"adjoint": adjoint}, name)
+    return raw.MatrixSolve(*convert_all([matrix, rhs]), adjoint=adjoint, name=name)
 
 
 def matrix_triangular_solve(
@@ -77,10 +73,9 @@ def matrix_triangular_solve(
         rhs: right sides, as columns of matrices; the batches broadcast.
         lower: whether to read the lower triangle rather than the upper one.
         adjoint: whether to use the adjoints of the matrices.
-        name: wanted name.
     """
-    attrs = {"lower": lower, "adjoint": adjoint}
-    return make_one("MatrixTriangularSolve", convert_all([matrix, rhs]), attrs, name)
+    operands = convert_all([matrix, rhs])
+    return raw.MatrixTriangularSolve(*operands, lower=lower, adjoint=adjoint, name=name)
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
@@ -89,7 +84,6 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     Args:
         chol: the result of ``cholesky``.
         rhs: right sides, as columns of matrices.
-        name: wanted name.
     """
     factor, right = convert_all([chol, rhs])
     with factor.graph.name_scope(name or "cholesky_solve") as scope:
@@ -99,20 +93,12 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
 # -- MatrixInverse -------------------------------------------------------------------------------
 
-_SINGULAR = "invertible"
-
-
-def _infer_inverse(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
-    if ctx.inputs[0].shape.sizes is None:
-        return [TensorSpec(dtype, ctx.inputs[0].shape)]
-    return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
-
 
 def _inverse_kernel(ctx: KernelContext) -> Kernel:
-    if ctx.attrs["adjoint"]:
-        return matrix_kernel(ctx, lambda x: np.linalg.inv(adjoint_array(x)), _SINGULAR)
-    return matrix_kernel(ctx, np.linalg.inv, _SINGULAR)
+    turned = bool(ctx.attrs["adjoint"])
+    return matrix_kernel(lambda x: np.linalg.inv(adjoint_array(x) if turned else x), "invertible")(
+        ctx
+    )
 
 
 def _inverse_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -122,33 +108,10 @@ def _inverse_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [-matmul(y, matmul(grad, y, adjoint_b=True), adjoint_a=True)]
 
 
-register(
-    OpDef(
-        name="MatrixInverse",
-        infer=_infer_inverse,
-        kernel=_inverse_kernel,
-        gradient=_inverse_gradient,
-        cost=cubic_cost,
-    )
-)
+op("MatrixInverse", square, kernel=_inverse_kernel, grad=_inverse_gradient, cost=cubic_cost)
 
 
 # -- MatrixSolve ---------------------------------------------------------------------------------
-
-
-def _infer_solve(ctx: InferContext) -> list[TensorSpec]:
-    dtype = matrix_dtype(ctx)
-    batch, rows = require_square(ctx)
-    theirs, columns = require_pairing(ctx, rows)
-    rows = split_shape(ctx, 1)[1] if rows is None else rows
-    try:
-        merged = batch.merge_with(theirs)
-    except ValueError:
-        raise ValueError(
-            f"MatrixSolve takes a matrix and right sides of one batch; got shapes "
-            f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
-        ) from None
-    return [TensorSpec(dtype, merged.concatenate([rows, columns]))]
 
 
 def _solve_kernel(ctx: KernelContext) -> Kernel:
@@ -175,33 +138,16 @@ def _solve_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [-matmul(by_rhs, x, adjoint_b=True), by_rhs]
 
 
-register(
-    OpDef(
-        name="MatrixSolve",
-        infer=_infer_solve,
-        kernel=_solve_kernel,
-        gradient=_solve_gradient,
-        cost=cubic_cost,
-    )
+op(
+    "MatrixSolve",
+    lambda ctx: solution(ctx, TensorShape.merge_with),
+    kernel=_solve_kernel,
+    grad=_solve_gradient,
+    cost=cubic_cost,
 )
 
 
 # -- MatrixTriangularSolve -----------------------------------------------------------------------
-
-
-def _infer_triangular(ctx: InferContext) -> list[TensorSpec]:
-    dtype = matrix_dtype(ctx)
-    batch, rows = require_square(ctx)
-    theirs, columns = require_pairing(ctx, rows)
-    rows = split_shape(ctx, 1)[1] if rows is None else rows
-    try:
-        merged = broadcast_shapes(batch, theirs)
-    except ValueError:
-        raise ValueError(
-            f"MatrixTriangularSolve cannot broadcast the batches of shapes {ctx.inputs[0].shape} "
-            f"and {ctx.inputs[1].shape}"
-        ) from None
-    return [TensorSpec(dtype, merged.concatenate(TensorShape([rows, columns])))]
 
 
 def _substituted(matrix: Array, x: Array) -> None:
@@ -260,12 +206,10 @@ def _triangular_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]
     return sum_to_operands(matrix, rhs, kept, by_rhs, trailing=2)
 
 
-register(
-    OpDef(
-        name="MatrixTriangularSolve",
-        infer=_infer_triangular,
-        kernel=_triangular_kernel,
-        gradient=_triangular_gradient,
-        cost=cubic_cost,
-    )
+op(
+    "MatrixTriangularSolve",
+    lambda ctx: solution(ctx, broadcast_shapes),
+    kernel=_triangular_kernel,
+    grad=_triangular_gradient,
+    cost=cubic_cost,
 )

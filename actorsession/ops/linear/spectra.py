@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.shape import expand_dims
-from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.elements.elementwise import reciprocal, square
 from actorsession.ops.elements.quotients import reciprocal_no_nan
@@ -27,12 +25,12 @@ from actorsession.ops.linear.matrices import (
     adjoint,
     cubic_cost,
     lower_part,
-    matrix_dtype,
     matrix_kernel,
     require_square,
     split_shape,
 )
 from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
+from actorsession.ops.rows import op
 
 __all__ = ["self_adjoint_eig", "self_adjoint_eigvals", "svd"]
 
@@ -42,7 +40,6 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tens
 
     Args:
         tensor: matrices, of which the lower triangle is read.
-        name: wanted name.
     """
     values, vectors = _eigen(tensor, True, name)
     return values, vectors
@@ -53,14 +50,12 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 
     Args:
         tensor: matrices, of which the lower triangle is read.
-        name: wanted name.
     """
     return _eigen(tensor, False, name)[0]
 
 
 def _eigen(tensor: Any, vectors: bool, name: str | None = None) -> Sequence[Tensor]:
-    value = convert_to_tensor(tensor)
-    return raw.SelfAdjointEigV2(value, compute_v=vectors, name=name)
+    return raw.SelfAdjointEigV2(tensor, compute_v=vectors, name=name)
 
 
 def svd(
@@ -72,35 +67,30 @@ def svd(
         tensor: matrices, in the last two axes.
         full_matrices: whether to return as many vectors as rows and columns, rather than as values.
         compute_uv: whether to compute the vectors.
-        name: wanted name.
 
     Returns:
         The real values ``s`` and the vectors ``u`` and ``v``, with ``tensor = u @ diag(s) @ adjoint(v)``; the
         values alone without ``compute_uv``.
     """
-    attrs = {"compute_uv": compute_uv, "full_matrices": full_matrices}
-    s, u, v = make("Svd", [convert_to_tensor(tensor)], attrs, name).outputs
+    s, u, v = raw.Svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     return (real(s), u, v) if compute_uv else real(s)
 
 
 # -- SelfAdjointEigV2 ----------------------------------------------------------------------------
 
 
-def _infer_eigen(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
+def _eigen_shapes(ctx: InferContext) -> list[TensorShape]:
+    batch, rows = require_square(ctx)
     vectors = batch.concatenate([rows, rows]) if ctx.attrs["compute_v"] else TensorShape([0])
-    return [TensorSpec(dtype, batch.concatenate([rows])), TensorSpec(dtype, vectors)]
+    return [batch.concatenate([rows]), vectors]
 
 
 def _eigen_kernel(ctx: KernelContext) -> Kernel:
-    def both(x: Array) -> Any:
-        return tuple(np.linalg.eigh(x))
-
     def values(x: Array) -> Any:
         return np.linalg.eigvalsh(x), np.empty(0, x.dtype)
 
-    wanted = both if ctx.attrs["compute_v"] else values
-    return matrix_kernel(ctx, wanted, "self-adjoint and of finite numbers")
+    wanted = np.linalg.eigh if ctx.attrs["compute_v"] else values
+    return matrix_kernel(wanted, "self-adjoint and of finite numbers")(ctx)
 
 
 def _eigen_gradient(
@@ -119,29 +109,21 @@ def _eigen_gradient(
     return [matrix_set_diag(both, matrix_diag_part(both) * 0.5)]
 
 
-register(
-    OpDef(
-        name="SelfAdjointEigV2",
-        infer=_infer_eigen,
-        kernel=_eigen_kernel,
-        gradient=_eigen_gradient,
-        cost=cubic_cost,
-    )
-)
+op("SelfAdjointEigV2", _eigen_shapes, kernel=_eigen_kernel, grad=_eigen_gradient, cost=cubic_cost)
 
 
 # -- Svd -----------------------------------------------------------------------------------------
 
 
-def _infer_svd(ctx: InferContext) -> list[TensorSpec]:
-    dtype, (batch, rows, columns) = matrix_dtype(ctx), split_shape(ctx)
+def _svd_shapes(ctx: InferContext) -> list[TensorShape]:
+    batch, rows, columns = split_shape(ctx)
     count: Dim = None if rows is None or columns is None else min(rows, columns)
     full = bool(ctx.attrs["full_matrices"])
     shapes = [[rows, rows if full else count], [columns, columns if full else count]]
     vectors = [batch.concatenate(dims) for dims in shapes]
     if not ctx.attrs["compute_uv"]:
         vectors = [TensorShape([0]), TensorShape([0])]
-    return [TensorSpec(dtype, shape) for shape in (batch.concatenate([count]), *vectors)]
+    return [batch.concatenate([count]), *vectors]
 
 
 def _svd_kernel(ctx: KernelContext) -> Kernel:
@@ -166,7 +148,7 @@ def _svd_kernel(ctx: KernelContext) -> Kernel:
             part[broken] = np.nan
         return found
 
-    return matrix_kernel(ctx, guarded, "of finite numbers", square=False)
+    return matrix_kernel(guarded, "of finite numbers", square=False)(ctx)
 
 
 def _svd_gradient(
@@ -177,8 +159,7 @@ def _svd_gradient(
         if by_s is None:
             return [None]
         if not op.attrs["compute_uv"] or op.attrs["full_matrices"]:
-            attrs = {"compute_uv": True, "full_matrices": False}
-            s, u, v = make("Svd", [op.inputs[0]], attrs).outputs
+            s, u, v = raw.Svd(op.inputs[0])
         return [matmul(u * expand_dims(by_s, -2), v, adjoint_b=True)]
     if u.dtype.is_complex:
         raise NotImplementedError(
@@ -223,12 +204,4 @@ def _thin_svd_gradient(
     return inside + left + right
 
 
-register(
-    OpDef(
-        name="Svd",
-        infer=_infer_svd,
-        kernel=_svd_kernel,
-        gradient=_svd_gradient,
-        cost=cubic_cost,
-    )
-)
+op("Svd", _svd_shapes, kernel=_svd_kernel, grad=_svd_gradient, cost=cubic_cost)

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, lookup, register
+from actorsession.graph.registry import Kernel, KernelContext, lookup
 from actorsession.ops.arrays.dimensions import rank
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 
 __all__ = ["matrix_transpose"]
 
@@ -31,7 +30,6 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
     Args:
         a: matrices, in the last two axes.
-        name: wanted name.
         conjugate: whether complex entries are conjugated as well.
 
     Raises:
@@ -53,29 +51,20 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 _TRANSPOSE = lookup("Transpose")
 
 
-def _infer_conjugate(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "c", [0])
-    return list(_TRANSPOSE.infer(ctx))
-
-
 def _conjugate_kernel(ctx: KernelContext) -> Kernel:
     turned = _TRANSPOSE.kernel(ctx)
     return lambda x, perm: np.conjugate(turned(x, perm))
 
 
-def _conjugate_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
+def _conjugate_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     assert _TRANSPOSE.gradient is not None
     turned, _ = _TRANSPOSE.gradient(op, grad)
     return [None if turned is None else conj(turned), None]
 
 
-register(
-    OpDef(
-        name="ConjugateTranspose",
-        infer=_infer_conjugate,
-        kernel=_conjugate_kernel,
-        gradient=_conjugate_gradient,
-    )
+op(
+    "ConjugateTranspose",
+    lambda ctx: [spec.shape for spec in _TRANSPOSE.infer(ctx)],
+    kernel=_conjugate_kernel,
+    grad=_conjugate_gradient,
 )

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, UnimplementedError
-from actorsession.graph.dtypes import DType, complex64, complex128, float32, float64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.array import pad
 from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.shape import expand_dims, squeeze
@@ -26,10 +25,9 @@ from actorsession.ops.linear.matrices import adjoint
 from actorsession.ops.linear.matrix_diagonals import matrix_diag_part
 from actorsession.ops.linear.transposition import matrix_transpose
 from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.rows import op
 
 __all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
-
-_KINDS = (float64, float32, complex64, complex128)
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -46,7 +44,6 @@ def tridiagonal_matmul(
             as three tensors of shape ``[..., n]`` (``sequence``), or as square matrices (``matrix``).
         rhs: shape ``[..., n, k]``.
         diagonals_format: which of these forms is used.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[..., n, k]``.
@@ -59,7 +56,7 @@ def tridiagonal_matmul(
     with right.graph.as_default():
         parts = _three(diagonals, diagonals_format, right)
         operands = [*(expand_dims(part, -2) for part in parts), right]
-        return make_one("TridiagonalMatMul", operands, None, name)
+        return raw.TridiagonalMatMul(*operands, name=name)
 
 
 def tridiagonal_solve(
@@ -80,7 +77,6 @@ def tridiagonal_solve(
         diagonals_format: as in ``tridiagonal_matmul``.
         transpose_rhs: whether ``rhs`` is given with its last two axes exchanged.
         conjugate_rhs: whether ``rhs`` is conjugated first.
-        name: wanted name.
         partial_pivoting: whether rows are exchanged, so that rounding errors do not grow.
         perturb_singular: must be ``False``.
 
@@ -105,11 +101,13 @@ def tridiagonal_solve(
             right = adjoint(right) if conjugate_rhs else matrix_transpose(right)
         elif conjugate_rhs:
             right = conj(right)
-        attrs = {
-            "partial_pivoting": bool(partial_pivoting),
-            "perturb_singular": bool(perturb_singular),
-        }
-        found = make_one("TridiagonalSolve", [compact, right], attrs, name)
+        found = raw.TridiagonalSolve(
+            compact,
+            right,
+            partial_pivoting=bool(partial_pivoting),
+            perturb_singular=bool(perturb_singular),
+            name=name,
+        )
         return squeeze(found, [-1]) if one else found
 
 
@@ -159,23 +157,13 @@ def _as_long(part: Tensor, main: Tensor, before: int) -> Tensor:
     return pad(part, margins)
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------------------
 
 
-def _check_kind(ctx: InferContext) -> DType:
-    kinds = {spec.dtype for spec in ctx.inputs}
-    if len(kinds) > 1 or not kinds <= set(_KINDS):
-        names = ", ".join(spec.dtype.name for spec in ctx.inputs)
-        raise TypeError(
-            f"{ctx.op} takes float32, float64, complex64 or complex128, all alike; got {names}"
-        )
-    return ctx.inputs[0].dtype
-
-
-def _infer_product(ctx: InferContext) -> list[TensorSpec]:
-    dtype, right = _check_kind(ctx), ctx.inputs[3].shape
+def _product_shape(ctx: InferContext) -> list[TensorShape]:
+    right = ctx.inputs[3].shape
     if right.rank is None:
-        return [TensorSpec(dtype, unknown_shape)]
+        return [unknown_shape]
     if right.rank < 2:
         raise ValueError(f"{ctx.op}: rhs has at least two axes, got shape {right}")
     wanted = [*right.as_list()[:-2], 1, right[-2]]
@@ -184,15 +172,15 @@ def _infer_product(ctx: InferContext) -> list[TensorSpec]:
             f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got "
             f"{', '.join(str(spec.shape) for spec in ctx.inputs[:3])}"
         )
-    return [TensorSpec(dtype, right)]
+    return [right]
 
 
-def _infer_solution(ctx: InferContext) -> list[TensorSpec]:
+def _solution_shape(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["perturb_singular"]:
         raise UnimplementedError(
             f"{ctx.op}: matrices without an inverse are not changed here: their solutions are NaN"
         )
-    dtype, diagonals, right = _check_kind(ctx), ctx.inputs[0].shape, ctx.inputs[1].shape
+    diagonals, right = ctx.inputs[0].shape, ctx.inputs[1].shape
     if right.rank is not None:
         if right.rank < 2:
             raise ValueError(f"{ctx.op}: rhs has at least two axes, got shape {right}")
@@ -202,7 +190,7 @@ def _infer_solution(ctx: InferContext) -> list[TensorSpec]:
                 f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got "
                 f"{diagonals}"
             )
-    return [TensorSpec(dtype, right)]
+    return [right]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -284,9 +272,9 @@ def _moved(value: Tensor, by: int) -> Tensor:
     return concat([value[..., 1:], value[..., :1] * 0], -1)
 
 
-def _turned(above: Tensor, main: Tensor, below: Tensor) -> list[Tensor]:
+def _turned(above: Tensor, main: Tensor, below: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the conjugated diagonals of the transposed matrix."""
-    return [conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))]
+    return conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))
 
 
 def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
@@ -301,8 +289,7 @@ def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
 
 def _product_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     above, main, below, right = op.inputs
-    turned = _turned(above, main, below)
-    back = make_one("TridiagonalMatMul", [*turned, grad])
+    back = raw.TridiagonalMatMul(*_turned(above, main, below), grad)
     return [*(expand_dims(part, -2) for part in _along(grad, right)), back]
 
 
@@ -313,19 +300,5 @@ def _solution_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [-stack(_along(back, op.outputs[0]), -2), back]
 
 
-register(
-    OpDef(
-        name="TridiagonalMatMul",
-        infer=_infer_product,
-        kernel=lambda ctx: _product,
-        gradient=_product_gradient,
-    )
-)
-register(
-    OpDef(
-        name="TridiagonalSolve",
-        infer=_infer_solution,
-        kernel=_solve_kernel,
-        gradient=_solution_gradient,
-    )
-)
+op("TridiagonalMatMul", _product_shape, _product, _product_gradient)
+op("TridiagonalSolve", _solution_shape, kernel=_solve_kernel, grad=_solution_gradient)

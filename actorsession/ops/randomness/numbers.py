@@ -36,37 +36,27 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.partial import refine
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     elements,
     ints,
     require_index,
-    same_dtype,
     shape_of_rank,
     shape_operand,
     vector_length,
 )
 
 __all__ = [
-    "drawn_shape",
-    "generator_of",
-    "get_seed",
-    "normal_numbers",
-    "random_normal",
-    "random_uniform",
-    "seed_attrs",
-    "set_random_seed",
-    "truncated_normal",
-    "truncated_normal_numbers",
-    "uniform_numbers",
+    "Draw", "checked_dims", "drawn_shape", "floats_shape", "generator_of", "get_seed", "normal_numbers",
+    "random_normal", "random_uniform", "seed_attrs", "set_random_seed", "truncated_normal",
+    "truncated_normal_numbers", "uniform_numbers",
 ]  # fmt: skip
 
 # TensorFlow's value for the graph's seed where only the op has one.
@@ -147,7 +137,6 @@ def random_normal(
         stddev: standard deviation of the numbers, likewise.
         dtype: a floating type.
         seed: the op's own seed.
-        name: wanted name.
     """
     return _normal(
         "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
@@ -198,7 +187,6 @@ def random_uniform(
         maxval: the upper end; 1 if left out; required for integers.
         dtype: a floating type, int32 or int64.
         seed: the op's own seed.
-        name: wanted name.
 
     Raises:
         ValueError: for integers without ``maxval``, or another dtype.
@@ -217,8 +205,8 @@ def random_uniform(
         if wanted.is_integer:
             low = convert_to_tensor(minval, wanted, "min", graph=graph)
             high = convert_to_tensor(upper, wanted, "max", graph=graph)
-            attrs = seed_attrs(seed, graph)
-            return refine(make_one("RandomUniformInt", [dims, low, high], attrs, scope), dims)
+            drawn = raw.RandomUniformInt(dims, low, high, name=scope, **seed_attrs(seed, graph))
+            return refine(drawn, dims)
         attrs = {"dtype": wanted, **seed_attrs(seed, graph)}
         shift = _unless(0, minval, wanted, "min", graph)
         if shift is None:
@@ -266,7 +254,7 @@ def _parts(shape: Any) -> Sequence[Any]:
     return shape if isinstance(shape, (list, tuple)) else [shape]
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------------------
 
 
 def drawn_shape(ctx: InferContext) -> TensorShape:
@@ -276,21 +264,19 @@ def drawn_shape(ctx: InferContext) -> TensorShape:
     return shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
 
 
-def _infer_floating(ctx: InferContext) -> list[TensorSpec]:
+def floats_shape(ctx: InferContext) -> list[TensorShape]:
+    """The first operand is the shape of the output, of a floating type."""
     dtype = as_dtype(ctx.attrs["dtype"])
     if not dtype.is_floating:
         raise TypeError(f"{ctx.op} draws a floating type, got {dtype.name}")
-    return [TensorSpec(dtype, drawn_shape(ctx))]
+    return [drawn_shape(ctx)]
 
 
-def _infer_integers(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 1, 2)
+def _integers_shape(ctx: InferContext) -> list[TensorShape]:
     for spec in ctx.inputs[1:]:
-        if spec.dtype not in (int32, int64):
-            raise TypeError(f"{ctx.op} draws int32 or int64, got {spec.dtype.name}")
         if spec.shape.rank not in (None, 0):
             raise ValueError(f"{ctx.op}: the ends are scalars, got shape {spec.shape}")
-    return [TensorSpec(ctx.inputs[1].dtype, drawn_shape(ctx))]
+    return [drawn_shape(ctx)]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -298,7 +284,13 @@ def _infer_integers(ctx: InferContext) -> list[TensorSpec]:
 Draw = Callable[[np.random.Generator, Ints, Any], Array]
 
 
-def _checked(dims: Ints) -> Ints:
+def checked_dims(shape: Any) -> Ints:
+    """Return the entries of a shape.
+
+    Raises:
+        InvalidArgumentError: if one is below 0.
+    """
+    dims = ints(shape)
     if min(dims, default=0) < 0:
         raise InvalidArgumentError(f"dimensions are at least 0, got {list(dims)}")
     return dims
@@ -312,7 +304,7 @@ def _drawing(draw: Draw) -> Callable[[KernelContext], Kernel]:
         dtype = ctx.outputs[0].dtype
         if dims is not None:
             return lambda _shape: draw(generator, dims, dtype)
-        return lambda shape: draw(generator, _checked(ints(shape)), dtype)
+        return lambda shape: draw(generator, checked_dims(shape), dtype)
 
     return kernel
 
@@ -357,7 +349,7 @@ def _integers_kernel(ctx: KernelContext) -> Kernel:
     def kernel(shape: Any, low: Any, high: Any) -> Any:
         if low >= high:
             raise InvalidArgumentError(f"minval lies below maxval, got {low} and {high}")
-        dims = _checked(ints(shape)) if fixed is None else fixed
+        dims = checked_dims(shape) if fixed is None else fixed
         return generator.integers(low, high, dims, dtype)
 
     return kernel
@@ -367,25 +359,9 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 2.0 + _COST * elements(outputs[0])
 
 
-def _register(
-    name: str,
-    infer: Callable[[InferContext], Sequence[TensorSpec]],
-    kernel: Callable[[KernelContext], Kernel],
-    **attrs: Any,
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            cost=_cost,
-            sized_by=(0,),
-        )
-    )
+_DRAWN: dict[str, Any] = {"grad": NOT_DIFFERENTIABLE, "cost": _cost, "sized_by": (0,)}
 
-
-_register("RandomStandardNormal", _infer_floating, _drawing(normal_numbers), dtype=float32)
-_register("TruncatedNormal", _infer_floating, _drawing(truncated_normal_numbers), dtype=float32)
-_register("RandomUniform", _infer_floating, _drawing(uniform_numbers), dtype=float32)
-_register("RandomUniformInt", _infer_integers, _integers_kernel)
+op("RandomStandardNormal", floats_shape, kernel=_drawing(normal_numbers), **_DRAWN)
+op("TruncatedNormal", floats_shape, kernel=_drawing(truncated_normal_numbers), **_DRAWN)
+op("RandomUniform", floats_shape, kernel=_drawing(uniform_numbers), **_DRAWN)
+op("RandomUniformInt", _integers_shape, kernel=_integers_kernel, **_DRAWN)

@@ -5,7 +5,7 @@ Generators and seeds are those of ``numbers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,22 +17,26 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
-    Gradient,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.gamma_functions import lgamma
 from actorsession.ops.operands import scalar_like
-from actorsession.ops.randomness.numbers import drawn_shape, generator_of, seed_attrs
-from actorsession.ops.shape_operands import Ints, elements, ints, require_floating, shape_operand
+from actorsession.ops.randomness.numbers import (
+    Draw,
+    checked_dims,
+    drawn_shape,
+    generator_of,
+    seed_attrs,
+)
+from actorsession.ops.rows import op, same
+from actorsession.ops.shape_operands import Ints, elements, shape_operand
 
 __all__ = ["categorical", "multinomial", "random_gamma", "random_poisson", "random_shuffle"]
 
@@ -53,7 +57,6 @@ def multinomial(
         logits: a row of weights for each row of samples; classes with non-finite weights are never drawn.
         num_samples: number of samples per row, an int32 scalar.
         seed: the op's own seed.
-        name: wanted name.
         output_dtype: int32 or int64; int64 if left out.
     """
     graph = graph_of(logits, num_samples)
@@ -61,8 +64,7 @@ def multinomial(
         weights = convert_to_tensor(logits, name="logits", graph=graph)
         count = convert_to_tensor(num_samples, int32, "num_samples", graph=graph)
         wanted = int64 if output_dtype is None else as_dtype(output_dtype)
-        attrs = {"output_dtype": wanted, **seed_attrs(seed, graph)}
-        return make_one("Multinomial", [weights, count], attrs)
+        return raw.Multinomial(weights, count, output_dtype=wanted, **seed_attrs(seed, graph))
 
 
 def categorical(
@@ -93,7 +95,6 @@ def random_gamma(
         beta: their inverse scales, 1 if left out; they broadcast with ``alpha``.
         dtype: a floating type.
         seed: the op's own seed.
-        name: wanted name.
     """
     wanted = as_dtype(dtype)
     graph = graph_of(alpha, beta, shape)
@@ -102,7 +103,7 @@ def random_gamma(
         each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
         rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
         both = each if beta is None else each + raw.ZerosLike(rate)
-        drawn = make_one("RandomGamma", [dims, both], seed_attrs(seed, graph))
+        drawn = raw.RandomGamma(dims, both, **seed_attrs(seed, graph))
         scaled = drawn if beta is None else drawn / rate
         least = scalar_like(float(np.finfo(_wide(wanted)).tiny), scaled)
         return raw.Maximum(least, scaled)
@@ -119,14 +120,12 @@ def random_poisson(
             ``lam``.
         dtype: dtype of the result, a floating type, int32 or int64.
         seed: the op's own seed.
-        name: wanted name.
     """
     graph = graph_of(lam, shape)
     with graph.name_scope(name or "random_poisson"):
         dims = shape_operand(shape, graph)
         rate = convert_to_tensor(lam, name="rate", graph=graph)
-        attrs = {"dtype": as_dtype(dtype), **seed_attrs(seed, graph)}
-        return make_one("RandomPoissonV2", [dims, rate], attrs)
+        return raw.RandomPoissonV2(dims, rate, dtype=dtype, **seed_attrs(seed, graph))
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -135,10 +134,9 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     Args:
         value: a tensor of any dtype.
         seed: the op's own seed.
-        name: wanted name.
     """
     tensor = convert_to_tensor(value)
-    return make_one("RandomShuffle", [tensor], seed_attrs(seed, tensor.graph), name)
+    return raw.RandomShuffle(tensor, name=name, **seed_attrs(seed, tensor.graph))
 
 
 def _wide(dtype: DType) -> Any:
@@ -148,9 +146,8 @@ def _wide(dtype: DType) -> Any:
 # -- Multinomial ---------------------------------------------------------------------------------
 
 
-def infer_classes(ctx: InferContext) -> list[TensorSpec]:
-    """Return the static type of classes drawn for rows of ``logits``, the first input."""
-    require_floating(ctx, 0)
+def classes_shape(ctx: InferContext) -> list[TensorShape]:
+    """The output has a row of classes for each row of ``logits``, the first input."""
     output = as_dtype(ctx.attrs["output_dtype"])
     if output not in (int32, int64):
         raise TypeError(f"{ctx.op}: classes are int32 or int64, got {output.name}")
@@ -162,7 +159,7 @@ def infer_classes(ctx: InferContext) -> list[TensorSpec]:
     if count is not None and count < 0:
         raise ValueError(f"{ctx.op}: num_samples is at least 0, got {count}")
     rows = None if logits.sizes is None else logits.sizes[0]
-    return [TensorSpec(output, TensorShape([rows, None if count is None else int(count)]))]
+    return [TensorShape([rows, None if count is None else int(count)])]
 
 
 def drawn_classes(generator: np.random.Generator, logits: Array, count: Any) -> Array:
@@ -200,21 +197,20 @@ def _classes_kernel(ctx: KernelContext) -> Kernel:
 # -- RandomGamma, RandomPoissonV2 ----------------------------------------------------------------
 
 
-def _with_parameters(ctx: InferContext) -> TensorShape:
-    return drawn_shape(ctx).concatenate(ctx.inputs[1].shape)
+def _with_parameters(ctx: InferContext) -> list[TensorShape]:
+    return [drawn_shape(ctx).concatenate(ctx.inputs[1].shape)]
 
 
-def _infer_gamma(ctx: InferContext) -> list[TensorSpec]:
-    require_floating(ctx, 1)
-    return [TensorSpec(ctx.inputs[1].dtype, _with_parameters(ctx))]
+def check_counts(ctx: InferContext) -> None:
+    """Check the dtype of numbers drawn from Poisson distributions."""
+    dtype = as_dtype(ctx.attrs["dtype"])
+    if not dtype.is_floating and dtype not in (int32, int64):
+        raise TypeError(f"{ctx.op} draws a floating type, int32 or int64, got {dtype.name}")
 
 
-def _infer_poisson(ctx: InferContext) -> list[TensorSpec]:
-    wanted = as_dtype(ctx.attrs["dtype"])
-    for dtype in (ctx.inputs[1].dtype, wanted):
-        if not dtype.is_floating and dtype not in (int32, int64):
-            raise TypeError(f"{ctx.op} takes a floating type, int32 or int64, got {dtype.name}")
-    return [TensorSpec(wanted, _with_parameters(ctx))]
+def _counts_shape(ctx: InferContext) -> list[TensorShape]:
+    check_counts(ctx)
+    return _with_parameters(ctx)
 
 
 def drawn_gamma(generator: np.random.Generator, dims: Ints, alpha: Any) -> Array:
@@ -238,21 +234,6 @@ def drawn_poisson(generator: np.random.Generator, dims: Ints, lam: Any) -> Array
         raise InvalidArgumentError(
             f"the means of Poisson distributions are numbers below 2**63, got {means.max()}"
         ) from error
-
-
-Draw = Callable[[np.random.Generator, Ints, Any], Array]
-
-
-def checked_dims(shape: Any) -> Ints:
-    """Return the entries of a shape.
-
-    Raises:
-        InvalidArgumentError: if one is below 0.
-    """
-    dims = ints(shape)
-    if min(dims, default=0) < 0:
-        raise InvalidArgumentError(f"dimensions are at least 0, got {list(dims)}")
-    return dims
 
 
 def _parameter_kernel(draw: Draw) -> Callable[[KernelContext], Kernel]:
@@ -302,27 +283,27 @@ def sample_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> 
     return 2.0 + _COST * elements(outputs[0])
 
 
-def _register(
-    name: str,
-    infer: Callable[[InferContext], Sequence[TensorSpec]],
-    kernel: Callable[[KernelContext], Kernel],
-    gradient: Gradient | None = NOT_DIFFERENTIABLE,
-    sized_by: Container[int] = (0,),
-    **attrs: Any,
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=kernel,
-            gradient=gradient,
-            cost=sample_cost,
-            sized_by=sized_by,
-        )
-    )
-
-
-_register("Multinomial", infer_classes, _classes_kernel, sized_by=(1,), output_dtype=int64)
-_register("RandomGamma", _infer_gamma, _parameter_kernel(drawn_gamma), _gamma_gradient)
-_register("RandomPoissonV2", _infer_poisson, _parameter_kernel(drawn_poisson), None, dtype=int64)
-_register("RandomShuffle", lambda ctx: [ctx.inputs[0]], _shuffle_kernel, sized_by=())
+op(
+    "Multinomial",
+    classes_shape,
+    kernel=_classes_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=sample_cost,
+    sized_by=(1,),
+)
+op(
+    "RandomGamma",
+    _with_parameters,
+    kernel=_parameter_kernel(drawn_gamma),
+    grad=_gamma_gradient,
+    cost=sample_cost,
+    sized_by=(0,),
+)
+op(
+    "RandomPoissonV2",
+    _counts_shape,
+    kernel=_parameter_kernel(drawn_poisson),
+    cost=sample_cost,
+    sized_by=(0,),
+)
+op("RandomShuffle", same, kernel=_shuffle_kernel, grad=NOT_DIFFERENTIABLE, cost=sample_cost)

@@ -7,45 +7,40 @@ shapes with one seed share numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64, uint32, uint64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.partial import refine
 from actorsession.ops.randomness.numbers import (
+    Draw,
+    checked_dims,
     drawn_shape,
+    floats_shape,
     normal_numbers,
     truncated_normal_numbers,
     uniform_numbers,
 )
 from actorsession.ops.randomness.samples import (
-    Draw,
-    checked_dims,
+    check_counts,
+    classes_shape,
     drawn_classes,
     drawn_gamma,
     drawn_poisson,
     gamma_gradient,
-    infer_classes,
     sample_cost,
 )
-from actorsession.ops.shape_operands import Ints, require_floating, same_dtype, shape_operand
+from actorsession.ops.rows import Shapes, op
+from actorsession.ops.shape_operands import Ints, shape_operand
 
 __all__ = [
     "stateless_categorical", "stateless_gamma", "stateless_multinomial", "stateless_normal",
@@ -75,7 +70,6 @@ def stateless_uniform(
         maxval: the upper end; 1 if left out. Integers require both ends or neither: ``None`` for both draws
             from all numbers of the dtype.
         dtype: a floating type, int32 or int64; uint32 and uint64 without ends.
-        name: wanted name.
 
     Raises:
         ValueError: for integers with one end, or unsigned ones with ends.
@@ -94,15 +88,14 @@ def stateless_uniform(
                 f"{minval!r} and maxval {maxval!r}"
             )
         if minval is None:
-            attrs = {"dtype": wanted}
-            full = make_one("StatelessRandomUniformFullInt", [dims, word], attrs, scope)
+            full = raw.StatelessRandomUniformFullInt(dims, word, dtype=wanted, name=scope)
             return refine(full, dims)
         if wanted not in (int32, int64):
             raise ValueError(
                 f"stateless_uniform draws int32 or int64 between ends, got {wanted.name}"
             )
         ends = [convert_to_tensor(end, wanted, graph=graph) for end in (minval, maxval)]
-        return refine(make_one("StatelessRandomUniformInt", [dims, word, *ends], None, scope), dims)
+        return refine(raw.StatelessRandomUniformInt(dims, word, *ends, name=scope), dims)
 
 
 def stateless_normal(
@@ -121,7 +114,6 @@ def stateless_normal(
         mean: mean of the numbers, anything that broadcasts to ``shape``.
         stddev: standard deviation of the numbers, likewise.
         dtype: a floating type.
-        name: wanted name.
     """
     name = name or "stateless_random_normal"
     return _normal("StatelessRandomNormal", shape, seed, mean, stddev, dtype, name)
@@ -150,14 +142,13 @@ def stateless_multinomial(
         num_samples: number of samples per row, an int32 scalar.
         seed: two integers.
         output_dtype: int32 or int64.
-        name: wanted name.
     """
     graph = graph_of(logits, num_samples, seed)
     with graph.name_scope(name or "stateless_multinomial"):
         weights = convert_to_tensor(logits, name="logits", graph=graph)
         count = convert_to_tensor(num_samples, int32, "num_samples", graph=graph)
-        attrs = {"output_dtype": as_dtype(output_dtype)}
-        return make_one("StatelessMultinomial", [weights, count, _seed(seed, graph)], attrs)
+        word = _seed(seed, graph)
+        return raw.StatelessMultinomial(weights, count, word, output_dtype=output_dtype)
 
 
 def stateless_categorical(
@@ -183,7 +174,6 @@ def stateless_gamma(
         alpha: the shapes of the distributions.
         beta: their inverse scales, 1 if left out.
         dtype: a floating type.
-        name: wanted name.
     """
     wanted = as_dtype(dtype)
     graph = graph_of(seed, alpha, beta, shape)
@@ -208,14 +198,12 @@ def stateless_poisson(
         seed: two integers.
         lam: means of the distributions; 0 is drawn where they are below 0.
         dtype: dtype of the result, a floating type, int32 or int64.
-        name: wanted name.
     """
     graph = graph_of(seed, lam, shape)
     with graph.name_scope(name or "stateless_random_poisson"):
         dims = shape_operand(shape, graph)
         rate = convert_to_tensor(lam, name="lam", graph=graph)
-        attrs = {"dtype": as_dtype(dtype)}
-        drawn = make_one("StatelessRandomPoisson", [dims, _seed(seed, graph), rate], attrs)
+        drawn = raw.StatelessRandomPoisson(dims, _seed(seed, graph), rate, dtype=dtype)
         return refine(drawn, dims)
 
 
@@ -246,60 +234,42 @@ def _stretched(
     return raw.AddV2(drawn * (by - low if ends else by), low, name=scope)
 
 
-# -- static types --------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------
 
 
-def _check_seed(ctx: InferContext, index: int = 1) -> None:
-    spec = ctx.inputs[index]
-    if spec.dtype not in (int32, int64):
-        raise TypeError(f"{ctx.op}: a seed is int32 or int64, got {spec.dtype.name}")
-    if not spec.shape.is_compatible_with([2]):
-        raise ValueError(f"{ctx.op}: a seed is two integers, got shape {spec.shape}")
+def _seeded(shapes: Shapes, index: int = 1) -> Shapes:
+    """Return a shape rule that also checks the shape of the seed, the operand ``index``."""
+
+    def checked(ctx: InferContext) -> Sequence[TensorShape]:
+        found = ctx.inputs[index].shape
+        if not found.is_compatible_with([2]):
+            raise ValueError(f"{ctx.op}: a seed is two integers, got shape {found}")
+        return shapes(ctx)
+
+    return checked
 
 
-def _infer_floating(ctx: InferContext) -> list[TensorSpec]:
-    _check_seed(ctx)
-    dtype = as_dtype(ctx.attrs["dtype"])
-    if not dtype.is_floating:
-        raise TypeError(f"{ctx.op} draws a floating type, got {dtype.name}")
-    return [TensorSpec(dtype, drawn_shape(ctx))]
+def _as_asked(ctx: InferContext) -> list[TensorShape]:
+    return [drawn_shape(ctx)]
 
 
-def _infer_between(ctx: InferContext) -> list[TensorSpec]:
-    _check_seed(ctx)
-    same_dtype(ctx, 2, 3)
+def _between_shape(ctx: InferContext) -> list[TensorShape]:
     for spec in ctx.inputs[2:]:
-        if spec.dtype not in (int32, int64) or spec.shape.rank not in (None, 0):
-            raise TypeError(f"{ctx.op}: the ends are int32 or int64 scalars, got {spec}")
-    return [TensorSpec(ctx.inputs[2].dtype, drawn_shape(ctx))]
+        if spec.shape.rank not in (None, 0):
+            raise TypeError(f"{ctx.op}: the ends are scalars, got {spec}")
+    return [drawn_shape(ctx)]
 
 
-def _infer_full(ctx: InferContext) -> list[TensorSpec]:
-    _check_seed(ctx)
+def _full_shape(ctx: InferContext) -> list[TensorShape]:
     dtype = as_dtype(ctx.attrs["dtype"])
     if dtype not in (int32, int64, uint32, uint64):
         raise TypeError(f"{ctx.op} draws int32, int64, uint32 or uint64, got {dtype.name}")
-    return [TensorSpec(dtype, drawn_shape(ctx))]
+    return [drawn_shape(ctx)]
 
 
-def _infer_multinomial(ctx: InferContext) -> list[TensorSpec]:
-    _check_seed(ctx, 2)
-    return infer_classes(ctx)
-
-
-def _infer_gamma(ctx: InferContext) -> list[TensorSpec]:
-    _check_seed(ctx)
-    require_floating(ctx, 2)
-    return [TensorSpec(ctx.inputs[2].dtype, drawn_shape(ctx))]
-
-
-def _infer_poisson(ctx: InferContext) -> list[TensorSpec]:
-    _check_seed(ctx)
-    wanted = as_dtype(ctx.attrs["dtype"])
-    for dtype in (ctx.inputs[2].dtype, wanted):
-        if not dtype.is_floating and dtype not in (int32, int64):
-            raise TypeError(f"{ctx.op} takes a floating type, int32 or int64, got {dtype.name}")
-    return [TensorSpec(wanted, drawn_shape(ctx))]
+def _counts_shape(ctx: InferContext) -> list[TensorShape]:
+    check_counts(ctx)
+    return [drawn_shape(ctx)]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -373,39 +343,28 @@ def _gamma_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [None, None, gamma_gradient(op, grad, op.inputs[2])]
 
 
-def _register(
-    name: str,
-    infer: Callable[[InferContext], Sequence[TensorSpec]],
-    kernel: Callable[[KernelContext], Kernel],
-    gradient: Gradient | None = NOT_DIFFERENTIABLE,
-    sized_by: Container[int] = (0,),
-    **attrs: Any,
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=kernel,
-            gradient=gradient,
-            cost=sample_cost,
-            sized_by=sized_by,
-        )
+for _name, _shapes, _kernel, _gradient in (
+    ("RandomUniform", floats_shape, _drawing(uniform_numbers), NOT_DIFFERENTIABLE),
+    ("RandomNormal", floats_shape, _drawing(normal_numbers), NOT_DIFFERENTIABLE),
+    ("TruncatedNormal", floats_shape, _drawing(truncated_normal_numbers), NOT_DIFFERENTIABLE),
+    ("RandomUniformInt", _between_shape, _between_kernel, NOT_DIFFERENTIABLE),
+    ("RandomUniformFullInt", _full_shape, _full_kernel, NOT_DIFFERENTIABLE),
+    ("RandomPoisson", _counts_shape, _parameter_kernel(drawn_poisson), NOT_DIFFERENTIABLE),
+    ("RandomGammaV2", _as_asked, _parameter_kernel(drawn_gamma), _gamma_gradient),
+):
+    op(
+        f"Stateless{_name}",
+        _seeded(_shapes),
+        kernel=_kernel,
+        grad=_gradient,
+        cost=sample_cost,
+        sized_by=(0,),
     )
-
-
-_register("StatelessRandomUniform", _infer_floating, _drawing(uniform_numbers), dtype=float32)
-_register("StatelessRandomNormal", _infer_floating, _drawing(normal_numbers), dtype=float32)
-_register(
-    "StatelessTruncatedNormal", _infer_floating, _drawing(truncated_normal_numbers), dtype=float32
-)
-_register("StatelessRandomUniformInt", _infer_between, _between_kernel)
-_register("StatelessRandomUniformFullInt", _infer_full, _full_kernel, dtype=uint64)
-_register(
+op(
     "StatelessMultinomial",
-    _infer_multinomial,
-    _multinomial_kernel,
+    _seeded(classes_shape, 2),
+    kernel=_multinomial_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    cost=sample_cost,
     sized_by=(1,),
-    output_dtype=int64,
 )
-_register("StatelessRandomGammaV2", _infer_gamma, _parameter_kernel(drawn_gamma), _gamma_gradient)
-_register("StatelessRandomPoisson", _infer_poisson, _parameter_kernel(drawn_poisson), dtype=int32)

@@ -21,19 +21,17 @@ from actorsession.graph.dtypes import DType, as_dtype, int64
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
+from actorsession.ops import raw
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
-from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.partial import refine, shape_from
-from actorsession.ops.sparse_tensors import (
-    kernels,  # noqa: F401 - register the op types
-    sums,  # noqa: F401 - register the op types
-)
 from actorsession.ops.sparse_tensors.with_dense import DenseOperators
 from actorsession.ops.structures import Composite
 
 __all__ = [
-    "SparseTensor", "SparseTensorValue", "sparse_add", "sparse_placeholder", "sparse_reorder",
-    "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
+    "SparseTensor", "SparseTensorValue", "checked_sparse", "parts_of", "sparse_add",
+    "sparse_placeholder", "sparse_reorder", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
+    "sparse_to_dense",
 ]  # fmt: skip
 
 
@@ -199,6 +197,24 @@ class SparseTensor(DenseOperators, Composite):
         )
 
 
+def checked_sparse(value: Any) -> SparseTensor:
+    """Return a sparse tensor, or a fetched value as one.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError(f"a SparseTensor is wanted, got {type(value).__name__}: {value!r:.100}")
+    return value
+
+
+def parts_of(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the indices, values and dense shape of a sparse tensor."""
+    return sparse.indices, sparse.values, sparse.dense_shape
+
+
 def _used_as_shape(vector: Tensor) -> TensorShape:
     """Return the static shape that a vector describes; its source can no longer be fed."""
     waiting = [vector]
@@ -275,7 +291,6 @@ def sparse_to_dense(
         sparse_values: the entries, one for each coordinate or a scalar for all.
         default_value: scalar for all other positions.
         validate_indices: whether coordinates must be in row-major order without repetition.
-        name: wanted name.
     """
     graph = graph_of(sparse_indices, output_shape, sparse_values, default_value)
     with graph.as_default():
@@ -283,8 +298,9 @@ def sparse_to_dense(
         dims = convert_to_tensor(output_shape, indices.dtype)
         values = convert_to_tensor(sparse_values)
         default = convert_to_tensor(default_value, values.dtype)
-        attrs = {"validate_indices": bool(validate_indices)}
-        dense = make_one("SparseToDense", [indices, dims, values, default], attrs, name)
+        dense = raw.SparseToDense(
+            indices, dims, values, default, validate_indices=bool(validate_indices), name=name
+        )
         return refine(dense, dims)
 
 
@@ -300,12 +316,11 @@ def sparse_tensor_to_dense(
         sp_input: the sparse tensor.
         default_value: scalar for all other positions; zero, or an empty string, if left out.
         validate_indices: whether coordinates must be in row-major order without repetition.
-        name: wanted name.
 
     Raises:
         TypeError: if ``sp_input`` is not sparse.
     """
-    sparse = _checked(sp_input)
+    sparse = checked_sparse(sp_input)
     if default_value is None:
         default_value = b"" if sparse.dtype.kind == "s" else np.zeros((), sparse.dtype.np_dtype)
     dense = sparse_to_dense(
@@ -320,13 +335,10 @@ def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTen
 
     Args:
         sp_input: the sparse tensor.
-        name: wanted name.
     """
-    sparse = _checked(sp_input)
-    op = make(
-        "SparseReorder", [sparse.indices, sparse.values, sparse.dense_shape], None, name
-    )  # fmt: skip
-    ordered = SparseTensor(op.outputs[0], op.outputs[1], sparse.dense_shape)
+    sparse = checked_sparse(sp_input)
+    indices, values = raw.SparseReorder(*parts_of(sparse), name=name)
+    ordered = SparseTensor(indices, values, sparse.dense_shape)
     ordered.set_shape(sparse.shape)
     return ordered
 
@@ -345,13 +357,12 @@ def sparse_tensor_dense_matmul(
         b: the dense matrix, of the same dtype.
         adjoint_a: whether ``sp_a`` is transposed and conjugated first.
         adjoint_b: likewise for ``b``.
-        name: wanted name.
     """
-    sparse = _checked(sp_a)
+    sparse = checked_sparse(sp_a)
     dense = convert_to_tensor(b, sparse.dtype, graph=sparse.graph)
-    attrs = {"adjoint_a": bool(adjoint_a), "adjoint_b": bool(adjoint_b)}
-    parts = [sparse.indices, sparse.values, sparse.dense_shape]
-    product = make_one("SparseTensorDenseMatMul", [*parts, dense], attrs, name)
+    product = raw.SparseTensorDenseMatMul(
+        *parts_of(sparse), dense, adjoint_a=bool(adjoint_a), adjoint_b=bool(adjoint_b), name=name
+    )
     rows = as_shape(sparse.shape)[1 if adjoint_a else 0]
     product.set_shape([rows, dense.spec.shape[0 if adjoint_b else 1]])
     return product
@@ -368,7 +379,6 @@ def sparse_add(
         threshold: sums of two sparse tensors drop entries whose absolute value is below it; 0 if left out,
             which keeps entries that became zero.
         thresh: TensorFlow's older name of ``threshold``.
-        name: wanted name.
 
     Returns:
         A sparse tensor for two sparse ones, else a dense one.
@@ -382,24 +392,14 @@ def sparse_add(
     limit = threshold if threshold is not None else 0 if thresh is None else thresh
     if not isinstance(a, SparseTensor):
         a, b = b, a
-    sparse = _checked(a)
-    parts = [sparse.indices, sparse.values, sparse.dense_shape]
+    sparse = checked_sparse(a)
     if not isinstance(b, SparseTensor):
         other = convert_to_tensor(b, sparse.dtype, graph=sparse.graph)
-        return make_one("SparseTensorDenseAdd", [*parts, other], None, name)
+        return raw.SparseTensorDenseAdd(*parts_of(sparse), other, name=name)
     real = as_dtype({"complex64": "float32", "complex128": "float64"}.get(
         sparse.dtype.name, sparse.dtype.name
     ))  # fmt: skip
     least = convert_to_tensor(limit, real, "thresh", graph=sparse.graph)
-    op = make("SparseAdd", [*parts, b.indices, b.values, b.dense_shape, least], None, name)
-    added = SparseTensor(*op.outputs)
+    added = SparseTensor(*raw.SparseAdd(*parts_of(sparse), *parts_of(b), least, name=name))
     added.set_shape(sparse.shape.merge_with(b.shape))
     return added
-
-
-def _checked(value: Any) -> SparseTensor:
-    if isinstance(value, SparseTensorValue):
-        return SparseTensor.from_value(value)
-    if not isinstance(value, SparseTensor):
-        raise TypeError(f"a SparseTensor is wanted, got {type(value).__name__}: {value!r:.100}")
-    return value

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import float32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -20,13 +19,12 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import make_one
-from actorsession.ops.shape_operands import Ints, constant_ints, ints, same_dtype, vector_length
-from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue
+from actorsession.ops import raw
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import Ints, constant_ints, ints, vector_length
+from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue, parts_of
 
 __all__ = ["edit_distance"]
 
@@ -41,7 +39,6 @@ def edit_distance(
         truth: another of the same rank and dtype.
         normalize: whether a distance is divided by the length of the sequence in ``truth``; the distance to
             an empty one is then infinite.
-        name: wanted name.
 
     Returns:
         float32 of the common shape without the last axis.
@@ -54,12 +51,11 @@ def edit_distance(
         sparse = SparseTensor(*given) if isinstance(given, SparseTensorValue) else given
         if not isinstance(sparse, SparseTensor):
             raise TypeError(f"edit_distance: {what} is a SparseTensor, got {given!r:.100}")
-        parts += [sparse.indices, sparse.values, sparse.dense_shape]
-    return make_one("EditDistance", parts, {"normalize": bool(normalize)}, name)
+        parts += parts_of(sparse)
+    return raw.EditDistance(*parts, normalize=bool(normalize), name=name)
 
 
-def _infer_distance(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 1, 4)
+def _distance_shape(ctx: InferContext) -> list[TensorShape]:
     for start in (0, 3):
         indices, values, dims = ctx.inputs[start : start + 3]
         if indices.dtype is not int64 or dims.dtype is not int64:
@@ -74,11 +70,11 @@ def _infer_distance(ctx: InferContext) -> list[TensorSpec]:
     first, second = constant_ints(ctx, 2), constant_ints(ctx, 5)
     if first is None or second is None:
         if not lengths:
-            return [TensorSpec(float32, unknown_shape)]
+            return [unknown_shape]
         count = lengths.pop()
         assert count is not None
-        return [TensorSpec(float32, TensorShape([None] * max(0, count - 1)))]
-    return [TensorSpec(float32, TensorShape(_common(first, second)))]
+        return [TensorShape([None] * max(0, count - 1))]
+    return [TensorShape(_common(first, second))]
 
 
 def _common(first: Ints, second: Ints) -> Ints:
@@ -137,11 +133,4 @@ def _distance_kernel(ctx: KernelContext) -> Kernel:
     return measured
 
 
-register(
-    OpDef(
-        name="EditDistance",
-        infer=_infer_distance,
-        kernel=_distance_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("EditDistance", _distance_shape, kernel=_distance_kernel, grad=NOT_DIFFERENTIABLE)

@@ -14,43 +14,30 @@ from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.selection import where
 from actorsession.ops.reductions.reduction import reduce_max
 from actorsession.ops.shape_operands import one_spelling
-from actorsession.ops.sparse_tensors import rows  # noqa: F401 - registers its ops
-from actorsession.ops.sparse_tensors import shapes as _shapes  # noqa: F401 - registers its ops
-from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue, sparse_reorder
+from actorsession.ops.sparse_tensors.basics import (
+    SparseTensor,
+    checked_sparse,
+    parts_of,
+    sparse_reorder,
+)
 
 __all__ = [
-    "checked_sparse", "sparse_concat", "sparse_fill_empty_rows",
-    "sparse_reduce_max", "sparse_reduce_sum", "sparse_reset_shape", "sparse_reshape",
-    "sparse_retain", "sparse_slice", "sparse_softmax", "sparse_transpose",
+    "sparse_concat", "sparse_fill_empty_rows", "sparse_reduce_max", "sparse_reduce_sum",
+    "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_softmax",
+    "sparse_transpose",
 ]  # fmt: skip
-
-
-def checked_sparse(value: Any) -> SparseTensor:
-    """Return a sparse tensor, or a fetched value as one.
-
-    Raises:
-        TypeError: for anything else.
-    """
-    if isinstance(value, SparseTensorValue):
-        return SparseTensor.from_value(value)
-    if not isinstance(value, SparseTensor):
-        raise TypeError(f"a SparseTensor is wanted, got {type(value).__name__}: {value!r:.100}")
-    return value
-
-
-def _parts(sparse: SparseTensor) -> list[Tensor]:
-    return [sparse.indices, sparse.values, sparse.dense_shape]
 
 
 def _shaped(made: SparseTensor, shape: TensorShape) -> SparseTensor:
@@ -74,7 +61,6 @@ def sparse_concat(
     Args:
         axis: the axis to join along.
         sp_inputs: the tensors; they have the same shape except along this axis.
-        name: wanted name.
         expand_nonconcat_dim: whether other axes may differ; the largest extent is then used.
         concat_dim: older name of ``axis``.
         expand_nonconcat_dims: other name of ``expand_nonconcat_dim``.
@@ -99,9 +85,9 @@ def sparse_concat(
             raise ValueError("expand_nonconcat_dim needs a rank that is known")
         at = along + rank if along < 0 else along
         shapes = [concat([largest[:at], s[at : at + 1], largest[at + 1 :]], 0) for s in shapes]
-    operands = [*(s.indices for s in given), *(s.values for s in given), *shapes]
-    op = make("SparseConcat", operands, {"concat_dim": along}, name)
-    return _shaped(SparseTensor(*op.outputs), _joined_shape(given, along, bool(expand)))
+    indices, values = [s.indices for s in given], [s.values for s in given]
+    made = raw.SparseConcat(indices, values, shapes, concat_dim=along, name=name)
+    return _shaped(SparseTensor(*made), _joined_shape(given, along, bool(expand)))
 
 
 def _joined_shape(given: list[SparseTensor], axis: int, expand: bool) -> TensorShape:
@@ -128,7 +114,6 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     Args:
         sp_input: the sparse tensor.
         shape: an integer vector; one entry may be -1.
-        name: wanted name.
 
     Raises:
         ValueError: if the number of elements is known to differ.
@@ -138,8 +123,8 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     wanted = wanted if wanted.dtype is int64 else cast(wanted, int64)
     given = get_static_value(sparse.dense_shape)
     known = get_static_value(wanted)
-    op = make("SparseReshape", [sparse.indices, sparse.dense_shape, wanted], None, name)
-    made = SparseTensor(op.outputs[0], sparse.values, op.outputs[1])
+    indices, dense_shape = raw.SparseReshape(sparse.indices, sparse.dense_shape, wanted, name=name)
+    made = SparseTensor(indices, sparse.values, dense_shape)
     if known is None:
         return made
     dims = [None if d == -1 else int(d) for d in known]
@@ -156,15 +141,14 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
         sp_input: the sparse tensor.
         start: start of the slice, a vector.
         size: size of the slice; it is limited by the tensor.
-        name: wanted name.
     """
     sparse = checked_sparse(sp_input)
     graph = sparse.indices.graph
     with graph.name_scope(name or "SparseSlice") as scope:
         first = convert_to_tensor(start, int64, "start", graph=graph)
         extent = convert_to_tensor(size, int64, "size", graph=graph)
-        op = make("SparseSlice", [*_parts(sparse), first, extent], None, scope)
-    return SparseTensor(*op.outputs)
+        made = raw.SparseSlice(*parts_of(sparse), first, extent, name=scope)
+    return SparseTensor(*made)
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
@@ -195,7 +179,6 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
     Args:
         sp_input: the sparse tensor.
         perm: the new order of axes; the reverse if left out.
-        name: wanted name.
 
     Raises:
         ValueError: if ``perm`` is known to be no permutation of the axes, or left out where the rank is
@@ -311,7 +294,7 @@ def reduction(
                 else np.arange(rank, dtype=np.int32)
             )
         chosen = convert_to_tensor(axes, int32, "reduction_axes", graph=graph)
-        return make(op_type, [*_parts(sparse), chosen], {"keep_dims": bool(keep)})
+        return make(op_type, [*parts_of(sparse), chosen], {"keep_dims": bool(keep)})
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
@@ -319,13 +302,12 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 
     Args:
         sp_input: a sparse tensor of floating type and rank 2 at least; rows run along the last axis.
-        name: wanted name.
 
     Raises:
         ValueError: for another rank.
     """
     sparse = checked_sparse(sp_input)
-    values = make_one("SparseSoftmax", _parts(sparse), None, name)
+    values = raw.SparseSoftmax(*parts_of(sparse), name=name)
     return _shaped(SparseTensor(sparse.indices, values, sparse.dense_shape), sparse.shape)
 
 
@@ -337,13 +319,12 @@ def sparse_fill_empty_rows(
     Args:
         sp_input: the sparse tensor; a row consists of all entries with the same first coordinate.
         default_value: a scalar, inserted at the beginning of empty rows.
-        name: wanted name.
 
     Returns:
         The sparse tensor, and a bool for each row that tells whether it was empty.
     """
     sparse = checked_sparse(sp_input)
     default = convert_to_tensor(default_value, sparse.dtype, graph=sparse.indices.graph)
-    op = make("SparseFillEmptyRows", [*_parts(sparse), default], None, name)
-    made = SparseTensor(op.outputs[0], op.outputs[1], sparse.dense_shape)
-    return _shaped(made, sparse.shape), op.outputs[2]
+    indices, values, empty, _ = raw.SparseFillEmptyRows(*parts_of(sparse), default, name=name)
+    made = SparseTensor(indices, values, sparse.dense_shape)
+    return _shaped(made, sparse.shape), empty

@@ -1,4 +1,4 @@
-"""The op types of sparse tensors: shape functions, numpy kernels and gradients.
+"""The op types of sparse tensors: shape rules, numpy kernels and gradients.
 
 Owns ``SparseToDense``, ``SparseReorder`` and ``SparseTensorDenseMatMul``; sums are in ``sums``. Only
 ``basics`` builds nodes of these types. Coordinates are compared by their position in row-major order, one
@@ -14,31 +14,21 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import size
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.arrays.layout import invert_permutation, transpose
-from actorsession.ops.build import make_one
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import check_dtype
 from actorsession.ops.reductions.reduction import reduce_sum
-from actorsession.ops.shape_operands import (
-    constant_ints,
-    require_index,
-    shape_of_rank,
-    vector_length,
-)
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, shape_of_rank, vector_length
 
 __all__: list[str] = []
 
-_ANY = "biufcs"
-NUMBERS = "iufc"
 # The largest number of positions that an int64 can count.
 _PLACES = 2**63 - 1
 
@@ -59,6 +49,11 @@ def described_shape(ctx: InferContext, index: int) -> TensorShape:
     if any(d < -1 for d in known):
         raise ValueError(f"{ctx.op}: shape {list(known)} has a negative dimension")
     return TensorShape([None if d == -1 else d for d in known])
+
+
+def sparse_shapes(rank: Dim) -> list[TensorShape]:
+    """Return the shapes of the parts of a sparse tensor with any number of entries."""
+    return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
 
 # -- coordinates -----------------------------------------------------------------------------------
@@ -113,12 +108,9 @@ def _check_order(places: Array, indices: Array) -> None:
 # -- SparseToDense ---------------------------------------------------------------------------------
 
 
-def _infer_to_dense(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, 1)
-    check_dtype(ctx, "i", (0, 1))
-    check_dtype(ctx, _ANY, (2, 3))
+def _to_dense_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {1: 1, 3: 0})
-    return [TensorSpec(ctx.inputs[2].dtype, described_shape(ctx, 1))]
+    return [described_shape(ctx, 1)]
 
 
 def _to_dense_kernel(ctx: KernelContext) -> Kernel:
@@ -160,25 +152,21 @@ def _to_dense_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [None, None, of_values, reduce_sum(grad) - reduce_sum(of_values)]
 
 
-register(
-    OpDef(
-        name="SparseToDense",
-        infer=_infer_to_dense,
-        kernel=_to_dense_kernel,
-        gradient=_to_dense_gradient,
-        sized_by=(1,),
-    )
+op(
+    "SparseToDense",
+    _to_dense_shape,
+    kernel=_to_dense_kernel,
+    grad=_to_dense_gradient,
+    sized_by=(1,),
 )
 
 
 # -- SparseReorder ---------------------------------------------------------------------------------
 
 
-def _infer_reorder(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, _ANY, (1,))
+def _reorder_shapes(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
-    matrix, vector = ctx.inputs[0].shape.with_rank(2), ctx.inputs[1].shape.with_rank(1)
-    return [TensorSpec(int64, matrix), TensorSpec(ctx.inputs[1].dtype, vector)]
+    return [ctx.inputs[0].shape.with_rank(2), ctx.inputs[1].shape.with_rank(1)]
 
 
 def _reordered(indices: Array, values: Array, shape: Array) -> Any:
@@ -207,21 +195,13 @@ def _reorder_gradient(
     return [None, gather(of_values, invert_permutation(moved)), None]
 
 
-register(
-    OpDef(
-        name="SparseReorder",
-        infer=_infer_reorder,
-        kernel=lambda ctx: _reordered,
-        gradient=_reorder_gradient,
-    )
-)
+op("SparseReorder", _reorder_shapes, _reordered, _reorder_gradient)
 
 
 # -- SparseTensorDenseMatMul -----------------------------------------------------------------------
 
 
-def _infer_product(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, NUMBERS, (1, 3))
+def _product_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 2})
     a, b = described_shape(ctx, 2).with_rank(2), ctx.inputs[3].shape.with_rank(2)
     rows, inner = (a[1], a[0]) if ctx.attrs["adjoint_a"] else (a[0], a[1])
@@ -231,7 +211,7 @@ def _infer_product(ctx: InferContext) -> list[TensorSpec]:
             f"{ctx.op} cannot multiply shapes {a} and {b}: the inner dimensions {inner} and {other} "
             "must be equal"
         )
-    return [TensorSpec(ctx.inputs[1].dtype, TensorShape([rows, columns]))]
+    return [TensorShape([rows, columns])]
 
 
 def _product_kernel(ctx: KernelContext) -> Kernel:
@@ -259,8 +239,7 @@ def _product_kernel(ctx: KernelContext) -> Kernel:
 def _product_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     indices, values, shape, b = op.inputs
     adjoint_a, adjoint_b = bool(op.attrs["adjoint_a"]), bool(op.attrs["adjoint_b"])
-    attrs = {"adjoint_a": not adjoint_a, "adjoint_b": False}
-    of_b = make_one("SparseTensorDenseMatMul", [indices, values, shape, grad], attrs)
+    of_b = raw.SparseTensorDenseMatMul(indices, values, shape, grad, adjoint_a=not adjoint_a)
     right = conj(transpose(b)) if adjoint_b else b
     row, column = (1, 0) if adjoint_a else (0, 1)
     parts = gather(grad, indices[:, row]) * conj(gather(right, indices[:, column]))
@@ -271,12 +250,10 @@ def _product_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     ]  # fmt: skip
 
 
-register(
-    OpDef(
-        name="SparseTensorDenseMatMul",
-        infer=_infer_product,
-        kernel=_product_kernel,
-        gradient=_product_gradient,
-        sized_by=(2,),
-    )
+op(
+    "SparseTensorDenseMatMul",
+    _product_shape,
+    kernel=_product_kernel,
+    grad=_product_gradient,
+    sized_by=(2,),
 )

@@ -22,10 +22,10 @@ from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.selection import where
 from actorsession.ops.sparse_tensors.basics import (
     SparseTensor,
+    checked_sparse,
     sparse_reorder,
     sparse_tensor_to_dense,
 )
-from actorsession.ops.sparse_tensors.functions import checked_sparse
 
 __all__ = ["sparse_eye", "sparse_from_dense", "sparse_merge", "sparse_to_indicator"]
 
@@ -50,7 +50,6 @@ def sparse_eye(
         num_rows: number of rows.
         num_columns: number of columns; ``num_rows`` if left out.
         dtype: dtype of the ones.
-        name: wanted name.
     """
     columns = num_rows if num_columns is None else num_columns
     count = min(num_rows, columns)
@@ -71,7 +70,6 @@ def sparse_merge(
         sp_ids: integers below ``vocab_size``.
         sp_values: values at the same positions.
         vocab_size: extent of the new last axis.
-        name: wanted name.
         already_sorted: whether ids are sorted within rows; otherwise the result is reordered.
     """
     ids, values = checked_sparse(sp_ids), checked_sparse(sp_values)
@@ -92,7 +90,6 @@ def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None)
     Args:
         sp_input: integers below ``vocab_size``, without repetitions within a row.
         vocab_size: number of ids.
-        name: wanted name.
     """
     sparse = checked_sparse(sp_input)
     graph = sparse.indices.graph

@@ -12,11 +12,11 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32, int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
@@ -24,14 +24,14 @@ from actorsession.ops.shape_operands import (
     one_spelling,
     vector_length,
 )
-from actorsession.ops.sparse_tensors.basics import SparseTensor
-from actorsession.ops.sparse_tensors.functions import checked_sparse, reduction
+from actorsession.ops.sparse_tensors.basics import SparseTensor, checked_sparse, parts_of
+from actorsession.ops.sparse_tensors.functions import reduction
 from actorsession.ops.sparse_tensors.kernels import (
-    NUMBERS,
     check_entries,
     checked_dims,
     places_of,
     require_rank,
+    sparse_shapes,
 )
 
 __all__ = [
@@ -65,7 +65,6 @@ def sparse_split(
         sp_input: the sparse tensor.
         num_split: number of pieces.
         axis: the axis to split along, an integer scalar.
-        name: wanted name.
         split_dim: older name of ``axis``.
 
     Raises:
@@ -77,13 +76,12 @@ def sparse_split(
     for what, value in (("sp_input", sp_input), ("num_split", num_split), ("axis", along)):
         if value is None:
             raise ValueError(f"{what} is required")
+    assert num_split is not None
     sparse = checked_sparse(sp_input)
     with sparse.graph.as_default():
         place = convert_to_tensor(along, int64, "split_dim")
-        operands = [place, sparse.indices, sparse.values, sparse.dense_shape]
-        made = make("SparseSplit", operands, {"num_split": num_split}, name).outputs
-        count = len(made) // 3
-        return [SparseTensor(*made[i::count]) for i in range(count)]
+        parts = raw.SparseSplit(place, *parts_of(sparse), num_split=num_split, name=name)
+        return [SparseTensor(*part) for part in zip(*parts, strict=True)]
 
 
 def sparse_reduce_sum_sparse(
@@ -110,7 +108,6 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
     Args:
         sp_a: real numbers.
         sp_b: numbers of the same dtype and shape.
-        name: wanted name.
 
     Raises:
         TypeError: if the dtypes differ.
@@ -125,16 +122,15 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 def _extreme(op_type: str, sp_a: Any, sp_b: Any, name: str | None) -> SparseTensor:
     a, b = checked_sparse(sp_a), checked_sparse(sp_b)
-    operands = [a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape]
-    indices, values = make(op_type, operands, None, name).outputs
+    indices, values = make(op_type, [*parts_of(a), *parts_of(b)], None, name).outputs
     return SparseTensor(indices, values, a.dense_shape)
 
 
 # -- SparseSplit -----------------------------------------------------------------------------------
 
 
-def _infer_split(ctx: InferContext) -> list[TensorSpec]:
-    axis, indices, values, shape = ctx.inputs
+def _split_shapes(ctx: InferContext) -> list[TensorShape]:
+    axis, indices, _, shape = ctx.inputs
     if any(spec.dtype is not int64 for spec in (axis, indices, shape)):
         raise TypeError(
             f"{ctx.op}: the axis, indices and shape are int64, got {axis.dtype.name}, {indices.dtype.name} "
@@ -154,11 +150,7 @@ def _infer_split(ctx: InferContext) -> list[TensorSpec]:
             raise ValueError(
                 f"{ctx.op}: num_split is between 1 and the size of the axis, {dims[place]}, got {count}"
             )
-    parts = (
-        TensorSpec(int64, TensorShape([None, rank])),
-        TensorSpec(values.dtype, TensorShape([None])), TensorSpec(int64, TensorShape([rank])),
-    )  # fmt: skip
-    return [part for part in parts for _ in range(count)]
+    return [part for part in sparse_shapes(rank) for _ in range(count)]
 
 
 def _split_kernel(ctx: KernelContext) -> Kernel:
@@ -187,20 +179,13 @@ def _split_kernel(ctx: KernelContext) -> Kernel:
     return pieces
 
 
-register(
-    OpDef(
-        name="SparseSplit",
-        infer=_infer_split,
-        kernel=_split_kernel,
-    )
-)
+op("SparseSplit", _split_shapes, kernel=_split_kernel)
 
 
 # -- reductions ------------------------------------------------------------------------------------
 
 
-def _infer_reduced(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, NUMBERS if ctx.op == "SparseReduceSumSparse" else "iuf", (1,))
+def _reduced_shapes(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     if ctx.inputs[3].dtype is not int32:
         raise TypeError(f"{ctx.op}: axes are int32, got {ctx.inputs[3].dtype.name}")
@@ -209,10 +194,7 @@ def _infer_reduced(ctx: InferContext) -> list[TensorSpec]:
     if rank is not None and axes is not None:
         gone = {normal_axis(axis, rank, ctx.op) for axis in axes or range(rank)}
         left = rank if ctx.attrs["keep_dims"] else rank - len(gone)
-    return [
-        TensorSpec(int64, TensorShape([None, left])), TensorSpec(dtype, TensorShape([None])),
-        TensorSpec(int64, TensorShape([left])),
-    ]  # fmt: skip
+    return sparse_shapes(left)
 
 
 def _reduce_kernel(ctx: KernelContext) -> Kernel:
@@ -237,26 +219,17 @@ def _reduce_kernel(ctx: KernelContext) -> Kernel:
     return reduced
 
 
-for _name in ("SparseReduceSumSparse", "SparseReduceMaxSparse"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_reduced,
-            kernel=_reduce_kernel,
-        )
-    )
+op("SparseReduceSumSparse", _reduced_shapes, kernel=_reduce_kernel)
+op("SparseReduceMaxSparse", _reduced_shapes, kernel=_reduce_kernel)
 
 
 # -- element-wise extrema --------------------------------------------------------------------------
 
 
-def _infer_extreme(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "iuf", (1, 4))
+def _extreme_shapes(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1})
     shape = ctx.inputs[2].shape.merge_with(ctx.inputs[5].shape).with_rank(1)
-    return [
-        TensorSpec(int64, TensorShape([None, shape[0]])), TensorSpec(dtype, TensorShape([None])),
-    ]  # fmt: skip
+    return sparse_shapes(shape[0])[:2]
 
 
 def _extreme_kernel(ctx: KernelContext) -> Kernel:
@@ -284,5 +257,5 @@ def _extreme_kernel(ctx: KernelContext) -> Kernel:
     return extreme
 
 
-for _name in ("SparseSparseMinimum", "SparseSparseMaximum"):
-    register(OpDef(name=_name, infer=_infer_extreme, kernel=_extreme_kernel))
+op("SparseSparseMinimum", _extreme_shapes, kernel=_extreme_kernel)
+op("SparseSparseMaximum", _extreme_shapes, kernel=_extreme_kernel)

@@ -11,21 +11,20 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import bool_, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, OpDef, register
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.registry import Array, InferContext
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, unsorted_segment_sum
-from actorsession.ops.operands import check_dtype
 from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints
 from actorsession.ops.sparse_tensors.kernels import (
     check_entries,
     checked_dims,
     places_of,
     require_rank,
+    sparse_shapes,
 )
 
 __all__: list[str] = []
@@ -34,13 +33,12 @@ __all__: list[str] = []
 # -- SparseSoftmax ---------------------------------------------------------------------------------
 
 
-def _infer_softmax(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "f", (1,))
+def _softmax_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     length = ctx.inputs[2].shape.with_rank(1)[0]
     if length is not None and length < 2:
         raise ValueError(f"{ctx.op}: the rank is 2 at least, got {length}")
-    return [ctx.inputs[1]]
+    return [ctx.inputs[1].shape]
 
 
 def _softmax(indices: Array, values: Array, shape: Array) -> Any:
@@ -73,30 +71,19 @@ def _softmax_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [None, weighted - result * gather(total, row), None]
 
 
-register(
-    OpDef(
-        name="SparseSoftmax",
-        infer=_infer_softmax,
-        kernel=lambda ctx: _softmax,
-        gradient=_softmax_gradient,
-    )
-)
+op("SparseSoftmax", _softmax_shape, _softmax, _softmax_gradient)
 
 
 # -- SparseFillEmptyRows ---------------------------------------------------------------------------
 
 
-def _infer_fill(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "biufcs", (1, 3))
+def _fill_shapes(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 0})
     rank, known = ctx.inputs[2].shape.with_rank(1)[0], constant_ints(ctx, 2)
     if rank == 0:
         raise ValueError(f"{ctx.op}: the rank is 1 at least, got 0")
-    return [
-        TensorSpec(int64, TensorShape([None, rank])), TensorSpec(dtype, TensorShape([None])),
-        TensorSpec(bool_, TensorShape([known[0] if known else None])),
-        TensorSpec(int64, TensorShape([ctx.inputs[1].shape.with_rank(1)[0]])),
-    ]  # fmt: skip
+    count = TensorShape([known[0] if known else None])
+    return [*sparse_shapes(rank)[:2], count, ctx.inputs[1].shape.with_rank(1)]
 
 
 def _filled(indices: Array, values: Array, shape: Array, default: Any) -> Any:
@@ -130,10 +117,9 @@ def _fill_gradient(
     return [None, back[0], None, back[1]]
 
 
-def _infer_fill_grad(ctx: InferContext) -> list[TensorSpec]:
+def _fill_grad_shapes(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 1, 1: 1})
-    dtype = ctx.inputs[1].dtype
-    return [TensorSpec(dtype, ctx.inputs[0].shape.with_rank(1)), TensorSpec(dtype, TensorShape([]))]
+    return [ctx.inputs[0].shape.with_rank(1), scalar_shape]
 
 
 def _fill_back(where: Array, grad: Array) -> Any:
@@ -146,15 +132,5 @@ def _fill_back(where: Array, grad: Array) -> Any:
     return grad[where], grad[others].sum(dtype=grad.dtype)
 
 
-register(
-    OpDef(
-        name="SparseFillEmptyRows",
-        infer=_infer_fill,
-        kernel=lambda ctx: _filled,
-        gradient=_fill_gradient,
-        sized_by=(2,),
-    )
-)
-register(
-    OpDef(name="SparseFillEmptyRowsGrad", infer=_infer_fill_grad, kernel=lambda ctx: _fill_back)
-)
+op("SparseFillEmptyRows", _fill_shapes, _filled, _fill_gradient, sized_by=(2,))
+op("SparseFillEmptyRowsGrad", _fill_grad_shapes, _fill_back)

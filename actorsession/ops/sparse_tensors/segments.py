@@ -15,9 +15,8 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
@@ -28,9 +27,9 @@ from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.elementwise import rsqrt
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.operands import check_dtype
 from actorsession.ops.reductions.segment_kernels import check_sorted, reduced_rows, row_counts
 from actorsession.ops.reductions.segments import segment_sum
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, require_index
 
 __all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
@@ -50,7 +49,6 @@ def sparse_segment_sum(
         data: numbers of rank at least 1.
         indices: int32 or int64 vector of row indices.
         segment_ids: int32 or int64 vector of the same length, in rising order.
-        name: wanted name.
         num_segments: number of rows of the result; one more than the last id if left out.
         sparse_gradient: whether the gradient by ``data`` is ``IndexedSlices``.
     """
@@ -92,25 +90,21 @@ def _sparse(
     return make_one(op_type, [values, *others], {"sparse_gradient": bool(sparse)}, name)
 
 
-# -- static types --------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------
 
 
-def _infer(kinds: str) -> Any:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        dtype, data = check_dtype(ctx, kinds, (0,)), ctx.inputs[0].shape
-        _check_vectors(ctx)
-        if data.rank == 0:
-            raise ValueError(f"{ctx.op} takes data of rank at least 1, got a scalar")
-        rows = None
-        if len(ctx.inputs) == 4:
-            require_index(ctx, 3, rank=0)
-            known = constant_ints(ctx, 3)
-            rows = None if known is None else known[0]
-        if data.rank is None:
-            return [TensorSpec(dtype, unknown_shape)]
-        return [TensorSpec(dtype, TensorShape([rows]).concatenate(data[1:]))]
-
-    return infer
+def _shape(ctx: InferContext) -> list[TensorShape]:
+    """The first axis is the number of segments or of rows, the last operand where it is given."""
+    data = ctx.inputs[0].shape
+    _check_vectors(ctx)
+    if data.rank == 0:
+        raise ValueError(f"{ctx.op} takes data of rank at least 1, got a scalar")
+    rows = None
+    if len(ctx.inputs) == 4:
+        require_index(ctx, 3, rank=0)
+        known = constant_ints(ctx, 3)
+        rows = None if known is None else known[0]
+    return [unknown_shape if data.rank is None else TensorShape([rows]).concatenate(data[1:])]
 
 
 def _check_vectors(ctx: InferContext) -> None:
@@ -118,17 +112,6 @@ def _check_vectors(ctx: InferContext) -> None:
     indices, ids = ctx.inputs[1].shape, ctx.inputs[2].shape
     if not indices.is_compatible_with(ids):
         raise ValueError(f"{ctx.op} takes an id for each index; got shapes {ids} and {indices}")
-
-
-def _infer_grad(ctx: InferContext) -> list[TensorSpec]:
-    dtype, grad = check_dtype(ctx, "f", (0,)), ctx.inputs[0].shape
-    _check_vectors(ctx)
-    require_index(ctx, 3, rank=0)
-    rows = constant_ints(ctx, 3)
-    if grad.rank is None:
-        return [TensorSpec(dtype, unknown_shape)]
-    front = TensorShape([None if rows is None else rows[0]])
-    return [TensorSpec(dtype, front.concatenate(grad[1:]))]
 
 
 # -- kernels -------------------------------------------------------------------------------------
@@ -233,21 +216,12 @@ def _shares(kind: str, grad: Tensor, ids: Tensor) -> Tensor:
 
 for _kind in _DIVISORS:
     for _suffix in ("", "WithNumSegments"):
-        register(
-            OpDef(
-                name=f"SparseSegment{_kind}{_suffix}",
-                infer=_infer("iuf" if _kind == "Sum" else "f"),
-                kernel=_kernel(_kind),
-                gradient=_gradient(_kind),
-                sized_by=(2, 3),
-            )
+        op(
+            f"SparseSegment{_kind}{_suffix}",
+            _shape,
+            kernel=_kernel(_kind),
+            grad=_gradient(_kind),
+            sized_by=(2, 3),
         )
     # TensorFlow has no gradient of these ops.
-    register(
-        OpDef(
-            name=f"SparseSegment{_kind}Grad",
-            infer=_infer_grad,
-            kernel=_grad_kernel(_kind),
-            sized_by=(3,),
-        )
-    )
+    op(f"SparseSegment{_kind}Grad", _shape, kernel=_grad_kernel(_kind), sized_by=(3,))

@@ -12,15 +12,20 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, int64, string
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.parsing.serialized import parsed, written
-from actorsession.ops.sparse_tensors.basics import SparseTensor
-from actorsession.ops.sparse_tensors.functions import checked_sparse
-from actorsession.ops.sparse_tensors.kernels import check_entries, checked_dims, require_rank
+from actorsession.ops.rows import op
+from actorsession.ops.sparse_tensors.basics import SparseTensor, checked_sparse, parts_of
+from actorsession.ops.sparse_tensors.kernels import (
+    check_entries,
+    checked_dims,
+    require_rank,
+    sparse_shapes,
+)
 
 __all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse"]
 
@@ -30,7 +35,6 @@ def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = str
 
     Args:
         sp_input: the sparse tensor.
-        name: wanted name.
         out_type: must be string.
 
     Raises:
@@ -51,9 +55,7 @@ def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any 
 def _strings(op_type: str, sp_input: Any, name: str | None, out_type: Any) -> Tensor:
     if as_dtype(out_type) is not string:
         raise TypeError(f"{op_type}: out_type is string, got {as_dtype(out_type).name}")
-    sparse = checked_sparse(sp_input)
-    operands = [sparse.indices, sparse.values, sparse.dense_shape]
-    return make_one(op_type, operands, {"out_type": string}, name)
+    return make_one(op_type, parts_of(checked_sparse(sp_input)), {"out_type": string}, name)
 
 
 def deserialize_many_sparse(
@@ -65,7 +67,6 @@ def deserialize_many_sparse(
         serialized_sparse: strings of shape ``[many, 3]``.
         dtype: dtype of the values.
         rank: number of axes of the result, if it is known.
-        name: wanted name.
 
     Returns:
         A sparse tensor whose extent along each axis is the largest of all.
@@ -74,35 +75,29 @@ def deserialize_many_sparse(
         ValueError: for strings of another shape.
     """
     given = convert_to_tensor(serialized_sparse, string, "serialized_sparse")
-    attrs = {"dtype": as_dtype(dtype)}
-    indices, values, shape = make("DeserializeManySparse", [given], attrs, name).outputs
+    indices, values, shape = raw.DeserializeManySparse(given, dtype=dtype, name=name)
     indices.set_shape([None, rank])
     shape.set_shape([rank])
     return SparseTensor(indices, values, shape)
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------------------
 
 
-def _infer_strings(ctx: InferContext) -> list[TensorSpec]:
+def _strings_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     if as_dtype(ctx.attrs["out_type"]) is not string:
         raise TypeError(f"{ctx.op}: out_type is string, got {as_dtype(ctx.attrs['out_type']).name}")
-    shape = [3] if ctx.op == "SerializeSparse" else [None, 3]
-    return [TensorSpec(string, TensorShape(shape))]
+    return [TensorShape([3] if ctx.op == "SerializeSparse" else [None, 3])]
 
 
-def _infer_sparse(ctx: InferContext) -> list[TensorSpec]:
+def _joined_shapes(ctx: InferContext) -> list[TensorShape]:
     given = ctx.inputs[0]
     if given.dtype is not string or not given.shape.is_compatible_with([None, 3]):
         raise ValueError(
             f"{ctx.op}: strings of shape [many, 3] are needed, got {given.dtype.name} of shape {given.shape}"
         )
-    return [
-        TensorSpec(int64, TensorShape([None, None])),
-        TensorSpec(as_dtype(ctx.attrs["dtype"]), TensorShape([None])),
-        TensorSpec(int64, TensorShape([None])),
-    ]
+    return sparse_shapes(None)
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -191,26 +186,6 @@ def _joined_kernel(ctx: KernelContext) -> Kernel:
 
 
 # TensorFlow has no gradients of these ops.
-register(
-    OpDef(
-        name="SerializeSparse",
-        infer=_infer_strings,
-        kernel=_one_kernel,
-    )
-)
-register(
-    OpDef(
-        name="SerializeManySparse",
-        infer=_infer_strings,
-        kernel=_many_kernel,
-        sized_by=(2,),
-    )
-)
-register(
-    OpDef(
-        name="DeserializeManySparse",
-        infer=_infer_sparse,
-        kernel=_joined_kernel,
-        sized_by=(0,),
-    )
-)
+op("SerializeSparse", _strings_shape, kernel=_one_kernel)
+op("SerializeManySparse", _strings_shape, kernel=_many_kernel, sized_by=(2,))
+op("DeserializeManySparse", _joined_shapes, kernel=_joined_kernel, sized_by=(0,))

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, int8, int16, int32, int64, string, uint8, uint16
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -22,18 +21,22 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, vector_length
-from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue
-from actorsession.ops.sparse_tensors.kernels import check_entries, checked_dims, require_rank
+from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue, parts_of
+from actorsession.ops.sparse_tensors.kernels import (
+    check_entries,
+    checked_dims,
+    require_rank,
+    sparse_shapes,
+)
 
 __all__ = ["set_difference", "set_intersection", "set_size", "set_union"]
 
-_KINDS = frozenset((int8, int16, int32, int64, uint8, uint16, string))
 _OPERATIONS = ("a-b", "b-a", "intersection", "union")
 
 
@@ -56,8 +59,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     sparse = _either(a, "a")
     if not isinstance(sparse, SparseTensor):
         raise TypeError(f"Expected `SparseTensor`, got {sparse!r:.100}.")
-    attrs = {"validate_indices": bool(validate_indices)}
-    return make_one("SetSize", _parts(sparse), attrs)
+    return raw.SetSize(*parts_of(sparse), validate_indices=bool(validate_indices))
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
@@ -103,49 +105,29 @@ def _either(value: Any, name: str) -> Tensor | SparseTensor:
     return value if isinstance(value, SparseTensor) else convert_to_tensor(value, name=name)
 
 
-def _parts(sparse: SparseTensor) -> list[Tensor]:
-    return [sparse.indices, sparse.values, sparse.dense_shape]
-
-
 def _combined(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
     first, second = _either(a, "a"), _either(b, "b")
-    for value in (first, second):
-        _check_dtype("a set operation", value.dtype)
     if first.dtype is not second.dtype:
         raise TypeError(f"Types don't match, {first.dtype.name} vs {second.dtype.name}.")
     if isinstance(first, SparseTensor) and isinstance(second, Tensor):
         # There is no op for this order of operands; the reverse order gives the same result.
         first, second = second, first
         operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
-    attrs = {"set_operation": operation, "validate_indices": bool(validate)}
+    attrs: dict[str, Any] = {"set_operation": operation, "validate_indices": bool(validate)}
     if isinstance(second, Tensor):
-        assert isinstance(first, Tensor)
-        made = make("DenseToDenseSetOperation", [first, second], attrs)
+        made = raw.DenseToDenseSetOperation(first, second, **attrs)
     elif isinstance(first, Tensor):
-        made = make("DenseToSparseSetOperation", [first, *_parts(second)], attrs)
+        made = raw.DenseToSparseSetOperation(first, *parts_of(second), **attrs)
     else:
-        made = make("SparseToSparseSetOperation", [*_parts(first), *_parts(second)], attrs)
-    return SparseTensor(*made.outputs)
+        made = raw.SparseToSparseSetOperation(*parts_of(first), *parts_of(second), **attrs)
+    return SparseTensor(*made)
 
 
-# -- static types ----------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------------------
 
 
-def _check_dtype(op: str, dtype: DType) -> None:
-    if dtype not in _KINDS:
-        names = ", ".join(sorted(kind.name for kind in _KINDS))
-        raise TypeError(f"{op} takes elements of {names}; got {dtype.name}")
-
-
-def _infer_size(ctx: InferContext) -> list[TensorSpec]:
-    _check_dtype(ctx.op, ctx.inputs[1].dtype)
-    require_rank(ctx, {0: 2, 1: 1, 2: 1})
-    known, rank = constant_ints(ctx, 2), vector_length(ctx.inputs[2])
-    if rank is not None and rank < 2:
-        raise ValueError(f"{ctx.op}: sets have at least two axes, got {rank}")
-    if known is not None:
-        return [TensorSpec(int32, TensorShape(known[:-1]))]
-    return [TensorSpec(int32, unknown_shape if rank is None else TensorShape([None] * (rank - 1)))]
+def _size_shape(ctx: InferContext) -> list[TensorShape]:
+    return [_outer(ctx, 0, dense=False)]
 
 
 def _outer(ctx: InferContext, first: int, dense: bool) -> TensorShape:
@@ -164,20 +146,13 @@ def _outer(ctx: InferContext, first: int, dense: bool) -> TensorShape:
     return unknown_shape if rank is None else TensorShape([None] * (rank - 1))
 
 
-def _infer_combined(ctx: InferContext) -> list[TensorSpec]:
+def _combined_shapes(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["set_operation"] not in _OPERATIONS:
         raise ValueError(
             f"{ctx.op}: set_operation is one of {', '.join(_OPERATIONS)}, got "
             f"{ctx.attrs['set_operation']!r}"
         )
     dense = _dense(ctx.op)
-    values = [0 if dense[0] else 1, (1 if dense[0] else 3) + (not dense[1])]
-    dtype = ctx.inputs[values[0]].dtype
-    _check_dtype(ctx.op, dtype)
-    if ctx.inputs[values[1]].dtype is not dtype:
-        raise TypeError(
-            f"{ctx.op}: both have one dtype, got {dtype.name} and {ctx.inputs[values[1]].dtype.name}"
-        )
     outer = _outer(ctx, 0, dense[0])
     other = _outer(ctx, 1 if dense[0] else 3, dense[1])
     if not outer.is_compatible_with(other):
@@ -185,11 +160,7 @@ def _infer_combined(ctx: InferContext) -> list[TensorSpec]:
             f"{ctx.op}: sets have the same axes but for the last, got {outer} and {other}"
         )
     shape = outer.merge_with(other)
-    rank = None if shape.rank is None else shape.rank + 1
-    return [
-        TensorSpec(int64, TensorShape([None, rank])), TensorSpec(dtype, TensorShape([None])),
-        TensorSpec(int64, TensorShape([rank])),
-    ]  # fmt: skip
+    return sparse_shapes(None if shape.rank is None else shape.rank + 1)
 
 
 def _dense(op: str) -> tuple[bool, bool]:
@@ -305,21 +276,11 @@ def _as_sparse(rows: list[list[Any]], outer: tuple[int, ...], dtype: Any) -> Any
     return places, values, np.array([*outer, max(sizes, default=0)], np.int64)
 
 
-register(
-    OpDef(
-        name="SetSize",
-        infer=_infer_size,
-        kernel=_size_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        sized_by=(2,),
-    )
-)
+op("SetSize", _size_shape, kernel=_size_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(2,))
 for _name in ("DenseToDense", "DenseToSparse", "SparseToSparse"):
-    register(
-        OpDef(
-            name=f"{_name}SetOperation",
-            infer=_infer_combined,
-            kernel=_combined_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-        )
+    op(
+        f"{_name}SetOperation",
+        _combined_shapes,
+        kernel=_combined_kernel,
+        grad=NOT_DIFFERENTIABLE,
     )

@@ -1,4 +1,4 @@
-"""The op types that join, slice, reshape and reduce sparse tensors: shape functions, kernels, gradients.
+"""The op types that join, slice, reshape and reduce sparse tensors: shape rules, kernels, gradients.
 
 Only ``functions`` builds nodes of them. Checks and coordinates are those of ``kernels``. The gradient of a
 reduction requires axes that are known while the graph is built.
@@ -13,8 +13,6 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.dtypes import int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -22,34 +20,24 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import make_one
 from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, ints, normal_axis
 from actorsession.ops.sparse_tensors.kernels import (
-    NUMBERS,
     check_entries,
     checked_dims,
     described_shape,
     places_of,
     require_rank,
+    sparse_shapes,
 )
 
 __all__: list[str] = []
-
-
-def _sparse_specs(ctx: InferContext, index: int, rank: int | None) -> list[TensorSpec]:
-    """Return the static types of a sparse tensor with an operand's dtype and any number of entries."""
-    return [
-        TensorSpec(int64, TensorShape([None, rank])),
-        TensorSpec(ctx.inputs[index].dtype, TensorShape([None])),
-        TensorSpec(int64, TensorShape([rank])),
-    ]
 
 
 def _rank_of(ctx: InferContext, *operands: int) -> int | None:
@@ -63,16 +51,15 @@ def _rank_of(ctx: InferContext, *operands: int) -> int | None:
 # -- SparseConcat ----------------------------------------------------------------------------------
 
 
-def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
+def _concat_shapes(ctx: InferContext) -> list[TensorShape]:
     count = len(ctx.inputs) // 3
     if not count or len(ctx.inputs) != 3 * count:
         raise ValueError(f"{ctx.op}: three parts of each tensor are needed, got {len(ctx.inputs)}")
-    check_dtype(ctx, "biufcs", range(count, 2 * count))
     require_rank(ctx, {i: 2 if i < count else 1 for i in range(3 * count)})
     rank = _rank_of(ctx, *range(2 * count, 3 * count))
     if rank is not None:
         normal_axis(int(ctx.attrs["concat_dim"]), rank, ctx.op)
-    return _sparse_specs(ctx, count, rank)
+    return sparse_shapes(rank)
 
 
 def _concat_kernel(ctx: KernelContext) -> Kernel:
@@ -100,20 +87,13 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
     return joined
 
 
-register(
-    OpDef(
-        name="SparseConcat",
-        infer=_infer_concat,
-        kernel=_concat_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("SparseConcat", _concat_shapes, kernel=_concat_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- SparseReshape ---------------------------------------------------------------------------------
 
 
-def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
+def _reshape_shapes(ctx: InferContext) -> list[TensorShape]:
     check_dtype(ctx, "i", (0, 1, 2))
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     rank = _rank_of(ctx, 2)
@@ -121,7 +101,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
     if old is not None and new is not None:
         _new_dims(old, new, ValueError)
     count = ctx.inputs[0].shape.with_rank(2)[0]
-    return [TensorSpec(int64, TensorShape([count, rank])), TensorSpec(int64, TensorShape([rank]))]
+    return [TensorShape([count, rank]), TensorShape([rank])]
 
 
 def _new_dims(old: Any, new: Any, error: type[Exception]) -> tuple[int, ...]:
@@ -148,24 +128,16 @@ def _reshaped(indices: Array, old: Array, new: Array) -> Any:
     return out, np.array(after, np.int64)
 
 
-register(
-    OpDef(
-        name="SparseReshape",
-        infer=_infer_reshape,
-        kernel=lambda ctx: _reshaped,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("SparseReshape", _reshape_shapes, _reshaped, NOT_DIFFERENTIABLE)
 
 
 # -- SparseSlice -----------------------------------------------------------------------------------
 
 
-def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "biufcs", (1,))
+def _slice_shapes(ctx: InferContext) -> list[TensorShape]:
     check_dtype(ctx, "i", (0, 2, 3, 4))
     require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 1, 4: 1})
-    return _sparse_specs(ctx, 1, _rank_of(ctx, 2, 3, 4))
+    return sparse_shapes(_rank_of(ctx, 2, 3, 4))
 
 
 def _inside(indices: Array, dims: Any, start: Array, size: Array, op: str) -> tuple[Any, Any]:
@@ -194,13 +166,13 @@ def _slice_gradient(
 ) -> list[Tensor | None]:
     if of_values is None:
         return [None] * 5
-    operands = [of_values, op.inputs[0], op.inputs[3], op.outputs[0]]
-    return [None, make_one("SparseSliceGrad", operands), None, None, None]
+    back = raw.SparseSliceGrad(of_values, op.inputs[0], op.inputs[3], op.outputs[0])
+    return [None, back, None, None, None]
 
 
-def _infer_slice_grad(ctx: InferContext) -> list[TensorSpec]:
+def _slice_grad_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 1, 1: 2, 2: 1, 3: 2})
-    return [TensorSpec(ctx.inputs[0].dtype, TensorShape([ctx.inputs[1].shape.with_rank(2)[0]]))]
+    return [TensorShape([ctx.inputs[1].shape.with_rank(2)[0]])]
 
 
 def _slice_back(grad: Array, indices: Array, start: Array, kept: Array) -> Any:
@@ -211,31 +183,23 @@ def _slice_back(grad: Array, indices: Array, start: Array, kept: Array) -> Any:
     return np.array([found.get(tuple(place), 0) for place in indices.tolist()], grad.dtype)
 
 
-register(
-    OpDef(
-        name="SparseSlice",
-        infer=_infer_slice,
-        kernel=lambda ctx: _sliced,
-        gradient=_slice_gradient,
-    )
-)
-register(OpDef(name="SparseSliceGrad", infer=_infer_slice_grad, kernel=lambda ctx: _slice_back))
+op("SparseSlice", _slice_shapes, _sliced, _slice_gradient)
+op("SparseSliceGrad", _slice_grad_shape, _slice_back)
 
 
 # -- reductions ------------------------------------------------------------------------------------
 
 
-def _infer_reduced(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, NUMBERS if ctx.op == "SparseReduceSum" else "iuf", (1,))
+def _reduced_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     shape, axes, keep = described_shape(ctx, 2), constant_ints(ctx, 3), ctx.attrs["keep_dims"]
     if axes is None or shape.sizes is None:
-        return [TensorSpec(dtype, unknown_shape)]
+        return [unknown_shape]
     gone = {normal_axis(axis, len(shape.sizes), ctx.op) for axis in axes}
     if not axes:
         gone = set(range(len(shape.sizes)))
     dims = [1 if i in gone else d for i, d in enumerate(shape.sizes) if keep or i not in gone]
-    return [TensorSpec(dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _reduce_kernel(ctx: KernelContext) -> Kernel:
@@ -287,10 +251,5 @@ def _constant_axes(op: Operation) -> tuple[int, set[int]]:
     return rank, {normal_axis(axis, rank, op.type) for axis in chosen}
 
 
-for _name, _gradient in (("SparseReduceSum", _reduce_gradient), ("SparseReduceMax", None)):
-    register(
-        OpDef(
-            name=_name, infer=_infer_reduced, kernel=_reduce_kernel, gradient=_gradient,
-            sized_by=(2,),
-        )
-    )  # fmt: skip
+op("SparseReduceSum", _reduced_shape, kernel=_reduce_kernel, grad=_reduce_gradient, sized_by=(2,))
+op("SparseReduceMax", _reduced_shape, kernel=_reduce_kernel, sized_by=(2,))

@@ -12,20 +12,19 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, OpDef, register
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.gather import gather_nd
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
 from actorsession.ops.sparse_tensors.kernels import (
-    NUMBERS,
     check_entries,
     checked_dims,
     described_shape,
     places_of,
     require_rank,
+    sparse_shapes,
 )
 
 __all__: list[str] = []
@@ -34,15 +33,10 @@ __all__: list[str] = []
 # -- SparseAdd -------------------------------------------------------------------------------------
 
 
-def _infer_add(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, NUMBERS, (1, 4))
+def _add_shapes(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 2, 4: 1, 5: 1, 6: 0})
     shape = ctx.inputs[2].shape.merge_with(ctx.inputs[5].shape)
-    columns = shape[0] if shape.rank == 1 else None
-    values = TensorSpec(ctx.inputs[1].dtype, TensorShape([None]))
-    return [
-        TensorSpec(int64, TensorShape([None, columns])), values, TensorSpec(int64, shape.with_rank(1))
-    ]  # fmt: skip
+    return sparse_shapes(shape.with_rank(1)[0])
 
 
 def _added(
@@ -81,24 +75,15 @@ def _add_gradient(
     return [None, a, None, None, b, None, None]
 
 
-register(
-    OpDef(
-        name="SparseAdd",
-        infer=_infer_add,
-        kernel=lambda ctx: _added,
-        gradient=_add_gradient,
-    )
-)
+op("SparseAdd", _add_shapes, _added, _add_gradient)
 
 
-def _infer_add_grad(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, NUMBERS, (0,))
+def _add_grad_shapes(ctx: InferContext) -> list[TensorShape]:
     for i in (1, 2, 3):
         if ctx.inputs[i].dtype is not int64:
             raise TypeError(f"{ctx.op}: input {i} is int64, got {ctx.inputs[i].dtype.name}")
     require_rank(ctx, {0: 1, 1: 2, 2: 2, 3: 2})
-    dtype = ctx.inputs[0].dtype
-    return [TensorSpec(dtype, TensorShape([ctx.inputs[i].shape.with_rank(2)[0]])) for i in (1, 2)]
+    return [TensorShape([ctx.inputs[i].shape.with_rank(2)[0]]) for i in (1, 2)]
 
 
 def _add_grad(grad: Array, a: Array, b: Array, total: Array) -> tuple[Array, Array]:
@@ -125,25 +110,15 @@ def _at_places(grad: Array, there: Array, wanted: Array) -> Array:
     return out
 
 
-register(
-    OpDef(
-        name="SparseAddGrad",
-        infer=_infer_add_grad,
-        kernel=lambda ctx: _add_grad,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("SparseAddGrad", _add_grad_shapes, _add_grad, NOT_DIFFERENTIABLE)
 
 
 # -- SparseTensorDenseAdd --------------------------------------------------------------------------
 
 
-def _infer_dense_add(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, NUMBERS, (1, 3))
+def _dense_add_shape(ctx: InferContext) -> list[TensorShape]:
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
-    return [
-        TensorSpec(ctx.inputs[3].dtype, ctx.inputs[3].shape.merge_with(described_shape(ctx, 2)))
-    ]
+    return [ctx.inputs[3].shape.merge_with(described_shape(ctx, 2))]
 
 
 def _added_to_dense(indices: Array, values: Array, shape: Array, dense: Any) -> Any:
@@ -159,11 +134,9 @@ def _added_to_dense(indices: Array, values: Array, shape: Array, dense: Any) -> 
     return out if dims else out[()]
 
 
-register(
-    OpDef(
-        name="SparseTensorDenseAdd",
-        infer=_infer_dense_add,
-        kernel=lambda ctx: _added_to_dense,
-        gradient=lambda op, grad: [None, gather_nd(grad, op.inputs[0]), None, grad],
-    )
+op(
+    "SparseTensorDenseAdd",
+    _dense_add_shape,
+    _added_to_dense,
+    lambda op, grad: [None, gather_nd(grad, op.inputs[0]), None, grad],
 )

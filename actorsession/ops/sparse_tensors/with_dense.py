@@ -15,9 +15,9 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, float64, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, size
 from actorsession.ops.arrays.dimensions import shape as shape_of
@@ -31,12 +31,8 @@ from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import square
 from actorsession.ops.operands import check_dtype
-from actorsession.ops.sparse_tensors.kernels import (
-    NUMBERS,
-    check_entries,
-    checked_dims,
-    require_rank,
-)
+from actorsession.ops.rows import op
+from actorsession.ops.sparse_tensors.kernels import check_entries, checked_dims, require_rank
 
 __all__ = ["DenseOperators"]
 
@@ -91,8 +87,7 @@ def _divided(sparse: list[Tensor], other: Any) -> Tensor:
 # -- op types --------------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, NUMBERS, (1, 3))
+def _shape(ctx: InferContext) -> list[TensorShape]:
     check_dtype(ctx, "i", (0, 2))
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     length, dense = ctx.inputs[2].shape.with_rank(1)[0], ctx.inputs[3].shape.rank
@@ -100,7 +95,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"{ctx.op}: the dense operand broadcasts to the sparse one, of rank {length}; got rank {dense}"
         )
-    return [ctx.inputs[1]]
+    return [ctx.inputs[1].shape]
 
 
 def _applied(
@@ -167,23 +162,6 @@ def _quotient(x: Any, y: Any) -> Any:
     return np.divide(x, y)
 
 
-register(
-    # Without a gradient, as in TensorFlow.
-    OpDef(name="SparseDenseCwiseAdd", infer=_infer, kernel=_kernel(np.add))
-)
-register(
-    OpDef(
-        name="SparseDenseCwiseMul",
-        infer=_infer,
-        kernel=_kernel(np.multiply),
-        gradient=_product_gradient,
-    )
-)
-register(
-    OpDef(
-        name="SparseDenseCwiseDiv",
-        infer=_infer,
-        kernel=_kernel(_quotient),
-        gradient=_quotient_gradient,
-    )
-)
+op("SparseDenseCwiseAdd", _shape, kernel=_kernel(np.add))  # without a gradient, as in TensorFlow
+op("SparseDenseCwiseMul", _shape, kernel=_kernel(np.multiply), grad=_product_gradient)
+op("SparseDenseCwiseDiv", _shape, kernel=_kernel(_quotient), grad=_quotient_gradient)

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from actorsession.graph.dtypes import DType, as_dtype, int64, string
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.tables.kernels import LINE_NUMBER, WHOLE_LINE
 from actorsession.ops.text.kernels import text_of
@@ -80,8 +81,8 @@ class KeyValueTensorInitializer:
     def initialize(self, table: HasHandle) -> Operation:
         """Add and return the operation that fills the table."""
         with table.resource_handle.graph.name_scope(self._name):
-            operands = [table.resource_handle, self._keys, self._values]
-            return _registered(make("LookupTableImportV2", operands))
+            handle = table.resource_handle
+            return _registered(raw.LookupTableImportV2(handle, self._keys, self._values))
 
 
 class TextFileIndex:
@@ -123,7 +124,7 @@ class TextFileInitializer:
             if column == WHOLE_LINE and dtype is not string:
                 raise ValueError(f"whole lines have the dtype string, got {dtype.name}")
         self._name = name or "text_file_init"
-        self._attrs = {
+        self._attrs: dict[str, Any] = {
             "key_index": int(key_index), "value_index": int(value_index),
             "vocab_size": -1 if vocab_size is None else int(vocab_size),
             "delimiter": text_of(delimiter), "offset": int(value_index_offset),
@@ -144,5 +145,5 @@ class TextFileInitializer:
         graph = table.resource_handle.graph
         with graph.name_scope(self._name):
             name = convert_to_tensor(self._filename, string, "asset_filepath", graph=graph)
-            operands = [table.resource_handle, name]
-            return _registered(make("InitializeTableFromTextFileV2", operands, self._attrs))
+            handle = table.resource_handle
+            return _registered(raw.InitializeTableFromTextFileV2(handle, name, **self._attrs))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,12 @@ import numpy as np
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType, as_dtype, int64, string
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.graph.take import Take
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
-from actorsession.ops.shared_state import check_handle_of, register_op, register_state
+from actorsession.ops.shared_state import check_handle_of, register_state
 from actorsession.ops.tables.state import TableState
 from actorsession.ops.text.kernels import one_string, string_array
 
@@ -29,9 +30,7 @@ __all__ = ["LINE_NUMBER", "WHOLE_LINE"]
 # Special columns of a file: the whole line, and the line number.
 WHOLE_LINE, LINE_NUMBER = -2, -1
 _KIND = "table"
-_TYPES: Mapping[str, Any] = {
-    "key_dtype": REQUIRED, "value_dtype": REQUIRED, "use_node_name_sharing": False,
-}  # fmt: skip
+_TYPES = ("key_dtype", "value_dtype", "use_node_name_sharing")
 
 
 def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
@@ -40,17 +39,12 @@ def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
     return TableState(label, *types, tuple(int(d or 0) for d in shape), static)
 
 
-register_state(
-    "HashTableV2", _KIND, "HashTable", lambda label, attrs: _table(label, attrs, True), _TYPES
-)
-register_state(
-    "MutableHashTableV2", _KIND, "MutableHashTable",
-    lambda label, attrs: _table(label, attrs, False), _TYPES,
-)  # fmt: skip
-register_state(
-    "MutableHashTableOfTensorsV2", _KIND, "MutableHashTableOfTensors",
-    lambda label, attrs: _table(label, attrs, False), {**_TYPES, "value_shape": ()},
-)  # fmt: skip
+for _type, _static, _attrs in (
+    ("HashTable", True, _TYPES),
+    ("MutableHashTable", False, _TYPES),
+    ("MutableHashTableOfTensors", False, (*_TYPES, "value_shape")),
+):
+    register_state(f"{_type}V2", _KIND, _type, partial(_table, static=_static), _attrs)
 
 
 # -- keys and values as arrays ---------------------------------------------------------------------
@@ -106,12 +100,9 @@ def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any
 # -- looking up ------------------------------------------------------------------------------------
 
 
-def _infer_find(ctx: InferContext) -> list[TensorSpec]:
+def _found_shape(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
-    keys, default = ctx.inputs[1:]
-    if keys.shape.sizes is None or default.shape.sizes is None:
-        return [TensorSpec(default.dtype, unknown_shape)]
-    return [TensorSpec(default.dtype, TensorShape([*keys.shape.sizes, *default.shape.sizes]))]
+    return [ctx.inputs[1].shape.concatenate(ctx.inputs[2].shape)]
 
 
 def _find_kernel(ctx: KernelContext) -> Kernel:
@@ -126,17 +117,14 @@ def _find_kernel(ctx: KernelContext) -> Kernel:
     return find
 
 
-def _infer_size(ctx: InferContext) -> list[TensorSpec]:
+def _size_shape(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
-    return [TensorSpec(int64, scalar_shape)]
+    return [scalar_shape]
 
 
-def _infer_export(ctx: InferContext) -> list[TensorSpec]:
+def _export_shapes(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
-    return [
-        TensorSpec(as_dtype(ctx.attrs["Tkeys"]), TensorShape([None])),
-        TensorSpec(as_dtype(ctx.attrs["Tvalues"]), unknown_shape),
-    ]
+    return [TensorShape([None]), unknown_shape]
 
 
 def _export_kernel(ctx: KernelContext) -> Kernel:
@@ -156,22 +144,15 @@ def _export_kernel(ctx: KernelContext) -> Kernel:
     return export
 
 
-register_op("LookupTableFindV2", _infer_find, _find_kernel)
-register_op(
-    "LookupTableSizeV2", _infer_size, lambda ctx: lambda table: np.int64(table.size())
-)  # fmt: skip
-register_op(
-    "LookupTableExportV2",
-    _infer_export,
-    _export_kernel,
-    attrs={"Tkeys": REQUIRED, "Tvalues": REQUIRED},
-)
+op("LookupTableFindV2", _found_shape, kernel=_find_kernel, grad=NOT_DIFFERENTIABLE)
+op("LookupTableSizeV2", _size_shape, lambda table: np.int64(table.size()), NOT_DIFFERENTIABLE)
+op("LookupTableExportV2", _export_shapes, kernel=_export_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- filling ---------------------------------------------------------------------------------------
 
 
-def _infer_change(ctx: InferContext) -> list[TensorSpec]:
+def _check_entries(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
     if len(ctx.inputs) == 2:
         return []
@@ -215,15 +196,22 @@ def _remove_kernel(ctx: KernelContext) -> Kernel:
 
 
 for _name in ("LookupTableInsertV2", "LookupTableImportV2", "InitializeTableV2"):
-    register_op(_name, _infer_change, _change_kernel)
+    op(_name, _check_entries, kernel=_change_kernel, grad=NOT_DIFFERENTIABLE)
 # This op never waits. It takes an entry like a dequeue: a step that pops an entry looks it up and removes it.
-register_op("LookupTableRemoveV2", _infer_change, _remove_kernel, suspends=True, takes=True)
+op(
+    "LookupTableRemoveV2",
+    _check_entries,
+    kernel=_remove_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    suspends=True,
+    takes=True,
+)
 
 
 # -- from a file -----------------------------------------------------------------------------------
 
 
-def _infer_from_file(ctx: InferContext) -> list[TensorSpec]:
+def _check_file(ctx: InferContext) -> list[TensorShape]:
     check_handle_of(ctx, "a table")
     name = ctx.inputs[1]
     if name.dtype is not string or name.shape.rank not in (None, 0):
@@ -311,9 +299,11 @@ def _from_file_kernel(ctx: KernelContext) -> Kernel:
     return read
 
 
-register_op(
-    "InitializeTableFromTextFileV2", _infer_from_file, _from_file_kernel, blocks=True, opens_files=True,
-    attrs={
-        "key_index": REQUIRED, "value_index": REQUIRED, "vocab_size": -1, "delimiter": "\t", "offset": 0,
-    },
-)  # fmt: skip
+op(
+    "InitializeTableFromTextFileV2",
+    _check_file,
+    kernel=_from_file_kernel,
+    grad=NOT_DIFFERENTIABLE,
+    blocks=True,
+    opens_files=True,
+)

@@ -21,7 +21,6 @@ from actorsession.ops.flow.control import group, no_op
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.shared_state import make_handle
 from actorsession.ops.sparse_tensors.basics import SparseTensor
-from actorsession.ops.tables import kernels  # noqa: F401 - registers the op types
 from actorsession.ops.tables.initializers import TableInitializer
 from actorsession.ops.text.hash_buckets import string_to_hash_bucket_fast
 from actorsession.ops.text.numbers import as_string
@@ -69,7 +68,6 @@ class _Table:
 
         Args:
             keys: a tensor or sparse tensor.
-            name: wanted name.
 
         Returns:
             Values in the positions of the keys, sparse if the keys are. At run time a FailedPreconditionError
@@ -98,14 +96,12 @@ class _Table:
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return all keys, and their values in the same order."""
-        attrs = {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}
-        op = make(
-            "LookupTableExportV2",
-            [self._handle],
-            attrs,
-            name or f"{self.name}_lookup_table_export_values",
+        keys, values = raw.LookupTableExportV2(
+            self._handle,
+            Tkeys=self._key_dtype,
+            Tvalues=self._value_dtype,
+            name=name or f"{self.name}_lookup_table_export_values",
         )
-        keys, values = op.outputs
         values.set_shape(TensorShape([None, *self._default.shape.as_list()]))
         return keys, values
 
@@ -298,7 +294,6 @@ class MutableHashTable(_Table):
         Args:
             keys: keys of any shape.
             values: a value for each key.
-            name: wanted name.
 
         Raises:
             TypeError: for other dtypes.

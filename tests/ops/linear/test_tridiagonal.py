@@ -82,5 +82,5 @@ def test_diagonals_that_do_not_fit_are_refused(diagonals: Any, form: str, messag
 
 
 def test_numbers_are_real_or_complex_of_full_precision() -> None:
-    with pytest.raises(TypeError, match="float32, float64, complex64 or complex128"):
+    with pytest.raises(TypeError, match="float32, float64, complex64, complex128"):
         linalg.tridiagonal_solve(constant(FORMS[0][0], np.float16), constant(RIGHT, np.float16))

@@ -95,7 +95,7 @@ def test_classes_that_cannot_be_drawn_are_refused() -> None:
             random.multinomial([1.0, 2.0], 3)
         with pytest.raises(ValueError, match="at least 0, got -2"):
             random.multinomial([[1.0]], -2)
-        with pytest.raises(TypeError, match="floating type, got int32"):
+        with pytest.raises(TypeError, match="floating types as logits; got int32"):
             random.multinomial([[1]], 2)
         with pytest.raises(TypeError, match="int32 or int64, got float32"):
             random.multinomial([[1.0]], 2, output_dtype="float32")

@@ -158,7 +158,7 @@ def test_draws_that_can_never_work_are_refused() -> None:
             random.stateless_uniform([2], [1, 2, 3])
         with pytest.raises(ValueError, match="two integers, got shape"):
             random.stateless_uniform([2], 5)
-        with pytest.raises(TypeError, match="int32 or int64, got float32"):
+        with pytest.raises(TypeError, match="int32, int64 as seed; got float32"):
             random.stateless_uniform([2], [1.0, 2.0])
         with pytest.raises(ValueError, match="both ends or None"):
             random.stateless_uniform([2], seed, 0, None, "int32")

@@ -64,7 +64,7 @@ def test_reductions_stay_sparse() -> None:
 
 
 def test_sets_are_of_integers_or_strings_of_one_dtype() -> None:
-    with pytest.raises(TypeError, match="takes elements of"):
+    with pytest.raises(TypeError, match="uint16, string as set1; got float32"):
         sets.union([[1.0]], [[2.0]])
     with pytest.raises(TypeError, match="Types don't match, int32 vs int64"):
         sets.union(constant([[1]], int32), np.array([[1]]))

@@ -72,9 +72,7 @@ EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
 EINSUM = [
     Row(
         op="Einsum",
-        build=lambda *xs, equation=equation: make_one(
-            "Einsum", list(xs), {"equation": equation, "N": len(xs)}
-        ),
+        build=lambda *xs, equation=equation: make_one("Einsum", list(xs), {"equation": equation}),
         numpy=lambda *xs, equation=equation: np.asarray(np.einsum(equation, *xs)),
         inputs=[tuple(_array(*shape) for shape in shapes) for shapes in cases],
         smooth=[tuple(_array(*shape) for shape in shapes) for shapes in smooth],
@@ -128,9 +126,7 @@ UNFIT: list[tuple[str, Any]] = [
 EINSUM_FAULTS = [
     Row(
         op="Einsum",
-        build=lambda *xs, equation=equation: make_one(
-            "Einsum", list(xs), {"equation": equation, "N": len(xs)}
-        ),
+        build=lambda *xs, equation=equation: make_one("Einsum", list(xs), {"equation": equation}),
         numpy=lambda *xs: None,
         inputs=[],
         label=f"faults_{equation}",

@@ -111,7 +111,7 @@ SOLUTIONS = [
             Fault(
                 inputs=(np.eye(2)[None], np.ones((3, 2, 1))),
                 match="batches of one shape",
-                static="of one batch",
+                static="cannot match the batches",
             ),
         ],
         label="adjoint" if turn else "plain",
@@ -164,7 +164,7 @@ TRIANGULAR = [
             Fault(
                 inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))),
                 match=FIT,
-                static="cannot broadcast",
+                static="cannot match the batches",
             ),
         ],
         label=f"{'lower' if lower else 'upper'}_{'adjoint' if turn else 'plain'}",
