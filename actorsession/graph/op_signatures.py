@@ -26,13 +26,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "opsets", "output_types",
-    "signature_of", "signature_row", "tensorflow_signature",
+    "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "fixed_type", "input_args",
+    "opsets", "output_types", "signature_of", "signature_row", "tensorflow_signature",
 ]  # fmt: skip
 
 # An attribute that has no default.
@@ -319,6 +319,40 @@ def _limited(op: str) -> Mapping[str, Attr]:
     return {name: attr for name, attr in signature.attrs.items() if attr.allowed and name in types}
 
 
+def input_args(op: str, total: int, attrs: Mapping[str, Any]) -> list[Arg]:
+    """Return for each input of a node the input of the signature that it belongs to.
+
+    Args:
+        op: operation type of the table.
+        total: number of inputs of the node.
+        attrs: attributes of the node.
+
+    Raises:
+        ValueError: if the number does not fit the signature.
+    """
+    signature = signature_of(op)
+    assert signature is not None
+    counts = _counts(signature.inputs, total, attrs)
+    if counts is None or sum(counts) != total:
+        names = ", ".join([arg.name for arg in signature.inputs])
+        raise ValueError(f"{op} takes the inputs {names}; got {total}")
+    return [
+        arg
+        for arg, count in zip(signature.inputs, counts, strict=True)
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def fixed_type(arg: Arg, attrs: Mapping[str, Attr]) -> DType | None:
+    """Return the element type of an input or output that has the same one in each node.
+
+    A reference of TensorFlow is a handle here.
+    """
+    if arg.is_list or arg.type in attrs:
+        return None
+    return resource if arg.is_ref else as_dtype(arg.type)
+
+
 def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> list[DType]:
     """Return the element types of the outputs of a node.
 
@@ -335,6 +369,6 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
         if arg.is_list:
             found += known[arg.type]
         else:
-            dtype = known[arg.type] if arg.type in signature.attrs else as_dtype(arg.type)
+            dtype = fixed_type(arg, signature.attrs) or known[arg.type]
             found += [dtype] * (known[arg.number] if arg.number else 1)
     return found

@@ -13,11 +13,10 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
     VariableHolder,
-    register,
-)  # fmt: skip
+)
 from actorsession.graph.shape import scalar_shape
+from actorsession.ops.rows import op
 from actorsession.ops.variables.state import check_handle, variable_spec
 from actorsession.ops.variables.variable import Variable
 
@@ -68,12 +67,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return count
 
 
-register(
-    OpDef(
-        name="ResourceCountUpTo",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=lambda inputs, outputs: 1.0,
-    )
-)
+op(
+    "ResourceCountUpTo", infer=_infer, kernel=_kernel, grad=NOT_DIFFERENTIABLE,
+    cost=lambda inputs, outputs: 1.0,
+)  # fmt: skip
