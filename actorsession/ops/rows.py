@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.errors import WrongDtypeError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.op_signatures import fixed_type, input_args, output_types, signature_of
 from actorsession.graph.registry import (
@@ -227,7 +228,7 @@ def check_inputs(ctx: InferContext, *ranks: int | None) -> None:
         wanted = fixed_type(arg, signature.attrs)
         if wanted is not None and spec.dtype is not wanted:
             what = "a resource handle" if wanted.kind == "r" else wanted.name
-            raise TypeError(f"{ctx.op} takes {what} as {arg.name}; got {spec.dtype.name}")
+            raise WrongDtypeError(f"{ctx.op} takes {what} as {arg.name}; got {spec.dtype.name}")
     for arg, spec, rank in zip(args, ctx.inputs, ranks, strict=False):
         if rank is not None and spec.shape.rank not in (None, rank):
             raise ValueError(f"{ctx.op} takes {_RANKS[rank]} as {arg.name}; got shape {spec.shape}")

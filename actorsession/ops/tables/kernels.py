@@ -29,9 +29,6 @@ __all__ = ["LINE_NUMBER", "WHOLE_LINE"]
 # Special columns of a file: the whole line, and the line number.
 WHOLE_LINE, LINE_NUMBER = -2, -1
 _KIND = "table"
-_TYPES: Mapping[str, Any] = {
-    "key_dtype": REQUIRED, "value_dtype": REQUIRED, "use_node_name_sharing": False,
-}  # fmt: skip
 
 
 def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
@@ -40,17 +37,9 @@ def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
     return TableState(label, *types, tuple(int(d or 0) for d in shape), static)
 
 
-register_state(
-    "HashTableV2", _KIND, "HashTable", lambda label, attrs: _table(label, attrs, True), _TYPES
-)
-register_state(
-    "MutableHashTableV2", _KIND, "MutableHashTable",
-    lambda label, attrs: _table(label, attrs, False), _TYPES,
-)  # fmt: skip
-register_state(
-    "MutableHashTableOfTensorsV2", _KIND, "MutableHashTableOfTensors",
-    lambda label, attrs: _table(label, attrs, False), {**_TYPES, "value_shape": ()},
-)  # fmt: skip
+register_state("HashTableV2", _KIND, "HashTable", lambda label, attrs: _table(label, attrs, True))
+for _what in ("MutableHashTable", "MutableHashTableOfTensors"):
+    register_state(f"{_what}V2", _KIND, _what, lambda label, attrs: _table(label, attrs, False))
 
 
 # -- keys and values as arrays ---------------------------------------------------------------------

@@ -123,12 +123,12 @@ def merge_v2_checkpoints(
 
 
 def _saved(ctx: InferContext) -> Sequence[TensorShape]:
-    _check_addressed(ctx)
     found = [spec.dtype for spec in ctx.inputs[3:]]
     dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
     if found != dtypes:
         wanted, got = (", ".join(t.name for t in some) for some in (dtypes, found))
         raise TypeError(f"{ctx.op} says that it saves {wanted}; its inputs are {got}")
+    _check_addressed(ctx)
     return []
 
 
