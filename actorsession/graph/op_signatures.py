@@ -367,8 +367,8 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
     found: list[DType] = []
     for arg in signature.outputs:
         if arg.is_list:
-            found += known[arg.type]
+            found += map(as_dtype, known[arg.type])
         else:
-            dtype = fixed_type(arg, signature.attrs) or known[arg.type]
+            dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
             found += [dtype] * (known[arg.number] if arg.number else 1)
     return found

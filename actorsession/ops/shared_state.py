@@ -54,7 +54,8 @@ def register_state(
             return make(f"{label} {name!r}", ctx.attrs)
 
         if ctx.attrs["shared_name"]:
-            said = [f"{key} {_text(ctx.attrs[key])}" for key in lookup(op_type).attrs if key not in _OWN]
+            keys = [key for key in lookup(op_type).attrs if key not in _OWN]
+            said = [f"{key} {_text(ctx.attrs[key])}" for key in keys]
             spec = f"a {label} of {', '.join(said)}"
             state = ctx.resources.lookup_or_create(ctx.attrs["container"], name, kind, new, spec)
         else:

@@ -9,7 +9,7 @@ from actorsession.graph.function import CONSTRUCTS, FunctionBody, nodes_inside
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered, lookup
-from actorsession.ops.build import make_one
+from actorsession.ops import raw
 from actorsession.ops.flow.constructs import as_value
 
 __all__ = ["is_stateful", "with_effects"]
@@ -29,8 +29,8 @@ def with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> lis
         return results or [as_value(True, graph)]
     with graph.control_dependencies(forgotten):
         if not results:
-            return [make_one("Identity", [as_value(True, graph)], graph=graph)]
-        return [make_one("Identity", [result], graph=graph) for result in results]
+            return [raw.Identity(as_value(True, graph))]
+        return [raw.Identity(result) for result in results]
 
 
 def _changes_state(op: Operation) -> bool:

@@ -46,11 +46,10 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor, graph_of, make
+from actorsession.ops.rows import op
 
 __all__ = ["async_py_func", "py_func"]
 
@@ -369,30 +368,10 @@ _ALONE = _holders([np.zeros(1)], 0)
 # -- registration ----------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    for spec in ctx.inputs:
-        if spec.dtype.kind == "r":
-            raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
-    return [TensorSpec(as_dtype(t), TensorShape(None)) for t in ctx.attrs["Tout"]]
+def _unknown(ctx: InferContext) -> Sequence[TensorShape]:
+    return [unknown_shape for _ in ctx.attrs["Tout"]]
 
 
-for _name in ("PyFunc", "PyFuncStateless"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            blocks=True,
-        )
-    )
-
-register(
-    OpDef(
-        name="AsyncPyFunc",
-        infer=_infer,
-        kernel=_async_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        suspends=True,
-    )
-)
+op("PyFunc", _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True)
+op("PyFuncStateless", _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True)
+op("AsyncPyFunc", _unknown, kernel=_async_kernel, grad=NOT_DIFFERENTIABLE, suspends=True)
