@@ -276,7 +276,7 @@ def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[i
     return [rest // share if count is None else count for count in fixed]
 
 
-def check_types(op: str, dtypes: Sequence[DType]) -> None:
+def check_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> None:
     """Check the element types of a node's inputs against those that the table accepts.
 
     Inputs that share a type attribute for which the table names element types have one element type.
@@ -290,7 +290,7 @@ def check_types(op: str, dtypes: Sequence[DType]) -> None:
         return
     signature = signature_of(op)
     assert signature is not None
-    counts = _counts(signature.inputs, len(dtypes), {})
+    counts = _counts(signature.inputs, len(dtypes), attrs)
     if counts is None or sum(counts) != len(dtypes):
         names = ", ".join([arg.name for arg in signature.inputs])
         raise TypeError(f"{op} takes the inputs {names}; got {len(dtypes)}")
