@@ -71,7 +71,9 @@ _NAMES = {
     ".elements.quotients": "div_no_nan floor_div truncatediv truncatemod",
     ".elements.recast": "bitcast saturate_cast",
     ".elements.trigonometry": "acos acosh asin asinh atan atan2 atanh cosh sinh",
-    ".flow.assertions": "Assert Print check_numerics verify_tensor_all_finite",
+    ".flow.assertions": (
+        "Assert Print add_check_numerics_ops check_numerics verify_tensor_all_finite"
+    ),
     ".flow.cases": "case switch_case",
     ".flow.checks": (
         "assert_equal assert_greater assert_greater_equal assert_integer assert_less "
@@ -83,9 +85,7 @@ _NAMES = {
     ".flow.control_flow": "cond while_loop",
     ".flow.functions": "Defun",
     ".flow.mapping": "foldl foldr map_fn scan",
-    ".flow.numeric_checks": "add_check_numerics_ops",
-    ".flow.numpy_functions": "numpy_function",
-    ".flow.script": "async_py_func py_func",
+    ".flow.script": "async_py_func numpy_function py_func",
     ".graph_keys": "GraphKeys",
     ".image": "*=image",
     ".images.chance": "random_crop",

@@ -25,7 +25,7 @@ INNER = {
     "convolutions.transposed", "convolutions.windows", "derivatives.backward", "derivatives.values",
     "elements.bessel", "elements.bitwise", "elements.error_functions", "elements.nearness",
     "elements.quotients", "elements.selection", "flow.branch_gradients", "flow.calls",
-    "flow.constructs", "flow.control", "flow.dataflow", "flow.effects", "flow.extensions",
+    "flow.constructs", "flow.control", "flow.dataflow", "flow.extensions",
     "flow.functional", "flow.functions", "flow.loop_gradients", "flow.stand_ins",
     "flow.streams", "flow.way_gradients", "image", "images.boxes", "images.chance", "images.choices",
     "images.colour_spaces", "images.colours", "images.crops", "images.detections", "images.drawing",

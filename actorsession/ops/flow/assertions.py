@@ -13,18 +13,27 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import bool_
+from actorsession.graph.dtypes import bool_, float16, float32, float64
+from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.flow.control import group
 from actorsession.ops.flow.streams import write_line
 from actorsession.ops.rows import checked, first, no_outputs, op, same
 
-__all__ = ["Assert", "Print", "check_numerics", "verify_tensor_all_finite"]
+__all__ = [
+    "Assert", "Print", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
+]  # fmt: skip
 
 # How many elements are written by default, as in TensorFlow.
 _FEW = 3
+# Op types of loops and branches, in either form.
+_CONTROL = frozenset({
+    "Case", "Enter", "Exit", "If", "Merge", "NextIteration", "RefEnter", "RefExit", "RefMerge",
+    "RefNextIteration", "RefSwitch", "StatelessIf", "StatelessWhile", "Switch", "While",
+})  # fmt: skip
 
 
 def Assert(
@@ -108,6 +117,32 @@ def verify_tensor_all_finite(
     tensor = convert_to_tensor(tensor)
     with tensor.graph.name_scope(name or "VerifyFinite"):
         return check_numerics(tensor, said)
+
+
+def add_check_numerics_ops() -> Operation:
+    """Add a check of every floating tensor of the default graph, each after the previous ones.
+
+    Returns:
+        The operation that runs all checks. The step fails with InvalidArgumentError at the first tensor in
+        which a number is NaN or infinite; the error names it.
+
+    Raises:
+        ValueError: for a graph with floating numbers in loops or branches.
+    """
+    graph = get_default_graph()
+    checks: list[Operation] = []
+    for operation in graph.get_operations():
+        for tensor in operation.outputs:
+            if tensor.dtype not in (float16, float32, float64):
+                continue
+            if operation.type in _CONTROL:
+                raise ValueError(
+                    "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations "
+                    f"such as `tf.cond()` or `tf.while_loop()`; found {operation.name!r}."
+                )
+            with graph.control_dependencies(checks):
+                checks = [check_numerics(tensor, f"{operation.name}:{tensor.value_index}").op]
+    return group(*checks)
 
 
 # -- text form of values -----------------------------------------------------------------------------

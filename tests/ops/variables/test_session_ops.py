@@ -56,7 +56,7 @@ def test_variables_and_operations_have_no_handles() -> None:
     for wrong in (variable, variable.op):
         with pytest.raises(TypeError, match="data is a Tensor"):
             ops.get_session_handle(wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="GetSessionHandle takes .*; got resource"):
+    with pytest.raises(TypeError, match=r"GetSessionHandle takes .*; got resource"):
         ops.get_session_handle(variable.handle)
 
 

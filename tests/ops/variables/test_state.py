@@ -195,14 +195,14 @@ def test_a_partly_known_shape_is_checked_when_the_value_is_there() -> None:
 @pytest.mark.parametrize("op_type", ["ReadVariableOp", "VarIsInitializedOp"])
 def test_what_is_no_handle_is_refused(op_type: str) -> None:
     with pytest.raises(
-        TypeError, match="takes a (variable's|resource) handle as .*got (a )?float32"
+        TypeError, match=r"takes a (variable's|resource) handle as .*got (a )?float32"
     ):
         make(op_type, [constant(1.0)], {"dtype": float32})
 
 
 @pytest.mark.parametrize("op_type", ["AssignAddVariableOp", "AssignSubVariableOp"])
 def test_only_numbers_are_added(op_type: str) -> None:
-    with pytest.raises(TypeError, match="takes signed integers.* as value; got bool"):
+    with pytest.raises(TypeError, match=r"takes signed integers.* as value; got bool"):
         Cell(bool_, ()).op(op_type, True)
 
 
