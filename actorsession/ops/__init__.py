@@ -183,11 +183,10 @@ _NAMES = {
     ".text.regex": "regex_replace",
     ".text.splitting": "string_split",
     ".variables.assignment": (
-        "assign assign_add assign_sub batch_scatter_update scatter_add scatter_div scatter_max "
-        "scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub "
-        "scatter_update"
+        "assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div "
+        "scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update "
+        "scatter_sub scatter_update"
     ),
-    ".variables.counting": "count_up_to",
     ".variables.creation": "VariableAggregation VariableSynchronization variable_creator_scope",
     ".variables.get_variable": "get_local_variable get_variable",
     ".variables.initializers": (

@@ -404,6 +404,7 @@ from actorsession.ops.variables.assignment import assign as assign
 from actorsession.ops.variables.assignment import assign_add as assign_add
 from actorsession.ops.variables.assignment import assign_sub as assign_sub
 from actorsession.ops.variables.assignment import batch_scatter_update as batch_scatter_update
+from actorsession.ops.variables.assignment import count_up_to as count_up_to
 from actorsession.ops.variables.assignment import scatter_add as scatter_add
 from actorsession.ops.variables.assignment import scatter_div as scatter_div
 from actorsession.ops.variables.assignment import scatter_max as scatter_max
@@ -414,7 +415,6 @@ from actorsession.ops.variables.assignment import scatter_nd_sub as scatter_nd_s
 from actorsession.ops.variables.assignment import scatter_nd_update as scatter_nd_update
 from actorsession.ops.variables.assignment import scatter_sub as scatter_sub
 from actorsession.ops.variables.assignment import scatter_update as scatter_update
-from actorsession.ops.variables.counting import count_up_to as count_up_to
 from actorsession.ops.variables.creation import VariableAggregation as VariableAggregation
 from actorsession.ops.variables.creation import VariableSynchronization as VariableSynchronization
 from actorsession.ops.variables.creation import variable_creator_scope as variable_creator_scope

@@ -27,7 +27,7 @@ INNER = {
     "elements.quotients", "elements.selection", "flow.branch_gradients", "flow.calls",
     "flow.constructs", "flow.control", "flow.dataflow", "flow.extensions",
     "flow.functional", "flow.functions", "flow.loop_gradients", "flow.stand_ins",
-    "flow.streams", "flow.way_gradients", "image", "images.boxes", "images.chance", "images.choices",
+    "flow.streams", "flow.switch_gradients", "image", "images.boxes", "images.chance", "images.choices",
     "images.colour_spaces", "images.colours", "images.crops", "images.detections", "images.drawing",
     "images.edges", "images.files", "images.formats", "images.geometry", "images.glimpses",
     "images.jpeg_quality", "images.measures", "images.patches", "images.resampling",

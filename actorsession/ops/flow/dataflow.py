@@ -20,7 +20,7 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_all, convert_to_tensor, make
-from actorsession.ops.flow.way_gradients import exit_gradient, merge_gradient, switch_gradient
+from actorsession.ops.flow.switch_gradients import exit_gradient, merge_gradient, switch_gradient
 from actorsession.ops.rows import checked, first, no_outputs, op, scalar
 
 __all__ = [

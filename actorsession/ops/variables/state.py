@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import as_dtype, int32, int64, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
@@ -190,6 +190,48 @@ op(
 )  # fmt: skip
 for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)):
     op(_name, _assigned, kernel=_adding_kernel(_function), grad=NOT_DIFFERENTIABLE, cost=_add_cost)
+
+
+# -- counting -----------------------------------------------------------------------------------
+
+
+def _infer_count(ctx: InferContext) -> list[TensorSpec]:
+    variable = check_handle(ctx)
+    limit = ctx.attrs["limit"]
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise TypeError(f"{ctx.op}: limit is an int, got {limit!r:.100}")
+    if variable.dtype not in (int32, int64):
+        raise TypeError(
+            f"{ctx.op} counts in int32 or int64, the variable holds {variable.dtype.name}"
+        )
+    if not variable.shape.is_compatible_with(scalar_shape):
+        raise ValueError(f"{ctx.op} counts in a scalar, the variable has shape {variable.shape}")
+    return [TensorSpec(variable.dtype, scalar_shape)]
+
+
+def _count_kernel(ctx: KernelContext) -> Kernel:
+    limit, name = ctx.attrs["limit"], ctx.name
+    one = variable_spec(ctx.attrs).dtype.np_dtype.type(1)
+
+    def count(handle: VariableHolder) -> Any:
+        before: list[Any] = []
+
+        def step(value: Any) -> Any:
+            if value >= limit:
+                raise OutOfRangeError(f"{name!r} has reached its limit of {limit}")
+            before.append(value)
+            return value + one
+
+        handle.access(step)
+        return before[0]
+
+    return count
+
+
+op(
+    "ResourceCountUpTo", infer=_infer_count, kernel=_count_kernel, grad=NOT_DIFFERENTIABLE,
+    cost=lambda inputs, outputs: 1.0,
+)  # fmt: skip
 
 
 # -- scattered updates ---------------------------------------------------------------------------
