@@ -2,7 +2,7 @@
 
 The math files build their nodes with ``unary`` and ``binary`` and use the shape functions of this module, so
 that conversion, node names, dtype errors and broadcasting are the same for all of them. Imports nothing of
-``ops/`` but ``build``.
+``ops/`` but ``build`` and ``rows``.
 """
 
 from __future__ import annotations
