@@ -236,7 +236,7 @@ class Graph:
     def _infer(
         self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> tuple[TensorSpec, ...]:
-        check_types(op_def.name, [t.spec.dtype for t in inputs])
+        check_types(op_def.name, [t.spec.dtype for t in inputs], attrs)
         context = registry.InferContext(
             op_def.name,
             tuple([t.spec for t in inputs]),

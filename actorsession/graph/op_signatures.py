@@ -26,13 +26,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "opsets", "output_types",
-    "signature_of", "signature_row", "tensorflow_signature",
+    "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "fixed_type", "input_args",
+    "opsets", "output_types", "signature_of", "signature_row", "tensorflow_signature",
 ]  # fmt: skip
 
 # An attribute that has no default.
@@ -276,26 +276,47 @@ def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[i
     return [rest // share if count is None else count for count in fixed]
 
 
-def check_types(op: str, dtypes: Sequence[DType]) -> None:
+def check_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> None:
     """Check the element types of a node's inputs against those that the table accepts.
 
     Inputs that share a type attribute for which the table names element types have one element type.
+
+    Args:
+        op: operation type.
+        dtypes: element types of the inputs.
+        attrs: attributes of the node.
 
     Raises:
         TypeError: for an element type that the operation does not accept, inputs of two types where one is
             wanted, or another number of inputs.
     """
-    _check_once(op, tuple(dtypes))
+    lengths = tuple(
+        [
+            (name, value if isinstance(value, int) else len(value))
+            for name in _lengths(op)
+            if (value := attrs.get(name)) is not None
+        ]
+    )
+    _check_once(op, tuple(dtypes), lengths)
+
+
+@functools.cache
+def _lengths(op: str) -> Sequence[str]:
+    """Return the attributes that give the lengths of inputs, if there are several inputs that are lists."""
+    signature = signature_of(op)
+    args = signature.inputs if signature is not None else ()
+    names = [arg.number or arg.type for arg in args if arg.number or arg.is_list]
+    return names if len(names) > 1 else ()
 
 
 @functools.lru_cache(4096)
-def _check_once(op: str, dtypes: tuple[DType, ...]) -> None:
+def _check_once(op: str, dtypes: tuple[DType, ...], lengths: tuple[tuple[str, int], ...]) -> None:
     limited = _limited(op)
     if not limited:
         return
     signature = signature_of(op)
     assert signature is not None
-    counts = _counts(signature.inputs, len(dtypes), {})
+    counts = _counts(signature.inputs, len(dtypes), dict(lengths))
     if counts is None or sum(counts) != len(dtypes):
         names = ", ".join([arg.name for arg in signature.inputs])
         raise TypeError(f"{op} takes the inputs {names}; got {len(dtypes)}")
@@ -324,6 +345,40 @@ def _limited(op: str) -> Mapping[str, Attr]:
     return {name: attr for name, attr in signature.attrs.items() if attr.allowed and name in types}
 
 
+def input_args(op: str, total: int, attrs: Mapping[str, Any]) -> list[Arg]:
+    """Return for each input of a node the input of the signature that it belongs to.
+
+    Args:
+        op: operation type of the table.
+        total: number of inputs of the node.
+        attrs: attributes of the node.
+
+    Raises:
+        ValueError: if the number does not fit the signature.
+    """
+    signature = signature_of(op)
+    assert signature is not None
+    counts = _counts(signature.inputs, total, attrs)
+    if counts is None or sum(counts) != total:
+        names = ", ".join([arg.name for arg in signature.inputs])
+        raise ValueError(f"{op} takes the inputs {names}; got {total}")
+    return [
+        arg
+        for arg, count in zip(signature.inputs, counts, strict=True)
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def fixed_type(arg: Arg, attrs: Mapping[str, Attr]) -> DType | None:
+    """Return the element type of an input or output that has the same one in each node.
+
+    A reference of TensorFlow is a handle here.
+    """
+    if arg.is_list or arg.type in attrs:
+        return None
+    return resource if arg.is_ref else as_dtype(arg.type)
+
+
 def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> Sequence[DType]:
     """Return the element types of the outputs of a node.
 
@@ -347,7 +402,7 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
             found += [as_dtype(dtype) for dtype in known[arg.type]]
         else:
             attr = signature.attrs.get(arg.type)
-            dtype = as_dtype(known[arg.type] if attr else arg.type)
+            dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
             if attr and not attr.allows(dtype):
                 raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
             found += [dtype] * (known[arg.number] if arg.number else 1)
@@ -364,4 +419,4 @@ def _output_types(op: str, dtypes: tuple[DType, ...]) -> Sequence[DType] | None:
     known = bind(signature.inputs, dtypes, {}, signature.attrs) or {}
     if any(arg.type in signature.attrs and arg.type not in known for arg in signature.outputs):
         return None
-    return tuple([known.get(arg.type) or as_dtype(arg.type) for arg in signature.outputs])
+    return tuple([fixed_type(arg, signature.attrs) or known[arg.type] for arg in signature.outputs])

@@ -72,7 +72,9 @@ _NAMES = {
     ".elements.quotients": "div_no_nan",
     ".elements.recast": "bitcast saturate_cast",
     ".elements.trigonometry": "acos acosh asin asinh atan atan2 atanh cosh sinh",
-    ".flow.assertions": "Assert Print check_numerics verify_tensor_all_finite",
+    ".flow.assertions": (
+        "Assert Print add_check_numerics_ops check_numerics verify_tensor_all_finite"
+    ),
     ".flow.cases": "case switch_case",
     ".flow.checks": (
         "assert_equal assert_greater assert_greater_equal assert_integer assert_less "
@@ -84,9 +86,7 @@ _NAMES = {
     ".flow.control_flow": "cond while_loop",
     ".flow.functions": "Defun",
     ".flow.mapping": "foldl foldr map_fn scan",
-    ".flow.numeric_checks": "add_check_numerics_ops",
-    ".flow.numpy_functions": "numpy_function",
-    ".flow.script": "async_py_func py_func",
+    ".flow.script": "async_py_func numpy_function py_func",
     ".graph_keys": "GraphKeys",
     ".image": "*=image",
     ".images.augmentation": "random_crop",
@@ -184,11 +184,10 @@ _NAMES = {
     ".text.regex": "regex_replace",
     ".text.splitting": "string_split",
     ".variables.assignment": (
-        "assign assign_add assign_sub batch_scatter_update scatter_add scatter_div scatter_max "
-        "scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub "
-        "scatter_update"
+        "assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div "
+        "scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update "
+        "scatter_sub scatter_update"
     ),
-    ".variables.counting": "count_up_to",
     ".variables.creation": "VariableAggregation VariableSynchronization variable_creator_scope",
     ".variables.get_variable": "get_local_variable get_variable",
     ".variables.initializers": (

@@ -181,6 +181,7 @@ from actorsession.ops.elements.trigonometry import cosh as cosh
 from actorsession.ops.elements.trigonometry import sinh as sinh
 from actorsession.ops.flow.assertions import Assert as Assert
 from actorsession.ops.flow.assertions import Print as Print
+from actorsession.ops.flow.assertions import add_check_numerics_ops as add_check_numerics_ops
 from actorsession.ops.flow.assertions import check_numerics as check_numerics
 from actorsession.ops.flow.assertions import verify_tensor_all_finite as verify_tensor_all_finite
 from actorsession.ops.flow.cases import case as case
@@ -212,9 +213,8 @@ from actorsession.ops.flow.mapping import foldl as foldl
 from actorsession.ops.flow.mapping import foldr as foldr
 from actorsession.ops.flow.mapping import map_fn as map_fn
 from actorsession.ops.flow.mapping import scan as scan
-from actorsession.ops.flow.numeric_checks import add_check_numerics_ops as add_check_numerics_ops
-from actorsession.ops.flow.numpy_functions import numpy_function as numpy_function
 from actorsession.ops.flow.script import async_py_func as async_py_func
+from actorsession.ops.flow.script import numpy_function as numpy_function
 from actorsession.ops.flow.script import py_func as py_func
 from actorsession.ops.graph_keys import GraphKeys as GraphKeys
 from actorsession.ops import image as image
@@ -404,6 +404,7 @@ from actorsession.ops.variables.assignment import assign as assign
 from actorsession.ops.variables.assignment import assign_add as assign_add
 from actorsession.ops.variables.assignment import assign_sub as assign_sub
 from actorsession.ops.variables.assignment import batch_scatter_update as batch_scatter_update
+from actorsession.ops.variables.assignment import count_up_to as count_up_to
 from actorsession.ops.variables.assignment import scatter_add as scatter_add
 from actorsession.ops.variables.assignment import scatter_div as scatter_div
 from actorsession.ops.variables.assignment import scatter_max as scatter_max
@@ -414,7 +415,6 @@ from actorsession.ops.variables.assignment import scatter_nd_sub as scatter_nd_s
 from actorsession.ops.variables.assignment import scatter_nd_update as scatter_nd_update
 from actorsession.ops.variables.assignment import scatter_sub as scatter_sub
 from actorsession.ops.variables.assignment import scatter_update as scatter_update
-from actorsession.ops.variables.counting import count_up_to as count_up_to
 from actorsession.ops.variables.creation import VariableAggregation as VariableAggregation
 from actorsession.ops.variables.creation import VariableSynchronization as VariableSynchronization
 from actorsession.ops.variables.creation import variable_creator_scope as variable_creator_scope

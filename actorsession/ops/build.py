@@ -25,10 +25,9 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
+)
 from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.ops.rows import op
 
 __all__ = [
     "constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_of", "make_one",
@@ -330,14 +329,7 @@ def _const_kernel(ctx: KernelContext) -> Kernel:
     return lambda: value
 
 
-register(
-    OpDef(
-        name="Const",
-        infer=_infer_const,
-        kernel=_const_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        aliases=True,
-        once=True,
-        static_value=lambda ctx: ctx.attrs["value"],
-    )
-)
+op(
+    "Const", infer=_infer_const, kernel=_const_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    once=True, static_value=lambda ctx: ctx.attrs["value"],
+)  # fmt: skip

@@ -252,7 +252,6 @@ _TYPES = {
         "ResourceSparseApplyRMSProp"
     ),
     "variables.checkpointing": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
-    "variables.counting": "ResourceCountUpTo",
     "variables.scatter_updates": (
         "ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
         "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub "
@@ -261,8 +260,8 @@ _TYPES = {
     "variables.session_ops": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
     "variables.state": (
         "AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp "
-        "ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate VarHandleOp "
-        "VarIsInitializedOp"
+        "ResourceCountUpTo ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate "
+        "VarHandleOp VarIsInitializedOp"
     ),
 }
 OP_MODULES = {

@@ -1,6 +1,6 @@
 """Code that elementwise ops share: conversion of operands, and the shape of a result.
 
-Imports nothing of ``ops/`` but ``build``.
+Imports nothing of ``ops/`` but ``build`` and ``rows``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 from actorsession.graph.dtypes import DType
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all
+from actorsession.graph.registry import InferContext
 from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.rows import broadcast, by_rank, merged_shape, writes
 
 __all__ = [
     "broadcast", "by_rank", "check_dtype", "converted", "in_scope", "merged_shape", "scalar_like",
@@ -90,69 +90,3 @@ def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = N
             names = ", ".join(d.name for d in dtypes)
             raise TypeError(f"{ctx.op} takes inputs of one dtype; got {names}: cast one of them")
     return dtypes[0]
-
-
-def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
-    """Return the shape of inputs broadcast together as in numpy.
-
-    Raises:
-        ValueError: if the shapes can never be broadcast.
-    """
-    shapes = [ctx.inputs[i].shape for i in indices or range(len(ctx.inputs))]
-    result = shapes[0]
-    try:
-        for shape in shapes[1:]:
-            result = broadcast_shapes(result, shape)
-    except ValueError:
-        raise ValueError(
-            f"{ctx.op} cannot broadcast shapes {', '.join(map(str, shapes))}: counted from the "
-            "end, dimensions must be equal, or one of them 1 or missing"
-        ) from None
-    return result
-
-
-def merged_shape(ctx: InferContext) -> TensorShape:
-    """Return the common shape of inputs that must all have the same shape.
-
-    Raises:
-        ValueError: if two shapes contradict each other.
-    """
-    shapes = [s.shape for s in ctx.inputs]
-    try:
-        return merge_all(shapes)
-    except ValueError:
-        found = ", ".join(map(str, shapes))
-        raise ValueError(f"{ctx.op} takes inputs of one shape; got {found}") from None
-
-
-# -- kernels -------------------------------------------------------------------------------------
-
-
-def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -> Kernel:
-    """Return the form of a kernel that fits the rank: operators for scalars, in-place temporaries for arrays.
-
-    Args:
-        ctx: context of the kernel factory.
-        scalar: accepts numpy scalars, which ``out=`` does not allow.
-        array: accepts arrays of rank 1 and more.
-        index: the input whose rank decides; at run time if it is not known statically.
-    """
-    rank = ctx.inputs[index].shape.rank
-    if rank is not None:
-        return array if rank else scalar
-    return lambda *args: array(*args) if args[index].ndim else scalar(*args)
-
-
-def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
-    """Return the ``into`` of an op (see ``OpDef``): ``function`` for the dtypes that are built into numpy.
-
-    Complex numbers are excluded: numpy multiplies those at the end of an array with other roundings than
-    those in the middle, so blocks of an array would differ from the whole.
-    """
-
-    def into(ctx: KernelContext) -> Kernel | None:
-        dtypes = [spec.dtype for spec in (*ctx.inputs, *ctx.outputs)]
-        plain = all(d.kind in "biuf" and d.np_dtype.isbuiltin == 1 for d in dtypes)
-        return function if plain else None
-
-    return into

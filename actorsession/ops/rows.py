@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype
+from actorsession.errors import WrongDtypeError
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import output_types, signature_of
+from actorsession.graph.op_signatures import fixed_type, input_args, output_types, signature_of
 from actorsession.graph.registry import (
     Gradient,
     InferContext,
@@ -27,10 +27,12 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.operands import broadcast, by_rank, merged_shape, writes
+from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all, scalar_shape
 
-__all__ = ["Shapes", "broadcasts", "check_fixed_types", "op", "same", "scalar", "typed"]
+__all__ = [
+    "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
+    "no_outputs", "op", "same", "scalar", "typed", "writes",
+]  # fmt: skip
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
 """A shape rule: from a node's inputs and attributes to the shapes of its outputs."""
@@ -38,7 +40,7 @@ Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
 
 def op(
     name: str,
-    shapes: Shapes,
+    shapes: Shapes | None = None,
     function: Kernel | None = None,
     grad: Gradient | None = None,
     *,
@@ -46,6 +48,7 @@ def op(
     scalar: Kernel | None = None,
     into: Kernel | None = None,
     emit: str | Callable[[KernelContext, Sequence[str]], str | None] | None = None,
+    infer: Callable[[InferContext], Sequence[TensorSpec]] | None = None,
     **more: Any,
 ) -> OpDef:
     """Register an operation type of the table of signatures.
@@ -59,6 +62,7 @@ def op(
         scalar: computes the outputs for a first input of rank 0, if that is a different function.
         into: computes the result into an array; ``function`` if that is a ufunc of numpy.
         emit: format of an inline expression, or a function that gives one; see ``OpDef``.
+        infer: shape function in place of ``shapes``, for element types that do not follow from the signature.
         more: further fields of ``OpDef``.
     """
     if isinstance(function, np.ufunc):
@@ -73,7 +77,10 @@ def op(
         more["kernel"] = _of_values(function, scalar)
     else:
         more["kernel"] = kernel
-    return register(OpDef(name=name, infer=typed(shapes), gradient=grad, **more))
+    if infer is None:
+        assert shapes is not None
+        infer = typed(shapes)
+    return register(OpDef(name=name, infer=infer, gradient=grad, **more))
 
 
 def _of_values(function: Kernel, scalar: Kernel | None) -> Callable[[KernelContext], Kernel]:
@@ -91,6 +98,39 @@ def typed(shapes: Shapes) -> Callable[[InferContext], Sequence[TensorSpec]]:
         return [TensorSpec(dtype, shape) for dtype, shape in zip(dtypes, made, strict=True)]
 
     return infer
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -> Kernel:
+    """Return the form of a kernel that fits the rank: operators for scalars, in-place temporaries for arrays.
+
+    Args:
+        ctx: context of the kernel factory.
+        scalar: accepts numpy scalars, which ``out=`` does not allow.
+        array: accepts arrays of rank 1 and more.
+        index: the input whose rank decides; at run time if it is not known statically.
+    """
+    rank = ctx.inputs[index].shape.rank
+    if rank is not None:
+        return array if rank else scalar
+    return lambda *args: array(*args) if args[index].ndim else scalar(*args)
+
+
+def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
+    """Return the ``into`` of an op (see ``OpDef``): ``function`` for the dtypes that are built into numpy.
+
+    Complex numbers are excluded: numpy multiplies those at the end of an array with other roundings than
+    those in the middle, so blocks of an array would differ from the whole.
+    """
+
+    def into(ctx: KernelContext) -> Kernel | None:
+        dtypes = [spec.dtype for spec in (*ctx.inputs, *ctx.outputs)]
+        plain = all(d.kind in "biuf" and d.np_dtype.isbuiltin == 1 for d in dtypes)
+        return function if plain else None
+
+    return into
 
 
 # -- shape rules ---------------------------------------------------------------------------------
@@ -111,18 +151,84 @@ def scalar(ctx: InferContext) -> Sequence[TensorShape]:
     return [scalar_shape]
 
 
-# -- checks that shape rules share ---------------------------------------------------------------
+def first(ctx: InferContext) -> Sequence[TensorShape]:
+    """The output has the shape of the first input."""
+    return [ctx.inputs[0].shape]
 
 
-def check_fixed_types(ctx: InferContext) -> None:
-    """Check the inputs for which the signature names an element type instead of an attribute.
+def no_outputs(ctx: InferContext) -> Sequence[TensorShape]:
+    """There are no outputs."""
+    return []
+
+
+def checked(shapes: Shapes, *ranks: int | None) -> Shapes:
+    """Return a shape rule that first checks the inputs; see ``check_inputs``."""
+
+    def rule(ctx: InferContext) -> Sequence[TensorShape]:
+        check_inputs(ctx, *ranks)
+        return shapes(ctx)
+
+    return rule
+
+
+# -- shapes of inputs ----------------------------------------------------------------------------
+
+
+def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
+    """Return the shape of inputs broadcast together as in numpy.
+
+    Raises:
+        ValueError: if the shapes can never be broadcast.
+    """
+    shapes = [ctx.inputs[i].shape for i in indices or range(len(ctx.inputs))]
+    result = shapes[0]
+    try:
+        for shape in shapes[1:]:
+            result = broadcast_shapes(result, shape)
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op} cannot broadcast shapes {', '.join(map(str, shapes))}: counted from the "
+            "end, dimensions must be equal, or one of them 1 or missing"
+        ) from None
+    return result
+
+
+def merged_shape(ctx: InferContext) -> TensorShape:
+    """Return the common shape of inputs that must all have the same shape.
+
+    Raises:
+        ValueError: if two shapes contradict each other.
+    """
+    shapes = [s.shape for s in ctx.inputs]
+    try:
+        return merge_all(shapes)
+    except ValueError:
+        found = ", ".join(map(str, shapes))
+        raise ValueError(f"{ctx.op} takes inputs of one shape; got {found}") from None
+
+
+_RANKS = ("a scalar", "a vector")
+
+
+def check_inputs(ctx: InferContext, *ranks: int | None) -> None:
+    """Check inputs for which the signature has a fixed element type, and ranks.
+
+    Args:
+        ctx: the node being built.
+        ranks: rank of each of the first inputs; ``None`` for any.
 
     Raises:
         TypeError: for another element type.
+        ValueError: for another rank, or another number of inputs.
     """
     signature = signature_of(ctx.op)
     assert signature is not None
-    for arg, spec in zip(signature.inputs, ctx.inputs, strict=True):
-        if arg.type not in signature.attrs and spec.dtype is not as_dtype(arg.type):
-            wanted = as_dtype(arg.type).name
-            raise TypeError(f"{ctx.op} takes {wanted} as {arg.name}; got {spec.dtype.name}")
+    args = input_args(ctx.op, len(ctx.inputs), ctx.attrs)
+    for arg, spec in zip(args, ctx.inputs, strict=True):
+        wanted = fixed_type(arg, signature.attrs)
+        if wanted is not None and spec.dtype is not wanted:
+            what = "a resource handle" if wanted.kind == "r" else wanted.name
+            raise WrongDtypeError(f"{ctx.op} takes {what} as {arg.name}; got {spec.dtype.name}")
+    for arg, spec, rank in zip(args, ctx.inputs, ranks, strict=False):
+        if rank is not None and spec.shape.rank not in (None, rank):
+            raise ValueError(f"{ctx.op} takes {_RANKS[rank]} as {arg.name}; got shape {spec.shape}")

@@ -7,7 +7,7 @@ plans; clearing its container only empties it. Variables have a separate mechani
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
@@ -20,31 +20,31 @@ from actorsession.graph.registry import (
     Kernel,
     KernelContext,
     OpDef,
+    lookup,
     register,
 )
 from actorsession.graph.scopes import scope_of
-from actorsession.graph.shape import scalar_shape
 from actorsession.ops.build import make_one
+from actorsession.ops.rows import op, scalar
 
 __all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_op", "register_state"]
 
+# Attributes in which nodes that share some state may differ.
+_OWN = frozenset({"container", "shared_name", "seed", "seed2"})
+
 
 def register_state(
-    op_type: str,
-    kind: str,
-    label: str,
-    make: Callable[[str, Mapping[str, Any]], Any],
-    attrs: Collection[str],
+    op_type: str, kind: str, label: str, make: Callable[[str, Mapping[str, Any]], Any]
 ) -> None:
-    """Register the op type of a node that makes some state.
+    """Register the operation type of a node that makes some state.
+
+    All nodes that share the state must agree on their attributes.
 
     Args:
         op_type: operation type.
         kind: the kind of state; a shared name may be used once for each kind.
         label: description of the state in messages, before its name.
         make: a function of the name in messages and the node's attributes that returns the state.
-        attrs: names of attributes beside ``container`` and ``shared_name``; all nodes that share the state
-            must agree on them.
     """
 
     def kernel(ctx: KernelContext) -> Kernel:
@@ -54,23 +54,15 @@ def register_state(
             return make(f"{label} {name!r}", ctx.attrs)
 
         if ctx.attrs["shared_name"]:
-            said = [f"{key} {_text(ctx.attrs[key])}" for key in attrs if not key.startswith("seed")]
+            keys = [key for key in lookup(op_type).attrs if key not in _OWN]
+            said = [f"{key} {_text(ctx.attrs[key])}" for key in keys]
             spec = f"a {label} of {', '.join(said)}"
             state = ctx.resources.lookup_or_create(ctx.attrs["container"], name, kind, new, spec)
         else:
             state = ctx.state(new)
         return lambda: state
 
-    register(
-        OpDef(
-            name=op_type,
-            infer=lambda ctx: [TensorSpec(resource, scalar_shape)],
-            kernel=kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            aliases=True,
-            once=True,
-        )
-    )
+    op(op_type, scalar, kernel=kernel, grad=NOT_DIFFERENTIABLE, aliases=True, once=True)
 
 
 def _text(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Code that the gradients of loops and branches share: the values that they read and start from.
 
-Used by ``branch_gradients``, ``loop_gradients`` and ``way_gradients``.
+Used by ``branch_gradients``, ``loop_gradients`` and ``switch_gradients``.
 """
 
 from __future__ import annotations

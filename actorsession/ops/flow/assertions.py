@@ -13,26 +13,27 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import bool_
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import bool_, float16, float32, float64
+from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.flow.control import group
 from actorsession.ops.flow.streams import write_line
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import checked, first, no_outputs, op, same
 
-__all__ = ["Assert", "Print", "check_numerics", "verify_tensor_all_finite"]
+__all__ = [
+    "Assert", "Print", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
+]  # fmt: skip
 
 # How many elements are written by default, as in TensorFlow.
 _FEW = 3
+# Op types of loops and branches, in either form.
+_CONTROL = frozenset({
+    "Case", "Enter", "Exit", "If", "Merge", "NextIteration", "RefEnter", "RefExit", "RefMerge",
+    "RefNextIteration", "RefSwitch", "StatelessIf", "StatelessWhile", "Switch", "While",
+})  # fmt: skip
 
 
 def Assert(
@@ -50,8 +51,8 @@ def Assert(
     """
     shown = [convert_to_tensor(item) for item in data]
     wanted = convert_to_tensor(condition, bool_)
-    attrs = {"summarize": _FEW if summarize is None else summarize}
-    return make("Assert", [wanted, *shown], attrs, name)
+    few = _FEW if summarize is None else summarize
+    return raw.Assert(wanted, shown, summarize=few, name=name)
 
 
 def Print(
@@ -72,12 +73,12 @@ def Print(
         summarize: how many elements of each; 3 if left out.
         name: wanted name.
     """
-    attrs = {
-        "message": message or "", "first_n": -1 if first_n is None else first_n,
-        "summarize": _FEW if summarize is None else summarize,
-    }  # fmt: skip
     shown = [convert_to_tensor(item) for item in data]
-    return make_one("Print", [convert_to_tensor(input_), *shown], attrs, name)
+    return raw.Print(
+        convert_to_tensor(input_), shown, message=message or "", name=name,
+        first_n=-1 if first_n is None else first_n,
+        summarize=_FEW if summarize is None else summarize,
+    )  # fmt: skip
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
@@ -116,6 +117,32 @@ def verify_tensor_all_finite(
     tensor = convert_to_tensor(tensor)
     with tensor.graph.name_scope(name or "VerifyFinite"):
         return check_numerics(tensor, said)
+
+
+def add_check_numerics_ops() -> Operation:
+    """Add a check of every floating tensor of the default graph, each after the previous ones.
+
+    Returns:
+        The operation that runs all checks. The step fails with InvalidArgumentError at the first tensor in
+        which a number is NaN or infinite; the error names it.
+
+    Raises:
+        ValueError: for a graph with floating numbers in loops or branches.
+    """
+    graph = get_default_graph()
+    checks: list[Operation] = []
+    for operation in graph.get_operations():
+        for tensor in operation.outputs:
+            if tensor.dtype not in (float16, float32, float64):
+                continue
+            if operation.type in _CONTROL:
+                raise ValueError(
+                    "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations "
+                    f"such as `tf.cond()` or `tf.while_loop()`; found {operation.name!r}."
+                )
+            with graph.control_dependencies(checks):
+                checks = [check_numerics(tensor, f"{operation.name}:{tensor.value_index}").op]
+    return group(*checks)
 
 
 # -- text form of values -----------------------------------------------------------------------------
@@ -169,11 +196,6 @@ def _element(value: Any) -> str:
 # -- op types ----------------------------------------------------------------------------------------
 
 
-def _infer_assert(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "b", [0])
-    return []
-
-
 def _assert_kernel(ctx: KernelContext) -> Kernel:
     few = ctx.attrs["summarize"]
 
@@ -212,39 +234,14 @@ def _numerics_kernel(ctx: KernelContext) -> Kernel:
     return check
 
 
-def _infer_floating(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "f")
-    return [ctx.inputs[0]]
-
-
-register(
-    OpDef(
-        name="Assert",
-        infer=_infer_assert,
-        kernel=_assert_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register(
-    OpDef(
-        name="Print",
-        infer=lambda ctx: [ctx.inputs[0]],
-        kernel=_print_kernel,
-        gradient=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)],
-        aliases=True,
-    )
-)
-register(
-    OpDef(
-        name="CheckNumerics",
-        infer=_infer_floating,
-        kernel=_numerics_kernel,
-        gradient=lambda op, grad: [
-            check_numerics(
-                grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
-            )
-        ],
-        # never pruned, nor moved
-        aliases=True,
-    )
-)
+op("Assert", checked(no_outputs), kernel=_assert_kernel, grad=NOT_DIFFERENTIABLE)
+op(
+    "Print", first, kernel=_print_kernel, aliases=True,
+    grad=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)],
+)  # fmt: skip
+op(
+    "CheckNumerics", same, kernel=_numerics_kernel, aliases=True,
+    grad=lambda op, grad: [
+        check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")
+    ],
+)  # fmt: skip

@@ -30,20 +30,13 @@ from actorsession.graph.function_library import LibraryFunction
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    lookup,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, lookup
 from actorsession.ops import raw
 from actorsession.ops.arrays import fills
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.flow.constructs import ConstructBuilder
 from actorsession.ops.indexed_slices import to_dense
+from actorsession.ops.rows import op
 
 __all__ = ["call", "gradient_call", "instantiate", "specialised"]
 
@@ -252,18 +245,6 @@ def _gradients_inside(
     return back
 
 
-def _register(op_type: str) -> None:
-    register(
-        OpDef(
-            name=op_type,
-            infer=_infer_call,
-            kernel=_compiled,
-            gradient=_gradient,
-            # its function may be stateful
-            aliases=True,  # a function may return one of its arguments
-        )
-    )
-
-
-for _op_type in (CALL, STATEFUL_CALL, REMOTE_CALL, SYMBOLIC_GRADIENT):
-    _register(_op_type)
+for _type in (CALL, STATEFUL_CALL, REMOTE_CALL, SYMBOLIC_GRADIENT):
+    # A function may return one of its arguments.
+    op(_type, infer=_infer_call, kernel=_compiled, grad=_gradient, aliases=True)

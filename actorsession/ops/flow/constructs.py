@@ -17,10 +17,12 @@ from actorsession.graph.function import IF, MAX_LOOPS, MAX_NESTING, WHILE, Funct
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.scopes import scope_of
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops import raw
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.flow.extensions import Construct, common_shape
+from actorsession.ops.rows import op
 
 __all__ = ["GRADIENTS", "ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
 
@@ -53,21 +55,9 @@ def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
     return GRADIENTS.get(op.type)(op, *grads)
 
 
-def _register(name: str, infer: Callable[[InferContext], list[TensorSpec]], *keys: str) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=_compiled,
-            gradient=_gradient,
-            # its functions may be stateful
-            aliases=True,  # a loop that runs no iteration returns its inputs
-        )
-    )
-
-
-_register(WHILE, _infer_while, "cond", "body")
-_register(IF, _infer_if, "then_branch", "else_branch")
+# A loop that runs no iteration returns its inputs.
+op(WHILE, infer=_infer_while, kernel=_compiled, grad=_gradient, aliases=True)
+op(IF, infer=_infer_if, kernel=_compiled, grad=_gradient, aliases=True)
 
 
 # -- values --------------------------------------------------------------------------------------
@@ -97,7 +87,7 @@ def as_value(leaf: Any, graph: Graph) -> Tensor:
     if isinstance(leaf, Operation):
         done = constant(True, graph=graph)
         with graph.control_dependencies([leaf]):
-            return make_one("Identity", [done], graph=graph)
+            return raw.Identity(done)
     return convert_to_tensor(leaf, graph=graph)
 
 

@@ -11,31 +11,17 @@ from typing import Any
 
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, KernelContext, OpDef, register
+from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.ops import raw
 from actorsession.ops.build import graph_of, make
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.rows import no_outputs, op
 from actorsession.ops.structures import flatten
 
 __all__ = ["group", "no_op", "tuple_", "with_dependencies"]
 
 
-def _nothing() -> None:
-    return None
-
-
-def _no_op_kernel(ctx: KernelContext) -> Any:
-    return _nothing
-
-
-register(
-    OpDef(
-        name="NoOp",
-        infer=lambda ctx: (),
-        kernel=_no_op_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("NoOp", no_outputs, lambda: None, NOT_DIFFERENTIABLE)
 
 
 def no_op(name: str | None = None) -> Operation:
@@ -56,8 +42,8 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     ops = _operations(inputs)
     graph = graph_of(*ops)
     by_device: dict[str, list[Operation]] = {}
-    for op in ops:
-        by_device.setdefault(op.device, []).append(op)
+    for member in ops:
+        by_device.setdefault(member.device, []).append(member)
     with graph.name_scope(name or "group_deps") as scope:
         if len(by_device) > 1:
             # These nodes do not get the name of the group, because they are members of it.

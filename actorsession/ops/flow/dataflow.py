@@ -9,26 +9,19 @@ replaces later.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from actorsession.errors import UnimplementedError
 from actorsession.graph.control_flow_ops import NEXT_ITERATIONS
-from actorsession.graph.dtypes import bool_, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_all, convert_to_tensor, make, make_one
-from actorsession.ops.flow.way_gradients import exit_gradient, merge_gradient, switch_gradient
+from actorsession.ops.build import convert_all, convert_to_tensor, make
+from actorsession.ops.flow.switch_gradients import exit_gradient, merge_gradient, switch_gradient
+from actorsession.ops.rows import checked, first, no_outputs, op, scalar
 
 __all__ = [
     "Merged", "Switched", "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
@@ -53,49 +46,21 @@ class Merged(NamedTuple):
 # -- shapes ----------------------------------------------------------------------------------------
 
 
-def _check_scalar(context: InferContext, index: int, dtype: Any, what: str) -> None:
-    spec = context.inputs[index]
-    if spec.dtype is not dtype:
-        raise TypeError(
-            f"{what} of {context.op} is a {dtype.name} scalar; got one of {spec.dtype.name}"
-        )
-    if spec.shape.rank not in (None, 0):
-        raise ValueError(f"{what} of {context.op} is a scalar; got one of shape {spec.shape}")
+def _switched(ctx: InferContext) -> Sequence[TensorShape]:
+    return [ctx.inputs[0].shape] * 2
 
 
-def _check_count(context: InferContext, count: int) -> None:
-    if len(context.inputs) != count:
-        raise ValueError(f"{context.op} takes {count} inputs, got {len(context.inputs)}")
-
-
-def _infer_switch(context: InferContext) -> Sequence[TensorSpec]:
-    _check_count(context, 2)
-    _check_scalar(context, 1, bool_, "the predicate")
-    return [context.inputs[0]] * 2
-
-
-def _infer_switch_n(context: InferContext) -> Sequence[TensorSpec]:
-    _check_count(context, 2)
-    _check_scalar(context, 1, int32, "the index")
-    count = context.attrs["num_outs"]
+def _switched_n(ctx: InferContext) -> Sequence[TensorShape]:
+    count = ctx.attrs["num_outs"]
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ValueError(f"num_outs of {context.op} is a positive int, got {count!r}")
-    return [context.inputs[0]] * count
+        raise ValueError(f"num_outs of {ctx.op} is a positive int, got {count!r}")
+    return [ctx.inputs[0].shape] * count
 
 
-def _infer_merge(context: InferContext) -> Sequence[TensorSpec]:
-    if not context.inputs:
-        raise ValueError(f"{context.op} needs at least one input")
-    first = context.inputs[0]
-    shape = first.shape
-    for spec in context.inputs[1:]:
-        if spec.dtype is not first.dtype:
-            raise TypeError(
-                f"the inputs of {context.op} are of one type, got {first.dtype.name} and "
-                f"{spec.dtype.name}"
-            )
-        shape = _common(shape, spec.shape)
-    return [TensorSpec(first.dtype, shape), TensorSpec(int32, TensorShape(()))]
+def _merged(ctx: InferContext) -> Sequence[TensorShape]:
+    if not ctx.inputs:
+        raise ValueError(f"{ctx.op} needs at least one input")
+    return [functools.reduce(_common, [spec.shape for spec in ctx.inputs]), scalar_shape]
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
@@ -106,32 +71,14 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
     return TensorShape([a if a == b else None for a, b in pairs])
 
 
-def _infer_enter(context: InferContext) -> Sequence[TensorSpec]:
-    _check_count(context, 1)
-    name, parallel = context.attrs["frame_name"], context.attrs["parallel_iterations"]
+def _entered(ctx: InferContext) -> Sequence[TensorShape]:
+    name, parallel = ctx.attrs["frame_name"], ctx.attrs["parallel_iterations"]
     if not isinstance(name, str) or not name:
-        raise ValueError(f"frame_name of {context.op} is a non-empty string, got {name!r}")
+        raise ValueError(f"frame_name of {ctx.op} is a non-empty string, got {name!r}")
     if isinstance(parallel, bool) or not isinstance(parallel, int) or parallel < 1:
-        raise ValueError(f"parallel_iterations of {context.op} is a positive int, got {parallel!r}")
-    (spec,) = context.inputs
+        raise ValueError(f"parallel_iterations of {ctx.op} is a positive int, got {parallel!r}")
     # The entered value is only the first of the values that the loop produces.
-    return [spec if context.attrs["is_constant"] else TensorSpec(spec.dtype, TensorShape(None))]
-
-
-def _infer_same(context: InferContext) -> Sequence[TensorSpec]:
-    _check_count(context, 1)
-    return context.inputs
-
-
-def _infer_loop_cond(context: InferContext) -> Sequence[TensorSpec]:
-    _check_count(context, 1)
-    _check_scalar(context, 0, bool_, "the input")
-    return [TensorSpec(bool_, TensorShape(()))]
-
-
-def _infer_trigger(context: InferContext) -> Sequence[TensorSpec]:
-    _check_count(context, 0)
-    return []
+    return [ctx.inputs[0].shape if ctx.attrs["is_constant"] else unknown_shape]
 
 
 def _kernel(context: KernelContext) -> Kernel:
@@ -141,52 +88,18 @@ def _kernel(context: KernelContext) -> Kernel:
     )
 
 
-_ENTER_ATTRS = {"frame_name": REQUIRED, "is_constant": False, "parallel_iterations": 10}
-
-for _prefix in ("", "Ref"):
-    register(
-        OpDef(
-            name=f"{_prefix}Switch",
-            infer=_infer_switch,
-            kernel=_kernel,
-            gradient=switch_gradient,
-            aliases=True,
-        )
-    )
-    register(
-        OpDef(
-            name=f"{_prefix}Merge",
-            infer=_infer_merge,
-            kernel=_kernel,
-            gradient=merge_gradient,
-            aliases=True,
-        )
-    )
-    register(
-        OpDef(
-            name=f"{_prefix}Enter",
-            infer=_infer_enter,
-            kernel=_kernel,
-            aliases=True,
-        )
-    )
-    register(
-        OpDef(
-            name=f"{_prefix}Exit",
-            infer=_infer_same,
-            kernel=_kernel,
-            gradient=exit_gradient,
-            aliases=True,
-        )
-    )
-    register(OpDef(name=f"{_prefix}NextIteration", infer=_infer_same, kernel=_kernel, aliases=True))
-register(OpDef(name="LoopCond", infer=_infer_loop_cond, kernel=_kernel, aliases=True))
-register(OpDef(name="ControlTrigger", infer=_infer_trigger, kernel=_kernel))
-register(
-    OpDef(
-        name="_SwitchN", infer=_infer_switch_n, kernel=_kernel,         aliases=True,
-    )
-)  # fmt: skip
+for _ref in ("", "Ref"):
+    op(
+        f"{_ref}Switch", checked(_switched, None, 0), kernel=_kernel, grad=switch_gradient,
+        aliases=True,
+    )  # fmt: skip
+    op(f"{_ref}Merge", _merged, kernel=_kernel, grad=merge_gradient, aliases=True)
+    op(f"{_ref}Enter", checked(_entered), kernel=_kernel, aliases=True)
+    op(f"{_ref}Exit", checked(first), kernel=_kernel, grad=exit_gradient, aliases=True)
+    op(f"{_ref}NextIteration", checked(first), kernel=_kernel, aliases=True)
+op("LoopCond", checked(scalar, 0), kernel=_kernel, aliases=True)
+op("ControlTrigger", checked(no_outputs), kernel=_kernel)
+op("_SwitchN", checked(_switched_n, None, 0), kernel=_kernel, aliases=True)
 
 
 # -- builders --------------------------------------------------------------------------------------
@@ -269,12 +182,10 @@ def enter(
     Raises:
         ValueError: for an empty name, or fewer than one iteration.
     """
-    attrs = {
-        "frame_name": frame_name,
-        "is_constant": is_constant,
-        "parallel_iterations": parallel_iterations,
-    }
-    return make_one("Enter", [convert_to_tensor(data)], attrs, name)
+    return raw.Enter(
+        convert_to_tensor(data), frame_name=frame_name, is_constant=is_constant,
+        parallel_iterations=parallel_iterations, name=name,
+    )  # fmt: skip
 
 
 def exit_(tensor: Any, name: str | None = None) -> Tensor:

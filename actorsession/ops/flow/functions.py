@@ -22,19 +22,26 @@ from actorsession.graph.function import (
     STATEFUL_CALL,
     FunctionBody,
     FunctionDef,
+    nodes_inside,
 )
 from actorsession.graph.function_library import LibraryFunction
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import lookup
+from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.scopes import entered, scope_of
 from actorsession.graph.shape import TensorShape, as_shape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.flow.calls import call
 from actorsession.ops.flow.constructs import ConstructBuilder, as_value
-from actorsession.ops.flow.effects import is_stateful, with_effects
 
 __all__ = ["DefinedFunction", "Defun", "OverloadedFunction"]
+
+# These ops only read state: they need not run if their results are not used.
+_LOOKS = frozenset({
+    "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "RandomStandardNormal", "RandomUniform",
+    "RandomUniformInt", "TruncatedNormal",
+})  # fmt: skip
 
 # The functions under construction, outermost first.
 _BUILDING: ContextVar[tuple[DefinedFunction, ...]] = ContextVar("actorsession_defuns", default=())
@@ -277,7 +284,7 @@ class DefinedFunction:
             with body.building():
                 results = self._built(body, graph)
                 returns = bool(results)
-                results = with_effects(body, results, graph)
+                results = _with_effects(body, results, graph)
             captures = body.captured(results)
             operations = body.needed(results)
             function = LibraryFunction(
@@ -286,7 +293,7 @@ class DefinedFunction:
                 tuple(captures),
                 tuple(body.waits_for(results)),
                 tuple(sorted(body.tied_to(results))),
-                any(is_stateful(op) for op in operations),
+                any(_is_stateful(op) for op in operations),
                 self._gradient(),
             )
         return _Definition(function, home if _inside(captures, graph) else None, returns)
@@ -394,3 +401,32 @@ def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
 def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
     """Return whether any tensor belongs to a loop body, branch or function."""
     return any(graph.construct_of(tensor) is not None for tensor in tensors)
+
+
+# -- side effects ---------------------------------------------------------------------------------
+
+
+def _with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> list[Tensor]:
+    """Return the results, available only after every operation that changes state has run."""
+    needed = set(body.needed(results))
+    forgotten = [op for op in body.operations if op not in needed and _changes_state(op)]
+    if not forgotten:
+        return results or [as_value(True, graph)]
+    with graph.control_dependencies(forgotten):
+        if not results:
+            return [raw.Identity(as_value(True, graph))]
+        return [raw.Identity(result) for result in results]
+
+
+def _changes_state(op: Operation) -> bool:
+    types = [op.type, *[inner.op for inner, _ in nodes_inside(op.plain)]]
+    return any(_has_state(name) for name in types if name not in _LOOKS)
+
+
+def _is_stateful(op: Operation) -> bool:
+    """Return whether an operation, or anything inside it, has state or effects."""
+    return any(map(_has_state, [op.type, *[n.op for n, _ in nodes_inside(op.plain)]]))
+
+
+def _has_state(op_type: str) -> bool:
+    return op_type not in CONSTRUCTS and is_registered(op_type) and lookup(op_type).stateful

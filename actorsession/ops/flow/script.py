@@ -46,13 +46,12 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor, graph_of, make
+from actorsession.ops.rows import op
 
-__all__ = ["async_py_func", "py_func"]
+__all__ = ["async_py_func", "numpy_function", "py_func"]
 
 
 def py_func(
@@ -114,6 +113,39 @@ def async_py_func(
         TypeError: if ``inp`` is not a list, or an entry of ``Tout`` is not a dtype.
     """
     return _build("AsyncPyFunc", func, inp, Tout, name)
+
+
+def numpy_function(
+    func: Callable[..., Any] | None = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Tensor | list[Tensor] | Operation | Callable[..., Any]:
+    """Call a function of arrays as ``py_func`` does, or return a decorator if the function is left out.
+
+    Args:
+        func: a function with a numpy array for each input.
+        inp: a list of tensors; left out in a decorator.
+        Tout: a dtype, or a list of them.
+        stateful: whether two calls with the same inputs may differ.
+        name: wanted name.
+
+    Raises:
+        ValueError: for inputs without a function.
+    """
+    if func is not None:
+        return py_func(func, () if inp is None else inp, Tout, stateful, name)
+    if inp is not None:
+        raise ValueError("numpy_function: inputs are given with a function")
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        def of_tensors(*tensors: Any) -> Any:
+            return py_func(function, list(tensors), Tout, stateful, name)
+
+        return of_tensors
+
+    return decorated
 
 
 def _build(
@@ -369,30 +401,10 @@ _ALONE = _holders([np.zeros(1)], 0)
 # -- registration ----------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    for spec in ctx.inputs:
-        if spec.dtype.kind == "r":
-            raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
-    return [TensorSpec(as_dtype(t), TensorShape(None)) for t in ctx.attrs["Tout"]]
+def _unknown(ctx: InferContext) -> Sequence[TensorShape]:
+    return [unknown_shape for _ in ctx.attrs["Tout"]]
 
 
-for _name in ("PyFunc", "PyFuncStateless"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            blocks=True,
-        )
-    )
-
-register(
-    OpDef(
-        name="AsyncPyFunc",
-        infer=_infer,
-        kernel=_async_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        suspends=True,
-    )
-)
+op("PyFunc", _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True)
+op("PyFuncStateless", _unknown, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True)
+op("AsyncPyFunc", _unknown, kernel=_async_kernel, grad=NOT_DIFFERENTIABLE, suspends=True)

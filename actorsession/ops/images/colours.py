@@ -31,7 +31,7 @@ from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
 from actorsession.ops.elements.recast import saturate_cast
 from actorsession.ops.linear.contractions import tensordot
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 
 __all__ = [
     "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
@@ -283,7 +283,7 @@ def _adjusted(
 
 
 def _of_images(ctx: InferContext) -> Sequence[TensorShape]:
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     shape, *by = (spec.shape for spec in ctx.inputs)
     dims = shape.sizes
     least = 1 if ctx.op in ("RGBToHSV", "HSVToRGB") else 3

@@ -17,7 +17,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 
 __all__ = ["draw_bounding_boxes"]
 
@@ -54,7 +54,7 @@ def draw_bounding_boxes(
 
 
 def _with_boxes(ctx: InferContext) -> Sequence[TensorShape]:
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     images, boxes, *colours = (spec.shape for spec in ctx.inputs)
     if images.rank not in (None, 4):
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")

@@ -28,7 +28,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.text.kernels import one_string, require_string
 
 __all__ = [
@@ -221,7 +221,7 @@ def encode_jpeg(
 
 def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     shape = ctx.inputs[0].shape
     if shape.rank not in (None, 3):
         raise ValueError(f"{ctx.op}: an image has rank 3, got shape {shape}")

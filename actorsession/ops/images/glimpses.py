@@ -18,7 +18,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, graph_of
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import constant_ints, ints
 
 __all__ = ["extract_glimpse"]
@@ -59,7 +59,7 @@ def extract_glimpse(
 
 
 def _windows(ctx: InferContext) -> Sequence[TensorShape]:
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     images, size, offsets = (spec.shape for spec in ctx.inputs)
     if images.rank not in (None, 4):
         raise ValueError(f"{ctx.op}: images have rank 4, got shape {images}")

@@ -21,7 +21,7 @@ from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.images.colours import convert_image_dtype
 from actorsession.ops.images.files import decode_jpeg, require_pillow
 from actorsession.ops.randomness.numbers import random_uniform
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 
 __all__ = ["adjust_jpeg_quality", "random_jpeg_quality"]
 
@@ -69,7 +69,7 @@ def random_jpeg_quality(
 
 def _encoded_shape(ctx: InferContext) -> Sequence[TensorShape]:
     require_pillow(ctx.op)
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     image, quality = (spec.shape for spec in ctx.inputs)
     if image.rank not in (None, 3) or quality.rank not in (None, 0):
         raise ValueError(

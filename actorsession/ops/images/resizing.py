@@ -28,7 +28,7 @@ from actorsession.ops.images.resampling import (
     spread,
 )
 from actorsession.ops.partial import partial_ints, refine_by
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
@@ -109,7 +109,7 @@ def _check_attrs(ctx: InferContext) -> None:
 
 def _resized(ctx: InferContext) -> Sequence[TensorShape]:
     """The output has the size that is the second input."""
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     _check_attrs(ctx)
     images = ctx.inputs[0].shape
     size, known = ctx.inputs[1].shape, constant_ints(ctx, 1)
@@ -190,7 +190,7 @@ def _nearest_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 def _originals(ctx: InferContext) -> Sequence[TensorShape]:
     """The output is the gradient of the images that are the second input."""
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     grad, images = (spec.shape for spec in ctx.inputs)
     if not {grad.rank, images.rank} <= {None, 4}:
         raise ValueError(f"{ctx.op}: images have rank 4, got {grad} and {images}")

@@ -13,24 +13,18 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, float32, float64, int32, int64, string
+from actorsession.graph.dtypes import DType, float32, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.ops.build import convert_to_tensor, graph_of, make
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
+from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
-from actorsession.ops.text.kernels import number_reader, require_string, string_array, text_of
+from actorsession.ops.text.kernels import number_reader, string_array, text_of
 
 __all__ = ["decode_csv"]
 
-_DTYPES = (float32, float64, int32, int64, string)
 _LINE_ENDS = b"\r\n"
 
 
@@ -73,37 +67,25 @@ def decode_csv(
         raise ValueError("select_cols contains negative values.")
     if select_cols is not None and len(columns) != len(record_defaults):
         raise ValueError("Length of select_cols and record_defaults do not match.")
-    graph = graph_of(records, *record_defaults)
-    attrs = {
-        "field_delim": text_of(field_delim), "use_quote_delim": bool(use_quote_delim),
-        "na_value": text_of(na_value), "select_cols": tuple(columns),
-    }  # fmt: skip
-    with graph.name_scope(name or "DecodeCSV") as scope:
-        value = convert_to_tensor(records, string, "records", graph=graph)
-        defaults = [
-            convert_to_tensor(default, None, f"record_defaults_{i}", graph=graph)
-            for i, default in enumerate(record_defaults)
-        ]
-        return list(make("DecodeCSV", [value, *defaults], attrs, scope, graph).outputs)
+    return raw.DecodeCSV(
+        records, record_defaults, field_delim=text_of(field_delim), na_value=text_of(na_value),
+        use_quote_delim=bool(use_quote_delim), select_cols=columns, name=name,
+    )  # fmt: skip
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    require_string(ctx, 0)
+def _columns(ctx: InferContext) -> Sequence[TensorShape]:
     if len(ctx.inputs) < 2:
         raise ValueError(
             f"{ctx.op}: a record has one column at least, so there is a default for it"
         )
     for i, spec in enumerate(ctx.inputs[1:]):
-        if spec.dtype not in _DTYPES:
-            names = ", ".join(kind.name for kind in _DTYPES)
-            raise TypeError(f"{ctx.op}: columns are {names}, got {spec.dtype.name} for column {i}")
         sizes = spec.shape.sizes
         if sizes is not None and (len(sizes) > 1 or (sizes and (sizes[0] or 0) > 1)):
             raise ValueError(
                 f"{ctx.op}: Shape of a default must be a length-0 or length-1 vector, or a scalar; got "
                 f"{spec.shape} for column {i}"
             )
-    return [TensorSpec(spec.dtype, ctx.inputs[0].shape) for spec in ctx.inputs[1:]]
+    return [ctx.inputs[0].shape] * (len(ctx.inputs) - 1)
 
 
 # -- fields ----------------------------------------------------------------------------------------
@@ -266,12 +248,4 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 5 + 0.3 * elements(inputs[0]) * len(outputs)
 
 
-register(
-    OpDef(
-        name="DecodeCSV",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=_cost,
-    )
-)
+op("DecodeCSV", checked(_columns), kernel=_kernel, grad=NOT_DIFFERENTIABLE, cost=_cost)

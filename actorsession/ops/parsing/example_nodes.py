@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
+from actorsession.graph.dtypes import as_dtype, float32, int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -20,8 +20,6 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.parsing.example_batches import BatchReader, ExampleError
@@ -34,8 +32,8 @@ from actorsession.ops.parsing.feature_values import (
     padded,
     ragged,
 )
+from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
-from actorsession.ops.text.kernels import require_string
 from actorsession.protobuf.wire import WireError
 from actorsession.records import dataclass
 
@@ -94,10 +92,8 @@ _LAYOUTS = {
 # -- static types ----------------------------------------------------------------------------------
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
+def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
     layout = _LAYOUTS[ctx.op]
-    first = layout.defaults(ctx)
-    require_string(ctx, *range(first))
     rank = ctx.inputs[0].shape.rank
     if layout.single and rank not in (None, 0):
         raise ValueError(f"{ctx.op} takes one example, got shape {ctx.inputs[0].shape}")
@@ -105,28 +101,33 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(
             f"{ctx.op} takes a vector of examples or one, got shape {ctx.inputs[0].shape}"
         )
-    sparse = [_stored(ctx, kind) for kind in ctx.attrs["sparse_types"]]
-    dense = [_stored(ctx, spec.dtype) for spec in ctx.inputs[first:]]
+    sparse = [as_dtype(kind) for kind in ctx.attrs["sparse_types"]]
+    for kind in sparse:
+        if kind not in (string, float32, int64):
+            raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {kind.name}")
+    dense = len(ctx.inputs) - layout.defaults(ctx)
     shapes = [TensorShape(shape) for shape in ctx.attrs["dense_shapes"]]
-    _check_counts(ctx, len(sparse), len(dense), len(shapes))
+    _check_counts(ctx, len(sparse), dense, len(shapes))
     batch = TensorShape([]) if layout.single else ctx.inputs[0].shape
-    axes = None if batch.rank is None else batch.rank + 1
-    return [
-        *[TensorSpec(int64, TensorShape([None, axes])) for _ in sparse],
-        *[TensorSpec(kind, TensorShape([None])) for kind in sparse],
-        *[TensorSpec(int64, TensorShape([axes])) for _ in sparse],
-        *[
-            TensorSpec(kind, unknown_shape if axes is None else batch.concatenate(shape))
-            for kind, shape in zip(dense, shapes, strict=True)
-        ],
-    ]
+    return [*sparse_shapes(len(sparse), batch.rank), *[after(batch, shape) for shape in shapes]]
 
 
-def _stored(ctx: InferContext, dtype: Any) -> DType:
-    found = as_dtype(dtype)
-    if found not in (string, float32, int64):
-        raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {found.name}")
-    return found
+def sparse_shapes(count: int, rank: int | None, axes: int = 1) -> list[TensorShape]:
+    """Return the shapes of the indices, values and shapes of sparse features.
+
+    Args:
+        count: number of features.
+        rank: rank of the batch.
+        axes: number of axes of a feature.
+    """
+    whole = None if rank is None else rank + axes
+    places, values, extents = TensorShape([None, whole]), TensorShape([None]), TensorShape([whole])
+    return [shape for shape in (places, values, extents) for _ in range(count)]
+
+
+def after(before: TensorShape, shape: TensorShape) -> TensorShape:
+    """Return the two shapes joined; unknown if the rank of the first is."""
+    return unknown_shape if before.rank is None else before.concatenate(shape)
 
 
 def _check_counts(ctx: InferContext, sparse: int, dense: int, shapes: int) -> None:
@@ -265,17 +266,5 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 10 + (5 + 0.2 * elements(inputs[0])) * len(outputs)
 
 
-for _name, _attrs in (
-    ("ParseExampleV2", ("num_sparse", "sparse_types", "ragged_value_types", "ragged_split_types")),
-    ("ParseExample", ("Nsparse", "Ndense", "sparse_types")),
-    ("ParseSingleExample", ("num_sparse", "sparse_keys", "dense_keys", "sparse_types")),
-):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer,
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            cost=_cost,
-        )
-    )
+for _name in _LAYOUTS:
+    op(_name, checked(_shapes), kernel=_kernel, grad=NOT_DIFFERENTIABLE, cost=_cost)

@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from actorsession.checkpoints import file_errors
 from actorsession.config.file_roots import FileRoots
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import string
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
-from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, graph_of, make
+from actorsession.ops.rows import checked, no_outputs, op, scalar
 from actorsession.ops.shape_operands import boxed
-from actorsession.ops.text.kernels import require_string, string_array
+from actorsession.ops.text.kernels import string_array
 
 __all__ = ["matching_files", "read_file", "write_file"]
 
@@ -47,7 +38,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: for another rank.
     """
-    return raw.ReadFile(convert_to_tensor(filename, string, "filename"), name=name)
+    return raw.ReadFile(filename, name=name)
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
@@ -61,12 +52,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
     Raises:
         ValueError: for another rank.
     """
-    graph = graph_of(filename, contents)
-    inputs = [
-        convert_to_tensor(filename, string, "filename", graph=graph),
-        convert_to_tensor(contents, string, "contents", graph=graph),
-    ]
-    return make("WriteFile", inputs, None, name, graph)
+    return raw.WriteFile(filename, contents, name=name)
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
@@ -83,19 +69,14 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: for another rank.
     """
-    return raw.MatchingFiles(convert_to_tensor(pattern, string, "pattern"), name=name)
+    return raw.MatchingFiles(pattern, name=name)
 
 
-def _infer(shapes: Sequence[TensorSpec], most: int) -> Callable[[InferContext], list[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        require_string(ctx, *range(len(ctx.inputs)))
-        for i, spec in enumerate(ctx.inputs):
-            if spec.shape.rank is not None and spec.shape.rank > most:
-                what = "a scalar" if not most else "a scalar or vector"
-                raise ValueError(f"{ctx.op}: input {i} is {what}, got shape {spec.shape}")
-        return list(shapes)
-
-    return infer
+def _matched(ctx: InferContext) -> Sequence[TensorShape]:
+    shape = ctx.inputs[0].shape
+    if shape.rank not in (None, 0, 1):
+        raise ValueError(f"{ctx.op} takes a scalar or vector as pattern; got shape {shape}")
+    return [TensorShape([None])]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -178,19 +159,9 @@ def _has_marks(pattern: str) -> bool:
     return any(mark in pattern for mark in "*?[")
 
 
-for _name, _kernel, _shapes, _most in (
-    ("ReadFile", _read_kernel, (TensorSpec(string, scalar_shape),), 0),
-    ("WriteFile", _write_kernel, (), 0),
-    ("MatchingFiles", _matching_kernel, (TensorSpec(string, TensorShape([None])),), 1),
+for _name, _shapes, _kernel in (
+    ("ReadFile", checked(scalar, 0), _read_kernel),
+    ("WriteFile", checked(no_outputs, 0, 0), _write_kernel),
+    ("MatchingFiles", checked(_matched), _matching_kernel),
 ):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer(_shapes, _most),
-            kernel=_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            # The contents of a file are not a function of its name.
-            blocks=True,
-            opens_files=True,
-        )
-    )
+    op(_name, _shapes, kernel=_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import json
 import struct
 from collections.abc import Callable, Mapping
@@ -17,7 +18,10 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Tensor
-from actorsession.ops.text.kernels import register_each, string_unary
+from actorsession.graph.registry import NOT_DIFFERENTIABLE
+from actorsession.ops import raw
+from actorsession.ops.rows import checked, op, same
+from actorsession.ops.text.kernels import each
 from actorsession.protobuf.wire import length_field, write_tag, write_varint
 
 __all__ = ["decode_json_example"]
@@ -33,7 +37,7 @@ def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
     Returns:
         Strings of the same shape. At run time an InvalidArgumentError is raised for invalid examples.
     """
-    return string_unary("DecodeJSONExample", json_examples, name)
+    return raw.DecodeJSONExample(json_examples, name=name)
 
 
 def _bytes_value(value: Any) -> bytes:
@@ -113,4 +117,4 @@ def _example(text: bytes) -> bytes:
     return length_field(1, b"".join(entries))
 
 
-register_each("DecodeJSONExample", lambda _ctx: _example)
+op("DecodeJSONExample", checked(same), functools.partial(each, _example), NOT_DIFFERENTIABLE)

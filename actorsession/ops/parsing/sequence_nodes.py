@@ -15,17 +15,15 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.parsing.example_nodes import after, sparse_shapes
 from actorsession.ops.parsing.example_reader import (
     KINDS,
     Cell,
@@ -34,8 +32,8 @@ from actorsession.ops.parsing.example_reader import (
     read_feature_lists,
 )
 from actorsession.ops.parsing.feature_values import KIND_OF, FeatureError, fixed, ragged, steps_of
+from actorsession.ops.rows import checked, op
 from actorsession.ops.shape_operands import boxed, elements
-from actorsession.ops.text.kernels import require_string
 from actorsession.protobuf.wire import BYTES, WireError, read_bytes, read_tag, skip
 
 __all__: list[str] = []
@@ -48,56 +46,33 @@ def _types(attrs: Any, name: str) -> list[DType]:
     return [as_dtype(kind) for kind in attrs[name]]
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    require_string(ctx, *range(8))
-    rank = ctx.inputs[0].shape.rank
-    if rank not in (None, 0, 1):
-        raise ValueError(f"{ctx.op} takes a vector of examples or one, got {ctx.inputs[0].shape}")
-    attrs = ctx.attrs
+def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
+    batch, attrs = ctx.inputs[0].shape, ctx.attrs
+    if batch.rank not in (None, 0, 1):
+        raise ValueError(f"{ctx.op} takes a vector of examples or one, got {batch}")
     if any(attrs[f"{part}_ragged_value_types"] for part in ("context", "feature_list")):
         raise ValueError(f"{ctx.op}: there are no ragged tensors here")
     sparse = _types(attrs, "context_sparse_types"), _types(attrs, "feature_list_sparse_types")
-    dense = (
-        [spec.dtype for spec in ctx.inputs[_DEFAULTS:]],
-        _types(attrs, "feature_list_dense_types"),
-    )
+    steps = _types(attrs, "feature_list_dense_types")
     shapes = tuple(
         [TensorShape(shape) for shape in attrs[f"{part}_dense_shapes"]]
         for part in ("context", "feature_list")
     )
-    for kind in (*sparse[0], *sparse[1], *dense[0], *dense[1]):
+    for kind in (*sparse[0], *sparse[1], *steps):
         if kind not in (string, float32, int64):
             raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {kind.name}")
-    if [len(some) for some in dense] != [len(some) for some in shapes]:
+    if [len(ctx.inputs) - _DEFAULTS, len(steps)] != [len(some) for some in shapes]:
         raise ValueError(f"{ctx.op}: as many dense features as shapes are needed")
     for shape in (*shapes[0], *shapes[1]):
         if not shape.is_fully_defined():
             raise ValueError(f"{ctx.op}: Shape {shape} is not fully defined")
-    batch = ctx.inputs[0].shape
-    inner = unknown_shape if rank is None else batch.concatenate([None])
-    out = [
-        *_sparse_specs(sparse[0], None if rank is None else rank + 1),
-        *_dense_specs(dense[0], shapes[0], batch),
-        *_sparse_specs(sparse[1], None if rank is None else rank + 2),
-        *_dense_specs(dense[1], shapes[1], inner),
-    ]
-    return [*out, *[TensorSpec(int64, batch) for _ in dense[1]]]
-
-
-def _sparse_specs(kinds: list[DType], axes: int | None) -> list[TensorSpec]:
+    inner = after(batch, TensorShape([None]))
     return [
-        *[TensorSpec(int64, TensorShape([None, axes])) for _ in kinds],
-        *[TensorSpec(kind, TensorShape([None])) for kind in kinds],
-        *[TensorSpec(int64, TensorShape([axes])) for _ in kinds],
-    ]
-
-
-def _dense_specs(
-    kinds: list[DType], shapes: list[TensorShape], before: TensorShape
-) -> list[TensorSpec]:
-    return [
-        TensorSpec(kind, unknown_shape if before.rank is None else before.concatenate(shape))
-        for kind, shape in zip(kinds, shapes, strict=True)
+        *sparse_shapes(len(sparse[0]), batch.rank),
+        *[after(batch, shape) for shape in shapes[0]],
+        *sparse_shapes(len(sparse[1]), batch.rank, axes=2),
+        *[after(inner, shape) for shape in shapes[1]],
+        *[batch for _ in steps],
     ]
 
 
@@ -310,12 +285,7 @@ def _shown(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-register(
-    OpDef(
-        name="ParseSequenceExampleV2",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=lambda inputs, outputs: 20 + 5 * elements(inputs[0]) * len(outputs),
-    )
-)
+op(
+    "ParseSequenceExampleV2", checked(_shapes), kernel=_kernel, grad=NOT_DIFFERENTIABLE,
+    cost=lambda inputs, outputs: 20 + 5 * elements(inputs[0]) * len(outputs),
+)  # fmt: skip

@@ -7,16 +7,16 @@ may not grow beyond 2 GiB.
 
 from __future__ import annotations
 
+import functools
 import math
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -24,21 +24,13 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import scalar_shape, unknown_shape
+from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.parsing.records import COMPRESSIONS
+from actorsession.ops.rows import checked, op, same, scalar
 from actorsession.ops.shape_operands import boxed
-from actorsession.ops.text.kernels import (
-    LONGEST,
-    register_each,
-    require_string,
-    string_array,
-    string_unary,
-    text_of,
-)
+from actorsession.ops.text.kernels import LONGEST, each, string_array
 from actorsession.protobuf.wire import (
     WireError,
     as_bytes,
@@ -94,7 +86,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
     Raises:
         TypeError: for a resource.
     """
-    return string_unary("ParseTensor", serialized, name, {"out_type": as_dtype(out_type)})
+    return raw.ParseTensor(serialized, out_type=out_type, name=name)
 
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
@@ -110,21 +102,10 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
         InvalidArgumentError for another ``compression_type``. Truncated strings are decompressed as far as
         possible.
     """
-    attrs = {"compression_type": text_of(compression_type)}
-    return string_unary("DecodeCompressed", bytes, name, attrs)
-
-
-def _check_type(ctx: InferContext, dtype: DType) -> None:
-    if dtype.kind in "rv":
-        raise TypeError(f"{ctx.op}: a tensor of {dtype.name} has no bytes to write or read")
+    return raw.DecodeCompressed(bytes, compression_type=compression_type, name=name)
 
 
 # -- writing ---------------------------------------------------------------------------------------
-
-
-def _infer_serialize(ctx: InferContext) -> list[TensorSpec]:
-    _check_type(ctx, ctx.inputs[0].dtype)
-    return [TensorSpec(string, scalar_shape)]
 
 
 def _serialize_kernel(ctx: KernelContext) -> Kernel:
@@ -146,11 +127,11 @@ def written(array: Array, dtype: DType) -> bytes:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _infer_parse(ctx: InferContext) -> list[TensorSpec]:
-    require_string(ctx, 0)
+def _parsed_shape(ctx: InferContext) -> Sequence[TensorShape]:
     dtype = as_dtype(ctx.attrs["out_type"])
-    _check_type(ctx, dtype)
-    return [TensorSpec(dtype, unknown_shape)]
+    if dtype.kind in "rv":
+        raise TypeError(f"{ctx.op}: a tensor of {dtype.name} has no bytes to read")
+    return [unknown_shape]
 
 
 def _parse_kernel(ctx: KernelContext) -> Kernel:
@@ -254,7 +235,7 @@ def _repeated(flat: Any, count: int, dtype: DType, shape: list[int]) -> Any:
 # -- compressed strings ----------------------------------------------------------------------------
 
 
-def _inflating(ctx: KernelContext) -> Callable[[bytes], bytes]:
+def _inflating(ctx: KernelContext) -> Kernel:
     kind = ctx.attrs["compression_type"]
     if kind not in COMPRESSIONS:
         raise InvalidArgumentError(
@@ -273,23 +254,9 @@ def _inflating(ctx: KernelContext) -> Callable[[bytes], bytes]:
             )
         return text
 
-    return inflated if wbits else bytes
+    return functools.partial(each, inflated if wbits else bytes)
 
 
-register(
-    OpDef(
-        name="SerializeTensor",
-        infer=_infer_serialize,
-        kernel=_serialize_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register(
-    OpDef(
-        name="ParseTensor",
-        infer=_infer_parse,
-        kernel=_parse_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""}, sized_by=(0,))
+op("SerializeTensor", scalar, kernel=_serialize_kernel, grad=NOT_DIFFERENTIABLE)
+op("ParseTensor", checked(_parsed_shape), kernel=_parse_kernel, grad=NOT_DIFFERENTIABLE)
+op("DecodeCompressed", checked(same), kernel=_inflating, grad=NOT_DIFFERENTIABLE, sized_by=(0,))

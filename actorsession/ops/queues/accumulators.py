@@ -6,7 +6,7 @@ them, and the public classes. ``accumulator_state`` has the state; a take suspen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,19 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.graph.take import Take
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.queues.accumulator_state import AccumulatorState, DenseSum, SparseSum
-from actorsession.ops.shared_state import check_handle_of, make_handle, register_op, register_state
+from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
+from actorsession.ops.shared_state import make_handle, register_state
 
 __all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
 
-_KIND = "accumulator"
-_TYPE: Mapping[str, Any] = {"dtype": REQUIRED, "shape": None}
 _REDUCTIONS = ("MEAN", "SUM")
 
 
@@ -65,7 +65,7 @@ class ConditionalAccumulatorBase:
     def num_accumulated(self, name: str | None = None) -> Tensor:
         """Return the number of accumulated gradients, as an int32 scalar."""
         name = name or f"{self.name}_NumAccumulated"
-        return self._make("AccumulatorNumAccumulated", [], name).outputs[0]
+        return raw.AccumulatorNumAccumulated(self._accumulator_ref, name=name)
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
         """Set the minimum step of gradients that count; a step before the current one has no effect.
@@ -75,11 +75,7 @@ class ConditionalAccumulatorBase:
             name: wanted name.
         """
         step = convert_to_tensor(new_global_step, int64)
-        return self._make("AccumulatorSetGlobalStep", [step], name)
-
-    def _make(self, op_type: str, inputs: list[Tensor], name: str | None) -> Operation:
-        attrs = {"dtype": self._dtype, "shape": self._shape}
-        return make(op_type, [self._accumulator_ref, *inputs], attrs, name)
+        return raw.AccumulatorSetGlobalStep(self._accumulator_ref, step, name=name)
 
 
 def _check_reduction(reduction_type: str) -> str:
@@ -130,7 +126,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """
         step = convert_to_tensor(local_step, int64)
         tensor = convert_to_tensor(grad, self._dtype)
-        return self._make("AccumulatorApplyGradient", [step, tensor], name)
+        return raw.AccumulatorApplyGradient(self._accumulator_ref, step, tensor, name=name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
         """Take the mean or sum of all gradients once there are enough, and reset the accumulator.
@@ -140,7 +136,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
             name: wanted name.
         """
         count = convert_to_tensor(num_required, int32)
-        return self._make("AccumulatorTakeGradient", [count], name).outputs[0]
+        return raw.AccumulatorTakeGradient(
+            self._accumulator_ref, count, dtype=self._dtype, name=name
+        )
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
@@ -187,14 +185,14 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             local_step: the step at which it was computed, an integer scalar.
             name: wanted name.
         """
-        whole = [] if grad_shape is None else grad_shape
-        inputs = [
+        return raw.SparseAccumulatorApplyGradient(
+            self._accumulator_ref,
             convert_to_tensor(local_step, int64),
             _as_int64(grad_indices),
             convert_to_tensor(grad_values, self._dtype),
-            _as_int64(whole),
-        ]
-        return self._make("SparseAccumulatorApplyGradient", inputs, name)
+            _as_int64([] if grad_shape is None else grad_shape),
+            name=name,
+        )
 
     def take_grad(self, num_required: Any, name: str | None = None) -> tuple[Tensor, ...]:
         """Take the mean or sum of all gradients once there are enough, and reset the accumulator.
@@ -207,7 +205,9 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             Ascending indices, rows, and the shape of the whole gradient with -1 for unknown dimensions.
         """
         count = convert_to_tensor(num_required, int32)
-        return tuple(self._make("SparseAccumulatorTakeGradient", [count], name).outputs)
+        return raw.SparseAccumulatorTakeGradient(
+            self._accumulator_ref, count, dtype=self._dtype, name=name
+        )
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
         """Return the result of ``take_grad`` as ``IndexedSlices``."""
@@ -228,22 +228,19 @@ def _spec(ctx: InferContext | KernelContext) -> TensorSpec:
     return TensorSpec(as_dtype(ctx.attrs["dtype"]), TensorShape(ctx.attrs["shape"]))
 
 
+def _applied(ctx: InferContext) -> Sequence[TensorShape]:
+    check_inputs(ctx)
+    spec, gradient = _spec(ctx), ctx.inputs[2]
+    _check_dtype(ctx, 2, spec.dtype)
+    if not gradient.shape.is_compatible_with(spec.shape):
+        raise ValueError(f"{ctx.op}: Shapes {gradient.shape} and {spec.shape} are incompatible")
+    return []
+
+
 def _check_dtype(ctx: InferContext, index: int, wanted: DType) -> None:
     found = ctx.inputs[index].dtype
     if found is not wanted:
         raise TypeError(f"{ctx.op}: input {index} is {wanted.name}, got {found.name}")
-
-
-def _infer_apply(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "an accumulator")
-    _check_dtype(ctx, 1, int64)
-    spec = _spec(ctx)
-    _check_dtype(ctx, 2, spec.dtype)
-    if not ctx.inputs[2].shape.is_compatible_with(spec.shape):
-        raise ValueError(
-            f"{ctx.op}: Shapes {ctx.inputs[2].shape} and {spec.shape} are incompatible"
-        )
-    return []
 
 
 def _apply_kernel(ctx: KernelContext) -> Kernel:
@@ -259,34 +256,12 @@ def _apply_kernel(ctx: KernelContext) -> Kernel:
     return apply
 
 
-def _infer_take(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "an accumulator")
-    _check_dtype(ctx, 1, int32)
-    return [_spec(ctx)]
+def _take(state: AccumulatorState, count: Any) -> Take:
+    return state.take(int(count), lambda total: total)
 
 
-def _take_kernel(ctx: KernelContext) -> Kernel:
-    def take(state: AccumulatorState, count: Any) -> Take:
-        return state.take(int(count), lambda total: total)
-
-    return take
-
-
-def _infer_count(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "an accumulator")
-    return [TensorSpec(int32, scalar_shape)]
-
-
-def _infer_set_step(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "an accumulator")
-    _check_dtype(ctx, 1, int64)
-    return []
-
-
-def _infer_sparse_apply(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "an accumulator")
-    for index in (1, 2, 4):
-        _check_dtype(ctx, index, int64)
+def _sparse_applied(ctx: InferContext) -> Sequence[TensorShape]:
+    check_inputs(ctx)
     _check_dtype(ctx, 3, _spec(ctx).dtype)
     return []
 
@@ -323,17 +298,10 @@ def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape
         )
 
 
-def _infer_sparse_take(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "an accumulator")
-    _check_dtype(ctx, 1, int32)
-    spec = _spec(ctx)
-    dims = spec.shape.sizes
+def _sparse_taken(ctx: InferContext) -> Sequence[TensorShape]:
+    dims = _spec(ctx).shape.sizes
     rows = TensorShape(None if dims is None else [None, *dims[1:]])
-    return [
-        TensorSpec(int64, TensorShape([None])),
-        TensorSpec(spec.dtype, rows),
-        TensorSpec(int64, TensorShape([None if dims is None else len(dims)])),
-    ]
+    return [TensorShape([None]), rows, TensorShape([None if dims is None else len(dims)])]
 
 
 def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
@@ -348,35 +316,31 @@ def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
 
 
 register_state(
-    "ResourceConditionalAccumulator", _KIND, "ConditionalAccumulator",
-    lambda label, attrs: AccumulatorState(
-        label, DenseSum(), mean=attrs["reduction_type"] == "MEAN"
-    ),
-    {**_TYPE, "reduction_type": "MEAN"},
+    "ResourceConditionalAccumulator", "accumulator", "ConditionalAccumulator",
+    lambda label, attrs: AccumulatorState(label, DenseSum(), mean=attrs["reduction_type"] == "MEAN"),
 )  # fmt: skip
 register_state(
-    "SparseConditionalAccumulator", _KIND, "SparseConditionalAccumulator",
-    lambda label, attrs: AccumulatorState(
-        label, SparseSum(), mean=attrs["reduction_type"] == "MEAN"
-    ),
-    {**_TYPE, "reduction_type": "MEAN"},
+    "SparseConditionalAccumulator", "accumulator", "SparseConditionalAccumulator",
+    lambda label, attrs: AccumulatorState(label, SparseSum(), mean=attrs["reduction_type"] == "MEAN"),
 )  # fmt: skip
-register_op("AccumulatorApplyGradient", _infer_apply, _apply_kernel, attrs=_TYPE)
-register_op(
-    "AccumulatorTakeGradient", _infer_take, _take_kernel, attrs=_TYPE, suspends=True, takes=True
-)
-register_op(
-    "AccumulatorNumAccumulated", _infer_count,
-    lambda ctx: lambda state: np.int32(state.count), attrs=_TYPE,
-)  # fmt: skip
-register_op(
-    "AccumulatorSetGlobalStep", _infer_set_step,
-    lambda ctx: lambda state, step: state.set_step(int(step)), attrs=_TYPE,
-)  # fmt: skip
-register_op(
-    "SparseAccumulatorApplyGradient", _infer_sparse_apply, _sparse_apply_kernel, attrs=_TYPE
-)
-register_op(
-    "SparseAccumulatorTakeGradient", _infer_sparse_take, _sparse_take_kernel, attrs=_TYPE,
+op("AccumulatorApplyGradient", _applied, kernel=_apply_kernel, grad=NOT_DIFFERENTIABLE)
+op(
+    "AccumulatorTakeGradient", checked(lambda ctx: [_spec(ctx).shape]), _take, NOT_DIFFERENTIABLE,
     suspends=True, takes=True,
+)  # fmt: skip
+op(
+    "AccumulatorNumAccumulated", checked(scalar), lambda state: np.int32(state.count),
+    NOT_DIFFERENTIABLE,
+)  # fmt: skip
+op(
+    "AccumulatorSetGlobalStep", checked(no_outputs), lambda state, step: state.set_step(int(step)),
+    NOT_DIFFERENTIABLE,
+)  # fmt: skip
+op(
+    "SparseAccumulatorApplyGradient", _sparse_applied, kernel=_sparse_apply_kernel,
+    grad=NOT_DIFFERENTIABLE,
+)  # fmt: skip
+op(
+    "SparseAccumulatorTakeGradient", checked(_sparse_taken), kernel=_sparse_take_kernel,
+    grad=NOT_DIFFERENTIABLE, suspends=True, takes=True,
 )  # fmt: skip

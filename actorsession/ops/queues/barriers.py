@@ -10,32 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype, int32, int64, string
+from actorsession.graph.dtypes import int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.graph.take import Take
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.queues.barrier_state import BarrierState
 from actorsession.ops.queues.batches import join_many
-from actorsession.ops.shared_state import (
-    check_handle_of,
-    dtypes_of,
-    make_handle,
-    register_op,
-    register_state,
-)
+from actorsession.ops.queues.components import component_specs, stacked
+from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
+from actorsession.ops.shared_state import dtypes_of, make_handle, register_state
 
 __all__ = ["Barrier", "BarrierTakeMany"]
-
-_KIND = "barrier"
-# The attributes that describe elements in every op that takes them.
-_COMPONENTS: Mapping[str, Any] = {"component_types": REQUIRED, "shapes": ()}
-_TAKE: Mapping[str, Any] = {
-    **_COMPONENTS, "allow_small_batch": False, "wait_for_incomplete": False, "timeout_ms": -1,
-}  # fmt: skip
 
 
 class BarrierTakeMany(NamedTuple):
@@ -100,12 +88,11 @@ class Barrier:
             The operation. At run time InvalidArgumentError if an element has the component already, and
             CancelledError if a key is new and the barrier is closed; nothing is inserted then.
         """
-        graph = self._barrier_ref.graph
-        with graph.name_scope(name or f"{self._base}_BarrierInsertMany") as scope:
-            given = convert_to_tensor(keys, string, "keys", graph=graph)
-            rows = convert_to_tensor(values, None, "values", graph=graph)
-            attrs = {"component_index": int(component_index)}
-            return make("BarrierInsertMany", [self._barrier_ref, given, rows], attrs, scope, graph)
+        name = name or f"{self._base}_BarrierInsertMany"
+        index = int(component_index)
+        return raw.BarrierInsertMany(
+            self._barrier_ref, keys, values, component_index=index, name=name
+        )
 
     def take_many(
         self,
@@ -134,16 +121,12 @@ class Barrier:
                 f"take_many of a Barrier knows no timeout, got {timeout!r}: give the step one, with "
                 "RunOptions(timeout_in_ms=...)"
             )
-        graph = self._barrier_ref.graph
-        with graph.name_scope(name or f"{self._base}_BarrierTakeMany") as scope:
-            count = convert_to_tensor(num_elements, int32, "num_elements", graph=graph)
-            attrs = {
-                "component_types": self._types, "shapes": self._shapes,
-                "allow_small_batch": bool(allow_small_batch),
-            }  # fmt: skip
-            op = make("BarrierTakeMany", [self._barrier_ref, count], attrs, scope, graph)
-        indices, keys, *values = op.outputs
-        return BarrierTakeMany(indices, keys, values)
+        taken = raw.BarrierTakeMany(
+            self._barrier_ref, num_elements, component_types=self._types, shapes=self._shapes,
+            allow_small_batch=bool(allow_small_batch),
+            name=name or f"{self._base}_BarrierTakeMany",
+        )  # fmt: skip
+        return BarrierTakeMany(*taken)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Refuse new keys from now on; incomplete elements may still be completed.
@@ -155,9 +138,8 @@ class Barrier:
         Returns:
             The operation. CancelledError at run time if the barrier is closed already.
         """
-        attrs = {"cancel_pending_enqueues": bool(cancel_pending_enqueues)}
-        name = name or f"{self._base}_BarrierClose"
-        return make("BarrierClose", [self._barrier_ref], attrs, name)
+        cancel, name = bool(cancel_pending_enqueues), name or f"{self._base}_BarrierClose"
+        return raw.BarrierClose(self._barrier_ref, cancel_pending_enqueues=cancel, name=name)
 
     def ready_size(self, name: str | None = None) -> Tensor:
         """Return the number of complete elements, as an int32 scalar."""
@@ -195,26 +177,16 @@ def _shapes(shapes: Any, count: int) -> list[TensorShape]:
 # -- op types --------------------------------------------------------------------------------------
 
 
-def _components(attrs: Mapping[str, Any]) -> list[TensorSpec]:
-    types = [as_dtype(t) for t in attrs["component_types"]]
-    shapes = list(attrs["shapes"]) or [None] * len(types)
-    return [TensorSpec(t, TensorShape(s)) for t, s in zip(types, shapes, strict=True)]
-
-
 def _elements(attrs: Mapping[str, Any]) -> list[TensorSpec]:
     """Return the static types of a taken element: number, key and components."""
     return [
-        TensorSpec(int64, scalar_shape), TensorSpec(string, scalar_shape), *_components(attrs),
+        TensorSpec(int64, scalar_shape), TensorSpec(string, scalar_shape), *component_specs(attrs),
     ]  # fmt: skip
 
 
-def _infer_insert(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "a barrier")
+def _inserted(ctx: InferContext) -> Sequence[TensorShape]:
+    check_inputs(ctx, None, 1)
     keys, values = ctx.inputs[1:]
-    if keys.dtype is not string:
-        raise TypeError(f"{ctx.op}: keys are strings, got {keys.dtype.name}")
-    if keys.shape.rank not in (None, 1):
-        raise ValueError(f"{ctx.op}: keys are a vector, got shape {keys.shape}")
     if values.shape.rank == 0:
         raise ValueError(f"{ctx.op}: values have a row for each key, got a scalar")
     first = None if values.shape.sizes is None else values.shape.sizes[:1]
@@ -244,22 +216,14 @@ def _boxed(value: Any) -> Any:
     return object if isinstance(value, bytes) else None
 
 
-def _infer_take(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "a barrier")
-    if ctx.inputs[1].dtype is not int32:
-        raise TypeError(f"{ctx.op}: num_elements is int32, got {ctx.inputs[1].dtype.name}")
-    if not ctx.inputs[1].shape.is_compatible_with(()):
-        raise ValueError(f"{ctx.op}: num_elements is a scalar, got shape {ctx.inputs[1].shape}")
+def _taken(ctx: InferContext) -> Sequence[TensorShape]:
     if ctx.attrs["timeout_ms"] != -1:
         raise ValueError(f"{ctx.op} knows no timeout, got {ctx.attrs['timeout_ms']} ms")
     count = ctx.constant(1)
     n = None if count is None or ctx.attrs["allow_small_batch"] else int(count)
     if n is not None and n < 0:
         raise ValueError(f"{ctx.op}: num_elements is at least 0, got {n}")
-    return [
-        TensorSpec(s.dtype, TensorShape(None if s.shape.sizes is None else [n, *s.shape.sizes]))
-        for s in _elements(ctx.attrs)
-    ]
+    return [stacked(spec.shape, n) for spec in _elements(ctx.attrs)]
 
 
 def _take_kernel(ctx: KernelContext) -> Kernel:
@@ -274,33 +238,28 @@ def _take_kernel(ctx: KernelContext) -> Kernel:
     return take
 
 
-def _infer_close(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "a barrier")
-    return []
-
-
 def _close_kernel(ctx: KernelContext) -> Kernel:
     cancel = bool(ctx.attrs["cancel_pending_enqueues"])
     return lambda barrier: barrier.close(cancel_pending=cancel)
 
 
-def _infer_size(ctx: InferContext) -> list[TensorSpec]:
-    check_handle_of(ctx, "a barrier")
-    return [TensorSpec(int32, scalar_shape)]
-
-
 register_state(
-    "Barrier", _KIND, "Barrier",
-    lambda label, attrs: BarrierState(label, _components(attrs)), {**_COMPONENTS, "capacity": -1},
+    "Barrier",
+    "barrier",
+    "Barrier",
+    lambda label, attrs: BarrierState(label, component_specs(attrs)),
+)
+op("BarrierInsertMany", _inserted, kernel=_insert_kernel, grad=NOT_DIFFERENTIABLE)
+op(
+    "BarrierTakeMany", checked(_taken, None, 0), kernel=_take_kernel, grad=NOT_DIFFERENTIABLE,
+    suspends=True, takes=True,
 )  # fmt: skip
-register_op("BarrierInsertMany", _infer_insert, _insert_kernel, attrs={"component_index": REQUIRED})
-register_op("BarrierTakeMany", _infer_take, _take_kernel, attrs=_TAKE, suspends=True, takes=True)
-register_op("BarrierClose", _infer_close, _close_kernel, attrs={"cancel_pending_enqueues": False})
-register_op(
-    "BarrierReadySize", _infer_size, lambda ctx: lambda barrier: np.int32(barrier.ready_size)
-)
-register_op(
-    "BarrierIncompleteSize",
-    _infer_size,
-    lambda ctx: lambda barrier: np.int32(barrier.incomplete_size),
-)
+op("BarrierClose", checked(no_outputs), kernel=_close_kernel, grad=NOT_DIFFERENTIABLE)
+op(
+    "BarrierReadySize", checked(scalar), lambda barrier: np.int32(barrier.ready_size),
+    NOT_DIFFERENTIABLE,
+)  # fmt: skip
+op(
+    "BarrierIncompleteSize", checked(scalar), lambda barrier: np.int32(barrier.incomplete_size),
+    NOT_DIFFERENTIABLE,
+)  # fmt: skip

@@ -203,8 +203,8 @@ class QueueBase(Components):
         Returns:
             The operation. CancelledError at run time if the queue is closed already.
         """
-        attrs = {"cancel_pending_enqueues": bool(cancel_pending_enqueues)}
-        return make("QueueCloseV2", [self._queue_ref], attrs, name or f"{self._last_name}_Close")
+        cancel, name = bool(cancel_pending_enqueues), name or f"{self._last_name}_Close"
+        return raw.QueueCloseV2(self._queue_ref, cancel_pending_enqueues=cancel, name=name)
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Return whether the queue is closed, as a bool scalar."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from actorsession.graph.dtypes import DType
+from collections.abc import Mapping
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
 
-__all__ = ["Components"]
+__all__ = ["Components", "component_specs", "stacked"]
 
 
 class Components:
@@ -38,3 +42,15 @@ class Components:
     def names(self) -> list[str] | None:
         """The names of an element's components, if they have any."""
         return self._names
+
+
+def component_specs(attrs: Mapping[str, Any]) -> list[TensorSpec]:
+    """Return the static types of an element by a node's attributes; shapes are unknown if none were given."""
+    types = [as_dtype(t) for t in attrs["component_types"]]
+    shapes = list(attrs["shapes"]) or [None] * len(types)
+    return [TensorSpec(t, TensorShape(s)) for t, s in zip(types, shapes, strict=True)]
+
+
+def stacked(shape: TensorShape, count: int | None) -> TensorShape:
+    """Return the shape of so many components, stacked."""
+    return TensorShape(None if shape.sizes is None else [count, *shape.sizes])

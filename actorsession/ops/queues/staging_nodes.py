@@ -7,125 +7,77 @@ their device. Nodes that may wait suspend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import DType, as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops.queues.staging_state import Limits, MapState, StageState
-from actorsession.ops.shared_state import register_op
+from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 
-__all__ = ["AREA"]
+__all__: list[str] = []
 
-# The attributes of every node of an area.
-AREA: Mapping[str, Any] = {
-    "capacity": 0, "memory_limit": 0, "dtypes": REQUIRED, "container": "", "shared_name": "",
-}  # fmt: skip
 # The number of values of an element that are passed without a copy; the others are copied.
 _MOST = 64
 
 
-def _area(ctx: KernelContext, label: str, make: Callable[[str, Limits], Any]) -> Any:
-    """Return the area that a node refers to, made if absent."""
-    limits = Limits(ctx.attrs["capacity"], ctx.attrs["memory_limit"])
-    name = ctx.attrs["shared_name"] or ctx.name
-    spec = f"a {label} of capacity {limits.capacity} and memory_limit {limits.memory}"
-    return ctx.resources.lookup_or_create(
-        ctx.attrs["container"], name, label, lambda: make(f"{label} {name!r}", limits), spec
-    )
+# -- shapes ----------------------------------------------------------------------------------------
 
 
-def _stage(ctx: KernelContext) -> StageState:
-    area: StageState = _area(ctx, "StagingArea", StageState)
-    return area
-
-
-def _map(ctx: KernelContext) -> MapState:
-    ordered = ctx.op.startswith("Ordered")
-
-    def make(label: str, limits: Limits) -> MapState:
-        return MapState(label, limits, ordered=ordered)
-
-    area: MapState = _area(ctx, "OrderedMapStagingArea" if ordered else "MapStagingArea", make)
-    return area
-
-
-# -- static types ----------------------------------------------------------------------------------
-
-
-def _types(attrs: Mapping[str, Any], key: str = "dtypes") -> list[DType]:
-    return [as_dtype(t) for t in attrs[key]]
-
-
-def _check_input(ctx: InferContext, index: int, what: str, dtype: DType, rank: int) -> None:
-    found = ctx.inputs[index]
-    if found.dtype is not dtype:
-        raise TypeError(f"{ctx.op}: {what} is {dtype.name}, got {found.dtype.name}")
-    if found.shape.rank not in (None, rank):
-        form = "a vector" if rank else "a scalar"
-        raise ValueError(f"{ctx.op}: {what} is {form}, got shape {found.shape}")
-
-
-def _check_values(ctx: InferContext, first: int, wanted: Sequence[DType]) -> None:
+def _staged(ctx: InferContext) -> Sequence[TensorShape]:
+    """The values have the types that an attribute says; there are no outputs."""
+    first, key = (0, "dtypes") if ctx.op == "Stage" else (2, "fake_dtypes")
+    wanted = [as_dtype(t) for t in ctx.attrs[key]]
     found = [spec.dtype for spec in ctx.inputs[first:]]
-    if found != list(wanted) or not found:
+    if found != wanted or not found:
         raise TypeError(
             f"{ctx.op}: the attribute says values of {[t.name for t in wanted]}, got "
             f"{[t.name for t in found]}; there is at least one"
         )
-
-
-def _outputs(ctx: InferContext) -> list[TensorSpec]:
-    return [TensorSpec(dtype, TensorShape(None)) for dtype in _types(ctx.attrs)]
-
-
-def _infer_stage(ctx: InferContext) -> list[TensorSpec]:
-    _check_values(ctx, 0, _types(ctx.attrs))
+    if first:
+        check_inputs(ctx, 0, 1)
     return []
 
 
-def _infer_peek(ctx: InferContext) -> list[TensorSpec]:
-    _check_input(ctx, 0, "index", int32, 0)
-    return _outputs(ctx)
+def _values(ctx: InferContext) -> Sequence[TensorShape]:
+    return [unknown_shape for _ in ctx.attrs["dtypes"]]
 
 
-def _infer_size(ctx: InferContext) -> list[TensorSpec]:
-    return [TensorSpec(int32, scalar_shape)]
-
-
-def _infer_nothing(ctx: InferContext) -> list[TensorSpec]:
-    return []
-
-
-def _infer_map_stage(ctx: InferContext) -> list[TensorSpec]:
-    _check_input(ctx, 0, "key", int64, 0)
-    _check_input(ctx, 1, "indices", int32, 1)
-    _check_values(ctx, 2, _types(ctx.attrs, "fake_dtypes"))
-    return []
-
-
-def _infer_by_key(ctx: InferContext) -> list[TensorSpec]:
-    _check_input(ctx, 0, "key", int64, 0)
-    _check_input(ctx, 1, "indices", int32, 1)
-    return _outputs(ctx)
-
-
-def _infer_no_key(ctx: InferContext) -> list[TensorSpec]:
-    _check_input(ctx, 0, "indices", int32, 1)
-    return [TensorSpec(int64, scalar_shape), *_outputs(ctx)]
+def _key_and_values(ctx: InferContext) -> Sequence[TensorShape]:
+    return [scalar_shape, *_values(ctx)]
 
 
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _stage_kernel(ctx: KernelContext) -> Kernel:
-    area = _stage(ctx)
-    return lambda *values: area.put(_own(values, 0))
+def _with_area(use: Callable[[Any, Sequence[Any]], Kernel]) -> Callable[[KernelContext], Kernel]:
+    """Return a kernel factory: ``use`` makes a kernel from the node's area and the dtypes of its elements."""
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        return use(_area(ctx), [as_dtype(t) for t in ctx.attrs["dtypes"]])
+
+    return kernel
+
+
+def _area(ctx: KernelContext) -> Any:
+    """Return the area that a node refers to, made if absent."""
+    limits = Limits(ctx.attrs["capacity"], ctx.attrs["memory_limit"])
+    name, ordered = ctx.attrs["shared_name"] or ctx.name, ctx.op.startswith("Ordered")
+    label = "StagingArea"
+    if "Map" in ctx.op:
+        label = "OrderedMapStagingArea" if ordered else "MapStagingArea"
+
+    def make() -> StageState | MapState:
+        shown = f"{label} {name!r}"
+        if "Map" in ctx.op:
+            return MapState(shown, limits, ordered=ordered)
+        return StageState(shown, limits)
+
+    spec = f"a {label} of capacity {limits.capacity} and memory_limit {limits.memory}"
+    return ctx.resources.lookup_or_create(ctx.attrs["container"], name, label, make, spec)
 
 
 def _own(values: tuple[Any, ...], before: int) -> tuple[Any, ...]:
@@ -135,90 +87,58 @@ def _own(values: tuple[Any, ...], before: int) -> tuple[Any, ...]:
     return (*values[:borrowed], *copied)
 
 
-def _unstage_kernel(ctx: KernelContext) -> Kernel:
-    area, wanted = _stage(ctx), _types(ctx.attrs)
-    return lambda: area.get(wanted)
+_put = _with_area(lambda area, dtypes: lambda *values: area.put(_own(values, 0)))
+_get = _with_area(lambda area, dtypes: lambda: area.get(dtypes))
+_peek = _with_area(lambda area, dtypes: lambda index: area.peek(int(index), dtypes))
+_size = _with_area(lambda area, dtypes: lambda: np.int32(area.size))
+_clear = _with_area(lambda area, dtypes: lambda: area.empty())
 
-
-def _peek_kernel(ctx: KernelContext) -> Kernel:
-    area, wanted = _stage(ctx), _types(ctx.attrs)
-    return lambda index: area.peek(int(index), wanted)
-
-
-def _size_kernel(ctx: KernelContext) -> Kernel:
-    area = _stage(ctx)
-    return lambda: np.int32(area.size)
-
-
-def _clear_kernel(ctx: KernelContext) -> Kernel:
-    area = _stage(ctx)
-    return lambda: area.empty()
-
-
-def _map_stage_kernel(ctx: KernelContext) -> Kernel:
-    area, count = _map(ctx), len(ctx.attrs["dtypes"])
-
-    def put(key: Any, indices: Any, *values: Any) -> Future[Any]:
-        return area.put(int(key), indices.tolist(), _own(values, 2), count)
-
-    return put
-
-
-def _map_unstage_kernel(ctx: KernelContext) -> Kernel:
-    area, wanted = _map(ctx), _types(ctx.attrs)
-    return lambda key, indices: area.get(int(key), indices.tolist(), wanted)
-
-
-def _map_no_key_kernel(ctx: KernelContext) -> Kernel:
-    area, wanted = _map(ctx), _types(ctx.attrs)
-    return lambda indices: area.get_any(indices.tolist(), wanted)
-
-
-def _map_peek_kernel(ctx: KernelContext) -> Kernel:
-    area, wanted = _map(ctx), _types(ctx.attrs)
-    return lambda key, indices: area.peek(int(key), indices.tolist(), wanted)
-
-
-def _map_size_kernel(ctx: KernelContext) -> Kernel:
-    area = _map(ctx)
-    return lambda: np.int32(area.size)
-
-
-def _map_incomplete_kernel(ctx: KernelContext) -> Kernel:
-    area = _map(ctx)
-    return lambda: np.int32(area.incomplete_size)
-
-
-def _map_clear_kernel(ctx: KernelContext) -> Kernel:
-    area = _map(ctx)
-    return lambda: area.empty()
-
-
-# -- registration ----------------------------------------------------------------------------------
-
-
-register_op(
-    "Stage", _infer_stage, _stage_kernel, attrs=AREA, suspends=True, keeps=frozenset(range(_MOST))
+_map_put = _with_area(
+    lambda area, dtypes: (
+        lambda key, indices, *values: area.put(
+            int(key), indices.tolist(), _own(values, 2), len(dtypes)
+        )
+    )
 )
-register_op("Unstage", _outputs, _unstage_kernel, attrs=AREA, suspends=True, takes=True)
-register_op("StagePeek", _infer_peek, _peek_kernel, attrs=AREA, suspends=True)
-register_op("StageSize", _infer_size, _size_kernel, attrs=AREA)
-register_op("StageClear", _infer_nothing, _clear_kernel, attrs=AREA)
+_map_get = _with_area(
+    lambda area, dtypes: lambda key, indices: area.get(int(key), indices.tolist(), dtypes)
+)
+_map_get_any = _with_area(
+    lambda area, dtypes: lambda indices: area.get_any(indices.tolist(), dtypes)
+)
+_map_peek = _with_area(
+    lambda area, dtypes: lambda key, indices: area.peek(int(key), indices.tolist(), dtypes)
+)
+_incomplete = _with_area(lambda area, dtypes: lambda: np.int32(area.incomplete_size))
 
-for _prefix in ("", "Ordered"):
-    register_op(
-        f"{_prefix}MapStage", _infer_map_stage, _map_stage_kernel,
-        attrs={**AREA, "fake_dtypes": REQUIRED}, suspends=True, keeps=frozenset(range(2, _MOST)),
+
+# -- operation types -------------------------------------------------------------------------------
+
+op(
+    "Stage", _staged, grad=NOT_DIFFERENTIABLE, kernel=_put, suspends=True,
+    keeps=frozenset(range(_MOST)),
+)  # fmt: skip
+op("Unstage", _values, grad=NOT_DIFFERENTIABLE, kernel=_get, suspends=True, takes=True)
+op("StagePeek", checked(_values, 0), grad=NOT_DIFFERENTIABLE, kernel=_peek, suspends=True)
+op("StageSize", scalar, grad=NOT_DIFFERENTIABLE, kernel=_size)
+op("StageClear", no_outputs, grad=NOT_DIFFERENTIABLE, kernel=_clear)
+
+for _map in ("Map", "OrderedMap"):
+    op(
+        f"{_map}Stage", _staged, grad=NOT_DIFFERENTIABLE, kernel=_map_put, suspends=True,
+        keeps=frozenset(range(2, _MOST)),
     )  # fmt: skip
-    register_op(
-        f"{_prefix}MapUnstage", _infer_by_key, _map_unstage_kernel, attrs=AREA, suspends=True,
+    op(
+        f"{_map}Unstage", checked(_values, 0, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_get, suspends=True,
         takes=True,
     )  # fmt: skip
-    register_op(
-        f"{_prefix}MapUnstageNoKey", _infer_no_key, _map_no_key_kernel, attrs=AREA, suspends=True,
-        takes=True,
+    op(
+        f"{_map}UnstageNoKey", checked(_key_and_values, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_get_any,
+        suspends=True, takes=True,
     )  # fmt: skip
-    register_op(f"{_prefix}MapPeek", _infer_by_key, _map_peek_kernel, attrs=AREA, suspends=True)
-    register_op(f"{_prefix}MapSize", _infer_size, _map_size_kernel, attrs=AREA)
-    register_op(f"{_prefix}MapIncompleteSize", _infer_size, _map_incomplete_kernel, attrs=AREA)
-    register_op(f"{_prefix}MapClear", _infer_nothing, _map_clear_kernel, attrs=AREA)
+    op(
+        f"{_map}Peek", checked(_values, 0, 1), grad=NOT_DIFFERENTIABLE, kernel=_map_peek, suspends=True,
+    )  # fmt: skip
+    op(f"{_map}Size", scalar, grad=NOT_DIFFERENTIABLE, kernel=_size)
+    op(f"{_map}IncompleteSize", scalar, grad=NOT_DIFFERENTIABLE, kernel=_incomplete)
+    op(f"{_map}Clear", no_outputs, grad=NOT_DIFFERENTIABLE, kernel=_clear)

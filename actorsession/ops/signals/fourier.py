@@ -26,7 +26,7 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.complex_numbers import complex as complex_of
 from actorsession.ops.elements.complex_numbers import real
 from actorsession.ops.reductions.reduction import reduce_prod
-from actorsession.ops.rows import check_fixed_types, op
+from actorsession.ops.rows import check_inputs, op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["COMPLEX", "REAL", "suffix"]
@@ -62,7 +62,7 @@ def _complex_shape(ctx: InferContext) -> Sequence[TensorShape]:
 
 
 def _real_shape(ctx: InferContext) -> Sequence[TensorShape]:
-    check_fixed_types(ctx)
+    check_inputs(ctx)
     rank, back = _rank(ctx.op), ctx.op.startswith("I")
     key, made_of = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
     dtype, made = ctx.inputs[0].dtype, as_dtype(ctx.attrs[key])

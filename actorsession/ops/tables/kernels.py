@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ __all__ = ["LINE_NUMBER", "WHOLE_LINE"]
 # Special columns of a file: the whole line, and the line number.
 WHOLE_LINE, LINE_NUMBER = -2, -1
 _KIND = "table"
-_TYPES = ("key_dtype", "value_dtype", "use_node_name_sharing")
 
 
 def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
@@ -39,12 +37,9 @@ def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
     return TableState(label, *types, tuple(int(d or 0) for d in shape), static)
 
 
-for _type, _static, _attrs in (
-    ("HashTable", True, _TYPES),
-    ("MutableHashTable", False, _TYPES),
-    ("MutableHashTableOfTensors", False, (*_TYPES, "value_shape")),
-):
-    register_state(f"{_type}V2", _KIND, _type, partial(_table, static=_static), _attrs)
+register_state("HashTableV2", _KIND, "HashTable", lambda label, attrs: _table(label, attrs, True))
+for _what in ("MutableHashTable", "MutableHashTableOfTensors"):
+    register_state(f"{_what}V2", _KIND, _what, lambda label, attrs: _table(label, attrs, False))
 
 
 # -- keys and values as arrays ---------------------------------------------------------------------

@@ -8,25 +8,22 @@ below.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import DType, string
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import boxed
 from actorsession.plan.codegen.memory_check import memory_limit
 
 __all__ = [
     "LONGEST", "boxed_all", "each", "each_number", "joined", "like_strings",
-    "number_reader", "one_string", "per_string", "register_each", "require_string", "string_array",
-    "string_unary", "text_of",
+    "number_reader", "one_string", "per_string", "require_string", "string_array",
+    "text_of",
 ]  # fmt: skip
 
 
@@ -37,13 +34,6 @@ LONGEST = 2**31 - 1
 def text_of(value: Any) -> str:
     """Return as ``str`` an attribute that may be ``str`` or ``bytes`` in TensorFlow."""
     return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def string_unary(
-    op_type: str, value: Any, name: str | None, attrs: Mapping[str, Any] | None = None
-) -> Tensor:
-    """Add a node with one string operand."""
-    return make_one(op_type, [convert_to_tensor(value, string)], attrs, name)
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -173,13 +163,3 @@ def per_string(
         return lambda value: each_number(one, value, dtype.np_dtype)
 
     return kernel
-
-
-def register_each(
-    name: str,
-    function: Callable[[KernelContext], Callable[[bytes], Any]],
-    attrs: Mapping[str, Any] | None = None,
-    sized_by: Container[int] = (),
-) -> None:
-    """Register an op of one tensor of strings whose result has its shape."""
-    op(name, like_strings, None, NOT_DIFFERENTIABLE, kernel=per_string(function), sized_by=sized_by)

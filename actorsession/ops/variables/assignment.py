@@ -9,8 +9,8 @@ from actorsession.ops.variables.updates import batch_places
 from actorsession.ops.variables.variable import Variable
 
 __all__ = [
-    "assign", "assign_add", "assign_sub", "batch_scatter_update", "scatter_add", "scatter_div",
-    "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub",
+    "assign", "assign_add", "assign_sub", "batch_scatter_update", "count_up_to", "scatter_add",
+    "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub",
     "scatter_nd_update", "scatter_sub", "scatter_update",
 ]  # fmt: skip
 
@@ -48,6 +48,17 @@ def assign_sub(
 ) -> Any:
     """Subtract from a variable's value; see ``Variable.assign``."""
     return ref.assign_sub(value, use_locking, name)
+
+
+def count_up_to(ref: Variable, limit: int, name: str | None = None) -> Tensor:
+    """Increment a variable up to a limit; see ``Variable.count_up_to``.
+
+    Args:
+        ref: a scalar variable of an integer type.
+        limit: the limit.
+        name: wanted name.
+    """
+    return ref.count_up_to(limit, name)
 
 
 def scatter_add(

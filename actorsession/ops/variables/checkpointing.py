@@ -18,7 +18,7 @@ from actorsession import checkpoints
 from actorsession.checkpoints import CheckpointReader
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, as_dtype, int32, string
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
@@ -27,11 +27,10 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
+from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 
 __all__ = ["merge_v2_checkpoints", "restore_v2", "save_v2", "sharded_filename"]
 
@@ -60,12 +59,7 @@ def save_v2(
         TypeError: for other dtypes.
         ValueError: if the three do not have one length.
     """
-    values = [convert_to_tensor(t) for t in tensors]
-    graph = graph_of(prefix, *values)
-    with graph.name_scope(name or "SaveV2") as scope:
-        inputs = _addressed(prefix, tensor_names, shape_and_slices, graph)
-        attrs = {"dtypes": [t.dtype for t in values]}
-        return make("SaveV2", [*inputs, *values], attrs, scope, graph)
+    return raw.SaveV2(prefix, tensor_names, shape_and_slices, tensors, name=name)
 
 
 def restore_v2(
@@ -91,11 +85,7 @@ def restore_v2(
         TypeError: for other dtypes.
         ValueError: if the three do not have one length.
     """
-    graph = graph_of(prefix)
-    with graph.name_scope(name or "RestoreV2") as scope:
-        inputs = _addressed(prefix, tensor_names, shape_and_slices, graph)
-        attrs = {"dtypes": [as_dtype(t) for t in dtypes]}
-        return list(make("RestoreV2", inputs, attrs, scope, graph).outputs)
+    return raw.RestoreV2(prefix, tensor_names, shape_and_slices, dtypes=dtypes, name=name)
 
 
 def sharded_filename(basename: Any, shard: Any, num_shards: Any, name: str | None = None) -> Tensor:
@@ -107,14 +97,7 @@ def sharded_filename(basename: Any, shard: Any, num_shards: Any, name: str | Non
         num_shards: number of shards, int32.
         name: wanted name.
     """
-    graph = graph_of(basename, shard, num_shards)
-    with graph.name_scope(name or "ShardedFilename") as scope:
-        inputs = [
-            convert_to_tensor(basename, string, "basename", graph=graph),
-            convert_to_tensor(shard, int32, "shard", graph=graph),
-            convert_to_tensor(num_shards, int32, "num_shards", graph=graph),
-        ]
-        return make_one("ShardedFilename", inputs, None, scope, graph)
+    return raw.ShardedFilename(basename, shard, num_shards, name=name)
 
 
 def merge_v2_checkpoints(
@@ -131,77 +114,39 @@ def merge_v2_checkpoints(
         delete_old_dirs: whether folders that become empty are removed.
         name: wanted name.
     """
-    graph = graph_of(checkpoint_prefixes, destination_prefix)
-    with graph.name_scope(name or "MergeV2Checkpoints") as scope:
-        inputs = [
-            convert_to_tensor(checkpoint_prefixes, string, "checkpoint_prefixes", graph=graph),
-            convert_to_tensor(destination_prefix, string, "destination_prefix", graph=graph),
-        ]
-        attrs = {"delete_old_dirs": bool(delete_old_dirs)}
-        return make("MergeV2Checkpoints", inputs, attrs, scope, graph)
-
-
-def _addressed(prefix: Any, names: Any, slices: Any, graph: Any) -> list[Tensor]:
-    return [
-        convert_to_tensor(prefix, string, "prefix", graph=graph),
-        convert_to_tensor(names, string, "tensor_names", graph=graph),
-        convert_to_tensor(slices, string, "shape_and_slices", graph=graph),
-    ]
+    return raw.MergeV2Checkpoints(
+        checkpoint_prefixes, destination_prefix, delete_old_dirs=bool(delete_old_dirs), name=name
+    )
 
 
 # -- static types ----------------------------------------------------------------------------------
 
 
-def _check_strings(ctx: InferContext, ranks: Sequence[int]) -> None:
-    """Check that the first inputs are strings of these ranks."""
-    for i, rank in enumerate(ranks):
-        found = ctx.inputs[i]
-        if found.dtype is not string:
-            raise TypeError(f"{ctx.op} takes a string as input {i}, got {found.dtype.name}")
-        if found.shape.rank not in (None, rank):
-            raise ValueError(f"{ctx.op} takes rank {rank} as input {i}, got shape {found.shape}")
-
-
-def _check_addressed(ctx: InferContext) -> list[DType]:
-    """Check the first inputs, and return the dtypes of the tensors that are saved or restored."""
-    _check_strings(ctx, (0, 1, 1))
+def _saved(ctx: InferContext) -> Sequence[TensorShape]:
+    found = [spec.dtype for spec in ctx.inputs[3:]]
     dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
-    for dtype in dtypes:
-        if dtype.kind == "r":
-            raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
+    if found != dtypes:
+        wanted, got = (", ".join(t.name for t in some) for some in (dtypes, found))
+        raise TypeError(f"{ctx.op} says that it saves {wanted}; its inputs are {got}")
+    _check_addressed(ctx)
+    return []
+
+
+def _restored_shapes(ctx: InferContext) -> Sequence[TensorShape]:
+    _check_addressed(ctx)
+    return [unknown_shape for _ in ctx.attrs["dtypes"]]
+
+
+def _check_addressed(ctx: InferContext) -> None:
+    """Check the inputs that say where the tensors are, and the dtypes of the tensors."""
+    check_inputs(ctx, 0, 1, 1)
+    dtypes = [as_dtype(t) for t in ctx.attrs["dtypes"]]
+    if any(dtype.kind == "r" for dtype in dtypes):
+        raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
     for i, what in ((1, "tensor_names"), (2, "shape_and_slices")):
         count = ctx.inputs[i].shape.num_elements()
         if count not in (None, len(dtypes)):
             raise ValueError(f"{ctx.op} has {len(dtypes)} tensors and {count} {what}")
-    return dtypes
-
-
-def _infer_save(ctx: InferContext) -> list[TensorSpec]:
-    dtypes, found = _check_addressed(ctx), [spec.dtype for spec in ctx.inputs[3:]]
-    if found != dtypes:
-        wanted, got = (", ".join(t.name for t in some) for some in (dtypes, found))
-        raise TypeError(f"{ctx.op} says that it saves {wanted}; its inputs are {got}")
-    return []
-
-
-def _infer_restore(ctx: InferContext) -> list[TensorSpec]:
-    return [TensorSpec(dtype, TensorShape(None)) for dtype in _check_addressed(ctx)]
-
-
-def _infer_filename(ctx: InferContext) -> list[TensorSpec]:
-    _check_strings(ctx, (0,))
-    for i in (1, 2):
-        found = ctx.inputs[i]
-        if found.dtype is not int32:
-            raise TypeError(f"{ctx.op} takes int32 as input {i}, got {found.dtype.name}")
-        if found.shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op} takes a scalar as input {i}, got shape {found.shape}")
-    return [TensorSpec(string, scalar_shape)]
-
-
-def _infer_merge(ctx: InferContext) -> list[TensorSpec]:
-    _check_strings(ctx, (1, 0))
-    return []
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -282,13 +227,9 @@ def _restored(
     return reader.read(name, part)[()]
 
 
-def _filename_kernel(ctx: KernelContext) -> Kernel:
-    op = ctx.op
-
-    def filename(basename: Any, shard: Any, num_shards: Any) -> bytes:
-        return checkpoints.sharded_name(_text(op, basename), int(shard), int(num_shards)).encode()
-
-    return filename
+def _filename(basename: Any, shard: Any, num_shards: Any) -> bytes:
+    prefix = _text("ShardedFilename", basename)
+    return checkpoints.sharded_name(prefix, int(shard), int(num_shards)).encode()
 
 
 def _merge_kernel(ctx: KernelContext) -> Kernel:
@@ -305,46 +246,17 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
     return merge
 
 
-# -- registration ----------------------------------------------------------------------------------
-
-register(
-    OpDef(
-        name="SaveV2",
-        infer=_infer_save,
-        kernel=_save_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        blocks=True,
-        opens_files=True,
-    )
-)
-
-register(
-    OpDef(
-        name="RestoreV2",
-        infer=_infer_restore,
-        kernel=_restore_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        blocks=True,
-        opens_files=True,
-    )
-)
-
-register(
-    OpDef(
-        name="ShardedFilename",
-        infer=_infer_filename,
-        kernel=_filename_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-
-register(
-    OpDef(
-        name="MergeV2Checkpoints",
-        infer=_infer_merge,
-        kernel=_merge_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        blocks=True,
-        opens_files=True,
-    )
-)
+op(
+    "SaveV2", _saved, kernel=_save_kernel, grad=NOT_DIFFERENTIABLE, blocks=True, opens_files=True,
+)  # fmt: skip
+op(
+    "RestoreV2", _restored_shapes, kernel=_restore_kernel, grad=NOT_DIFFERENTIABLE, blocks=True,
+    opens_files=True,
+)  # fmt: skip
+op(
+    "ShardedFilename", checked(scalar, 0, 0, 0), _filename, NOT_DIFFERENTIABLE,
+)  # fmt: skip
+op(
+    "MergeV2Checkpoints", checked(no_outputs, 1, 0), kernel=_merge_kernel, grad=NOT_DIFFERENTIABLE,
+    blocks=True, opens_files=True,
+)  # fmt: skip

@@ -8,27 +8,25 @@ All of them check the whole request before they write, so that a refused update 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int32, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
     VariableHolder,
-    register,
 )
+from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.strided import numpy_index
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import constant_ints, ints, require_index
-from actorsession.ops.variables.state import check_handle, elements, register_scatter
+from actorsession.ops.variables.state import check_handle, elements, replace_rows, scatter
 
 __all__: list[str] = []
 
@@ -70,48 +68,42 @@ def _divide_rows(whole: Array, where: Any, rows: Array) -> None:
         whole[place] = down + ((down < 0) & (down * row != whole[place]))
 
 
-register_scatter("ResourceScatterMul", "iufc", _by_ufunc(np.multiply))
-register_scatter("ResourceScatterDiv", "iufc", _divide_rows)
-register_scatter("ResourceScatterMin", "iuf", _lower)
-register_scatter("ResourceScatterMax", "iuf", _raise)
+scatter("ResourceScatterMul", _by_ufunc(np.multiply))
+scatter("ResourceScatterDiv", _divide_rows)
+scatter("ResourceScatterMin", _lower)
+scatter("ResourceScatterMax", _raise)
 
 
 # -- single places and blocks ----------------------------------------------------------------------
 
 
-def _infer_scatter_nd(kinds: str) -> Callable[[InferContext], list[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        variable = check_handle(ctx)
-        where, updates = ctx.inputs[1:]
-        if variable.dtype.kind not in kinds:
-            raise TypeError(f"{ctx.op} cannot change a variable that holds {variable.dtype.name}")
-        if updates.dtype is not variable.dtype or where.dtype not in (int32, int64):
-            raise TypeError(
-                f"{ctx.op}: indices are int32 or int64 and updates {variable.dtype.name}, got "
-                f"{where.dtype.name} and {updates.dtype.name}"
-            )
-        if where.shape.rank == 0 or updates.shape.rank == 0:
-            raise ValueError(
-                f"{ctx.op}: indices and updates have rank 1 or more, got shapes {where.shape} and "
-                f"{updates.shape}"
-            )
-        depth = where.shape[-1]
-        if depth is None or variable.shape.rank is None:
-            return []
-        if not 1 <= depth <= variable.shape.rank:
-            raise ValueError(
-                f"{ctx.op}: indices with {depth} positions each; a variable of shape "
-                f"{variable.shape} takes 1 to {variable.shape.rank}"
-            )
-        wanted = where.shape[:-1].concatenate(variable.shape[depth:])
-        if not updates.shape.is_compatible_with(wanted):
-            raise ValueError(
-                f"{ctx.op}: updates have shape {updates.shape}; with indices of shape {where.shape} "
-                f"and a variable of shape {variable.shape} they must have {wanted}"
-            )
+def _scattered_nd(ctx: InferContext) -> Sequence[TensorShape]:
+    variable = check_handle(ctx)
+    where, updates = ctx.inputs[1:]
+    if updates.dtype is not variable.dtype:
+        raise TypeError(
+            f"{ctx.op}: the variable holds {variable.dtype.name}, the updates {updates.dtype.name}"
+        )
+    if where.shape.rank == 0 or updates.shape.rank == 0:
+        raise ValueError(
+            f"{ctx.op}: indices and updates have rank 1 or more, got shapes {where.shape} and "
+            f"{updates.shape}"
+        )
+    depth = where.shape[-1]
+    if depth is None or variable.shape.rank is None:
         return []
-
-    return infer
+    if not 1 <= depth <= variable.shape.rank:
+        raise ValueError(
+            f"{ctx.op}: indices with {depth} positions each; a variable of shape "
+            f"{variable.shape} takes 1 to {variable.shape.rank}"
+        )
+    wanted = where.shape[:-1].concatenate(variable.shape[depth:])
+    if not updates.shape.is_compatible_with(wanted):
+        raise ValueError(
+            f"{ctx.op}: updates have shape {updates.shape}; with indices of shape {where.shape} "
+            f"and a variable of shape {variable.shape} they must have {wanted}"
+        )
+    return []
 
 
 def _places(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Any, ...]:
@@ -140,11 +132,9 @@ def _places(op: str, whole: Array, indices: Any, updates: Any) -> tuple[Any, ...
 
 def _scatter_nd_kernel(change: _Change) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
-        op = ctx.op
-
-        def scatter(handle: VariableHolder, indices: Any, updates: Any) -> None:
+        def update(handle: VariableHolder, indices: Any, updates: Any) -> None:
             def write(whole: Array) -> Array:
-                places = _places(op, whole, indices, updates)
+                places = _places(ctx.op, whole, indices, updates)
                 count = math.prod(indices.shape[:-1])
                 blocks = updates.reshape(count, *whole.shape[len(places) :])
                 change(whole, places, blocks)
@@ -152,40 +142,28 @@ def _scatter_nd_kernel(change: _Change) -> Callable[[KernelContext], Kernel]:
 
             handle.access(write)
 
-        return scatter
+        return update
 
     return kernel
 
 
-def _replace(whole: Array, where: Any, rows: Array) -> None:
-    whole[where] = rows
-
-
-_ND: dict[str, tuple[str, _Change]] = {
-    "ResourceScatterNdUpdate": ("biufcs", _replace),
-    "ResourceScatterNdAdd": ("iufc", _by_ufunc(np.add)),
-    "ResourceScatterNdSub": ("iufc", _by_ufunc(np.subtract)),
-    "ResourceScatterNdMin": ("iuf", _lower),
-    "ResourceScatterNdMax": ("iuf", _raise),
-}
-
-for _name, (_kinds, _function) in _ND.items():
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_scatter_nd(_kinds),
-            kernel=_scatter_nd_kernel(_function),
-            gradient=NOT_DIFFERENTIABLE,
-            # As for rows: scattered accesses.
-            cost=lambda inputs, outputs: 8 + 1e-2 * elements(inputs[2]),
-        )
-    )
+for _name, _change in (
+    ("ResourceScatterNdUpdate", replace_rows),
+    ("ResourceScatterNdAdd", _by_ufunc(np.add)),
+    ("ResourceScatterNdSub", _by_ufunc(np.subtract)),
+    ("ResourceScatterNdMin", _lower),
+    ("ResourceScatterNdMax", _raise),
+):
+    op(
+        _name, _scattered_nd, kernel=_scatter_nd_kernel(_change), grad=NOT_DIFFERENTIABLE,
+        cost=lambda inputs, outputs: 8 + 1e-2 * elements(inputs[2]),  # scattered accesses
+    )  # fmt: skip
 
 
 # -- slices ----------------------------------------------------------------------------------------
 
 
-def _infer_slice_assign(ctx: InferContext) -> list[TensorSpec]:
+def _slice_assigned(ctx: InferContext) -> Sequence[TensorShape]:
     variable, value = check_handle(ctx), ctx.inputs[4]
     require_index(ctx, 1, 2, 3, rank=1)
     if value.dtype is not variable.dtype:
@@ -227,12 +205,7 @@ def _slice_assign_kernel(ctx: KernelContext) -> Kernel:
     return assign
 
 
-register(
-    OpDef(
-        name="ResourceStridedSliceAssign",
-        infer=_infer_slice_assign,
-        kernel=_slice_assign_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=lambda inputs, outputs: 3 + 2e-3 * elements(inputs[4]),
-    )
-)
+op(
+    "ResourceStridedSliceAssign", _slice_assigned, kernel=_slice_assign_kernel,
+    grad=NOT_DIFFERENTIABLE, cost=lambda inputs, outputs: 3 + 2e-3 * elements(inputs[4]),
+)  # fmt: skip

@@ -8,6 +8,7 @@ an attribute of the string (``UnsavedHandle``), and is released with it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,18 +24,11 @@ from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    TENSOR_STORE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
-from actorsession.graph.shape import scalar_shape, unknown_shape
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, TENSOR_STORE, Kernel, KernelContext
+from actorsession.graph.shape import unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.build import make_one
+from actorsession.ops.rows import checked, no_outputs, op, scalar
 
 # The public functions; sessions use the other names as well.
 __all__ = ["delete_session_tensor", "get_session_handle", "get_session_tensor"]
@@ -90,7 +84,7 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
     if not isinstance(data, Tensor):
         raise TypeError(f"data is a Tensor, got {type(data).__name__}: {data!r:.100}")
     with data.graph.colocate_with(data):
-        return make_one(SESSION_HANDLE, [data], None, name)
+        return raw.GetSessionHandle(data, name=name)
 
 
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
@@ -197,12 +191,6 @@ def _as_text(ctx: KernelContext, handle: Any) -> str:
     return text
 
 
-def _infer_handle(ctx: InferContext) -> list[TensorSpec]:
-    if ctx.inputs[0].dtype.kind == "r":
-        raise TypeError(f"{ctx.op} keeps values, not resource handles")
-    return [TensorSpec(string, scalar_shape)]
-
-
 def _handle_kernel(ctx: KernelContext) -> Kernel:
     found = _store_of(ctx)
     if found is None:
@@ -215,31 +203,6 @@ def _handle_kernel(ctx: KernelContext) -> Kernel:
         return handle
 
     return keep
-
-
-register(
-    OpDef(
-        name=SESSION_HANDLE,
-        infer=_infer_handle,
-        kernel=_handle_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        keeps=frozenset({0}),
-        cost=lambda inputs, outputs: 0.7,
-    )
-)
-
-
-def _infer_holder(ctx: InferContext) -> None:
-    holder = ctx.inputs[0]
-    if holder.dtype is not string:
-        raise TypeError(f"{ctx.op} takes a handle's string, got a {holder.dtype.name} tensor")
-    if not holder.shape.is_compatible_with(scalar_shape):
-        raise ValueError(f"{ctx.op} takes one handle, got a tensor of shape {holder.shape}")
-
-
-def _infer_tensor(ctx: InferContext) -> list[TensorSpec]:
-    _infer_holder(ctx)
-    return [TensorSpec(as_dtype(ctx.attrs["dtype"]), unknown_shape)]
 
 
 def _tensor_kernel(ctx: KernelContext) -> Kernel:
@@ -262,23 +225,6 @@ def _tensor_kernel(ctx: KernelContext) -> Kernel:
     return read
 
 
-register(
-    OpDef(
-        name="GetSessionTensor",
-        infer=_infer_tensor,
-        kernel=_tensor_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        aliases=True,
-        cost=lambda inputs, outputs: 0.7,
-    )
-)
-
-
-def _infer_delete(ctx: InferContext) -> list[TensorSpec]:
-    _infer_holder(ctx)
-    return []
-
-
 def _delete_kernel(ctx: KernelContext) -> Kernel:
     found = _store_of(ctx)
     if found is None:
@@ -287,12 +233,19 @@ def _delete_kernel(ctx: KernelContext) -> Kernel:
     return lambda holder: store.remove(_as_text(ctx, holder))
 
 
-register(
-    OpDef(
-        name="DeleteSessionTensor",
-        infer=_infer_delete,
-        kernel=_delete_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        cost=lambda inputs, outputs: 0.7,
-    )
-)
+def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    return 0.7
+
+
+op(
+    SESSION_HANDLE, scalar, kernel=_handle_kernel, grad=NOT_DIFFERENTIABLE, keeps=frozenset({0}),
+    cost=_cost,
+)  # fmt: skip
+op(
+    "GetSessionTensor", checked(lambda ctx: [unknown_shape], 0), kernel=_tensor_kernel,
+    grad=NOT_DIFFERENTIABLE, aliases=True, cost=_cost,
+)  # fmt: skip
+op(
+    "DeleteSessionTensor", checked(no_outputs, 0), kernel=_delete_kernel, grad=NOT_DIFFERENTIABLE,
+    cost=_cost,
+)  # fmt: skip

@@ -11,37 +11,30 @@ that there is no other reference to the old value.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, bool_, int32, int64, resource
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
+from actorsession.graph.dtypes import as_dtype, int32, int64, resource
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     Array,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
     VariableHolder,
-    register,
-)  # fmt: skip
-from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
+)
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.arrays.scatter import add_rows
+from actorsession.ops.rows import checked, op, scalar
 
 __all__ = [
-    "VARIABLE_ATTRS", "check_handle", "check_same_shape", "check_scattered", "check_value",
-    "elements", "fits_always", "flat_rows", "register_scatter", "sum_duplicates", "variable_spec",
+    "check_handle", "check_same_shape", "check_scattered", "check_value", "elements", "fits_always",
+    "flat_rows", "replace_rows", "scatter", "sum_duplicates", "variable_spec",
 ]  # fmt: skip
-
-# The attributes that describe the variable in every op that takes a handle.
-VARIABLE_ATTRS: Mapping[str, Any] = {"dtype": REQUIRED, "shape": unknown_shape}
 
 
 # -- checks of static types ----------------------------------------------------------------------
@@ -116,11 +109,6 @@ def elements(spec: TensorSpec) -> int:
 # -- handles and reads ---------------------------------------------------------------------------
 
 
-def _infer_handle(ctx: InferContext) -> list[TensorSpec]:
-    variable_spec(ctx.attrs)
-    return [TensorSpec(resource, scalar_shape)]
-
-
 def _handle_kernel(ctx: KernelContext) -> Kernel:
     holder = ctx.resources.variable(
         ctx.attrs["container"], ctx.attrs["shared_name"] or ctx.name, variable_spec(ctx.attrs)
@@ -128,66 +116,33 @@ def _handle_kernel(ctx: KernelContext) -> Kernel:
     return lambda: holder
 
 
-register(
-    OpDef(
-        name="VarHandleOp",
-        infer=_infer_handle,
-        kernel=_handle_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        aliases=True,
-        once=True,  # a holder outlives all plans; clearing its container only empties it
-        cost=lambda inputs, outputs: 0.05,
-    )
-)
+def _handle_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    variable_spec(ctx.attrs)
+    return [scalar_shape]
 
 
-def _read_gradient(op: Operation, grad: Tensor | None) -> Sequence[Tensor | None]:
-    # By convention, the gradient of the handle is the gradient of the variable's value.
-    return [grad]
-
-
-register(
-    OpDef(
-        name="ReadVariableOp",
-        infer=lambda ctx: [check_handle(ctx)],
-        kernel=lambda ctx: lambda handle: handle.read(),
-        gradient=_read_gradient,
-        aliases=True,
-        emit=lambda ctx, args: f"{args[0]}.read()",
-        cost=lambda inputs, outputs: 0.1,
-    )
-)
-
-
-def _infer_is_initialized(ctx: InferContext) -> list[TensorSpec]:
-    check_handle(ctx)
-    return [TensorSpec(bool_, scalar_shape)]
-
-
-register(
-    OpDef(
-        name="VarIsInitializedOp",
-        infer=_infer_is_initialized,
-        kernel=lambda ctx: lambda handle: np.bool_(handle.initialized),
-        gradient=NOT_DIFFERENTIABLE,
-        cost=lambda inputs, outputs: 0.1,
-    )
-)
+op(
+    "VarHandleOp", _handle_shape, kernel=_handle_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    once=True,  # a holder outlives all plans; clearing its container only empties it
+    cost=lambda inputs, outputs: 0.05,
+)  # fmt: skip
+# By convention, the gradient of the handle is the gradient of the variable's value.
+op(
+    "ReadVariableOp", infer=lambda ctx: [check_handle(ctx)], function=lambda handle: handle.read(),
+    grad=lambda op, grad: [grad], aliases=True, emit="{0}.read()",
+    cost=lambda inputs, outputs: 0.1,
+)  # fmt: skip
+op(
+    "VarIsInitializedOp", checked(scalar), lambda handle: np.bool_(handle.initialized),
+    NOT_DIFFERENTIABLE, cost=lambda inputs, outputs: 0.1,
+)  # fmt: skip
 
 
 # -- whole updates -------------------------------------------------------------------------------
 
 
-def _infer_assign(ctx: InferContext) -> list[TensorSpec]:
+def _assigned(ctx: InferContext) -> Sequence[TensorShape]:
     check_value(ctx, 1, check_handle(ctx))
-    return []
-
-
-def _infer_add(ctx: InferContext) -> list[TensorSpec]:
-    variable = check_handle(ctx)
-    if not variable.dtype.is_numeric:
-        raise TypeError(f"{ctx.op} needs a numeric variable, this one holds {variable.dtype.name}")
-    check_value(ctx, 1, variable)
     return []
 
 
@@ -224,28 +179,59 @@ def _adding_kernel(function: Any) -> Callable[[KernelContext], Kernel]:
     return kernel
 
 
-register(
-    OpDef(
-        name="AssignVariableOp",
-        infer=_infer_assign,
-        kernel=_assign_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        keeps=frozenset({1}),
-        cost=lambda inputs, outputs: 0.2,
-    )
-)
+def _add_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """Return the cost of two reads and a write per element, measured in the second-level cache."""
+    return 0.7 + 1e-4 * elements(inputs[1])
 
+
+op(
+    "AssignVariableOp", _assigned, kernel=_assign_kernel, grad=NOT_DIFFERENTIABLE,
+    keeps=frozenset({1}), cost=lambda inputs, outputs: 0.2,
+)  # fmt: skip
 for _name, _function in (("AssignAddVariableOp", np.add), ("AssignSubVariableOp", np.subtract)):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_add,
-            kernel=_adding_kernel(_function),
-            gradient=NOT_DIFFERENTIABLE,
-            # Two reads and a write per element: measured on float32 in the second-level cache.
-            cost=lambda inputs, outputs: 0.7 + 1e-4 * elements(inputs[1]),
+    op(_name, _assigned, kernel=_adding_kernel(_function), grad=NOT_DIFFERENTIABLE, cost=_add_cost)
+
+
+# -- counting -----------------------------------------------------------------------------------
+
+
+def _infer_count(ctx: InferContext) -> list[TensorSpec]:
+    variable = check_handle(ctx)
+    limit = ctx.attrs["limit"]
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise TypeError(f"{ctx.op}: limit is an int, got {limit!r:.100}")
+    if variable.dtype not in (int32, int64):
+        raise TypeError(
+            f"{ctx.op} counts in int32 or int64, the variable holds {variable.dtype.name}"
         )
-    )
+    if not variable.shape.is_compatible_with(scalar_shape):
+        raise ValueError(f"{ctx.op} counts in a scalar, the variable has shape {variable.shape}")
+    return [TensorSpec(variable.dtype, scalar_shape)]
+
+
+def _count_kernel(ctx: KernelContext) -> Kernel:
+    limit, name = ctx.attrs["limit"], ctx.name
+    one = variable_spec(ctx.attrs).dtype.np_dtype.type(1)
+
+    def count(handle: VariableHolder) -> Any:
+        before: list[Any] = []
+
+        def step(value: Any) -> Any:
+            if value >= limit:
+                raise OutOfRangeError(f"{name!r} has reached its limit of {limit}")
+            before.append(value)
+            return value + one
+
+        handle.access(step)
+        return before[0]
+
+    return count
+
+
+op(
+    "ResourceCountUpTo", infer=_infer_count, kernel=_count_kernel, grad=NOT_DIFFERENTIABLE,
+    cost=lambda inputs, outputs: 1.0,
+)  # fmt: skip
 
 
 # -- scattered updates ---------------------------------------------------------------------------
@@ -281,10 +267,8 @@ def check_scattered(ctx: InferContext, updates: int, indices: int, variable: Ten
         )
 
 
-def _infer_scatter(kinds: str, ctx: InferContext) -> list[TensorSpec]:
+def _scattered(ctx: InferContext) -> Sequence[TensorShape]:
     variable = check_handle(ctx)
-    if variable.dtype.kind not in kinds:
-        raise TypeError(f"{ctx.op} needs a numeric variable, this one holds {variable.dtype.name}")
     if ctx.inputs[2].shape.rank == 0 and ctx.inputs[2].dtype is variable.dtype:
         # As in TensorFlow, one scalar may be used for all updates.
         whole = ctx.inputs[1].shape.concatenate(variable.shape[1:])
@@ -347,53 +331,38 @@ def sum_duplicates(where: Array, rows: Array) -> tuple[Array, Array]:
     )
 
 
-def _add_rows(whole: Array, where: Array, rows: Array) -> None:
-    add_rows(whole, where, rows)
-
-
-def _subtract_rows(whole: Array, where: Array, rows: Array) -> None:
-    add_rows(whole, where, np.negative(rows))
-
-
-def _replace_rows(whole: Array, where: Array, rows: Array) -> None:
-    whole[where] = rows
-
-
-def register_scatter(name: str, kinds: str, change: Callable[[Array, Array, Array], None]) -> None:
+def scatter(name: str, change: Callable[[Array, Array, Array], None]) -> None:
     """Register an op that changes rows of a variable.
 
     Args:
         name: operation type.
-        kinds: kinds of dtype (see ``DType.kind``) that the variable may hold.
         change: a function of the value, indices in range and one row per index that writes to the value.
     """
-    register(
-        OpDef(
-            name=name,
-            infer=functools.partial(_infer_scatter, kinds),
-            kernel=functools.partial(_scatter_kernel, change),
-            gradient=NOT_DIFFERENTIABLE,
-            # Scattered accesses to rows cost more than a sequential pass.
-            cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
-        )
-    )
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        def update(handle: VariableHolder, indices: Any, updates: Any) -> None:
+            def write(whole: Array) -> Array:
+                where, rows = flat_rows(name, whole, indices, updates)
+                whole = np.ascontiguousarray(whole)
+                change(whole, where, rows)
+                return whole
+
+            handle.access(write)
+
+        return update
+
+    op(
+        name, _scattered, kernel=kernel, grad=NOT_DIFFERENTIABLE,
+        # Scattered accesses to rows cost more than a sequential pass.
+        cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
+    )  # fmt: skip
 
 
-def _scatter_kernel(change: Callable[[Array, Array, Array], None], ctx: KernelContext) -> Kernel:
-    op = ctx.op
-
-    def scatter(handle: VariableHolder, indices: Any, updates: Any) -> None:
-        def write(whole: Array) -> Array:
-            where, rows = flat_rows(op, whole, indices, updates)
-            whole = np.ascontiguousarray(whole)
-            change(whole, where, rows)
-            return whole
-
-        handle.access(write)
-
-    return scatter
+def replace_rows(whole: Array, where: Any, rows: Array) -> None:
+    """Replace elements or rows; of several for one index, the last one counts."""
+    whole[where] = rows
 
 
-register_scatter("ResourceScatterAdd", "iufc", _add_rows)
-register_scatter("ResourceScatterSub", "iufc", _subtract_rows)
-register_scatter("ResourceScatterUpdate", "biufcs", _replace_rows)
+scatter("ResourceScatterAdd", add_rows)
+scatter("ResourceScatterSub", lambda whole, where, rows: add_rows(whole, where, np.negative(rows)))
+scatter("ResourceScatterUpdate", replace_rows)

@@ -246,7 +246,7 @@ class VariableUpdates:
         """Build an operation that changes the variable, colocated with it; optimisers use it too.
 
         Args:
-            op_type: type of an op whose first input is a handle and that has ``VARIABLE_ATTRS``.
+            op_type: operation type; it takes a handle first, and has the attributes ``dtype`` and ``shape``.
             operands: the other inputs of the op.
             name: wanted name.
             **attrs: the other attributes of the op.

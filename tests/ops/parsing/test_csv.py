@@ -26,7 +26,7 @@ def graph() -> Iterator[Any]:
     ("arguments", "kind", "match"),
     [
         ({"record_defaults": []}, ValueError, "one column at least"),
-        ({"record_defaults": [[True]]}, TypeError, "got bool for column 0"),
+        ({"record_defaults": [[True]]}, TypeError, "as record_defaults; got bool"),
         ({"record_defaults": [[1], [2, 3]]}, ValueError, "length-0 or length-1"),
         ({"record_defaults": [[[1]]]}, ValueError, "length-0 or length-1"),
         ({"record_defaults": [[1]], "select_cols": [0, 1]}, ValueError, "do not match"),

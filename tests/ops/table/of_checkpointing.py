@@ -27,7 +27,7 @@ ROWS = [
             Fault(
                 inputs=(np.array([b"a", b"b"], object), np.int32(0), np.int32(2)),
                 match=r"one string here, got shape \[2\]",
-                static="takes rank 0 as input 0",
+                static="takes a scalar as basename",
             ),
         ],
     ),

@@ -142,7 +142,7 @@ def test_lists_of_other_lengths_are_refused_early_and_late(graph: Graph, tmp_pat
 def test_inputs_of_other_types_are_refused(graph: Graph) -> None:
     with pytest.raises(TypeError):
         save_v2(3, ["a"], [""], [np.float32(1)])
-    with pytest.raises(ValueError, match="takes rank 0 as input 0"):
+    with pytest.raises(ValueError, match="RestoreV2 takes a scalar as prefix"):
         restore_v2(["a", "b"], ["x"], [""], [float32])
     with pytest.raises(TypeError, match="a resource is neither"):
         restore_v2("a", ["x"], [""], [resource])

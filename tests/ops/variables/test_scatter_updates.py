@@ -99,7 +99,7 @@ def test_nothing_beats_a_nan_and_a_nan_beats_nothing(name: str) -> None:
 @pytest.mark.parametrize("first", [[1j, 2.0], [True, False], ["a", "b"]])
 def test_extremes_need_numbers_that_have_an_order(first: Any) -> None:
     v = Variable(first)
-    with pytest.raises(TypeError, match="ResourceScatterMax needs a numeric variable"):
+    with pytest.raises(TypeError, match=r"ResourceScatterMax takes signed integers.* as updates"):
         ops.scatter_max(v, [0], [first[0]])
 
 
@@ -145,7 +145,9 @@ def test_the_functions_are_the_methods(name: str) -> None:
 def test_strings_and_truth_values_are_replaced_but_not_added() -> None:
     assert after(["a", "b"], lambda v: v.scatter_nd_update([[1]], ["z"])) == [b"a", b"z"]
     assert after([True, False], lambda v: v.scatter_nd_update([[1]], [True])) == [True, True]
-    with pytest.raises(TypeError, match="cannot change a variable that holds string"):
+    with pytest.raises(
+        TypeError, match=r"ResourceScatterNdAdd takes signed integers.* as updates; got string"
+    ):
         Variable(["a"]).scatter_nd_add([[0]], ["z"])
 
 
