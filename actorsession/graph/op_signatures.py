@@ -326,6 +326,9 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
         op: operation type of the table.
         dtypes: element types of the inputs.
         attrs: attributes of the node.
+
+    Raises:
+        TypeError: for an element type that the table does not accept.
     """
     signature = signature_of(op)
     assert signature is not None
@@ -335,6 +338,9 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
         if arg.is_list:
             found += known[arg.type]
         else:
-            dtype = known[arg.type] if arg.type in signature.attrs else as_dtype(arg.type)
+            attr = signature.attrs.get(arg.type)
+            dtype = as_dtype(known[arg.type] if attr else arg.type)
+            if attr and not attr.allows(dtype):
+                raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
             found += [dtype] * (known[arg.number] if arg.number else 1)
     return found

@@ -10,28 +10,25 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import int32, int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, OpDef, register
-from actorsession.graph.shape import merge_all
-from actorsession.ops.shape_operands import normal_axis, same_dtype
+from actorsession.graph.dtypes import int32
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext
+from actorsession.graph.shape import TensorShape, merge_all
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import normal_axis
 
 __all__: list[str] = []
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
+def _infer(ctx: InferContext) -> list[TensorShape]:
     axis, *shapes = ctx.inputs
     if axis.dtype is not int32 or axis.shape.rank not in (None, 0) or not shapes:
         raise ValueError(f"ConcatOffset: an int32 scalar and shapes, got {ctx.inputs}")
-    same_dtype(ctx, *range(1, len(ctx.inputs)))
-    if shapes[0].dtype not in (int32, int64):
-        raise TypeError(f"ConcatOffset: shapes are int32 or int64, got {shapes[0].dtype.name}")
     try:
         common = merge_all([spec.shape.with_rank(1) for spec in shapes])
     except ValueError:
         found = ", ".join(str(spec.shape) for spec in shapes)
         raise ValueError(f"ConcatOffset: vectors of one length, got {found}") from None
-    return [TensorSpec(spec.dtype, common) for spec in shapes]
+    return [common] * len(shapes)
 
 
 def _offsets(axis: Any, *shapes: Any) -> Any:
@@ -54,11 +51,4 @@ def _offsets(axis: Any, *shapes: Any) -> Any:
     return tuple(found) if len(found) > 1 else found[0]
 
 
-register(
-    OpDef(
-        name="ConcatOffset",
-        infer=_infer,
-        kernel=lambda ctx: _offsets,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("ConcatOffset", _infer, _offsets, NOT_DIFFERENTIABLE)

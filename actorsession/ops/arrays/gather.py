@@ -15,9 +15,8 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape_tensor, size
@@ -27,11 +26,11 @@ from actorsession.ops.arrays.scatter import one_hot, scatter_nd, unsorted_segmen
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints,
     constant_ints_of,
     normal_axis,
-    require_index,
     shape_of_rank,
 )
 
@@ -71,25 +70,24 @@ def gather(
         return raw.GatherV2(value, index, where, batch_dims=int(batch_dims), name=scope)
 
 
-def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, 2)
-    params, indices = ctx.inputs[0], ctx.inputs[1].shape
+def _infer_gather(ctx: InferContext) -> list[TensorShape]:
+    params, indices = ctx.inputs[0].shape, ctx.inputs[1].shape
     axis, batch = constant_ints(ctx, 2), ctx.attrs["batch_dims"]
-    if params.shape.rank is None or indices.rank is None:
-        return [TensorSpec(params.dtype, unknown_shape)]
+    if params.rank is None or indices.rank is None:
+        return [unknown_shape]
     if axis is None:
-        left = params.shape.rank - 1 + indices.rank - _leading(batch, indices.rank)
-        return [TensorSpec(params.dtype, shape_of_rank(left))]
-    where = normal_axis(axis[0], params.shape.rank, "GatherV2")
+        left = params.rank - 1 + indices.rank - _leading(batch, indices.rank)
+        return [shape_of_rank(left)]
+    where = normal_axis(axis[0], params.rank, "GatherV2")
     batch = _leading(batch, indices.rank)
     if not 0 <= batch <= min(where, indices.rank):
         raise ValueError(
             f"GatherV2: batch_dims {batch} is at most axis {where} and the rank of {indices}"
         )
-    common = TensorShape(params.shape[:batch]).merge_with(indices[:batch])
-    between, after = params.shape[batch:where], params.shape[where + 1 :]
+    common = TensorShape(params[:batch]).merge_with(indices[:batch])
+    between, after = params[batch:where], params[where + 1 :]
     out = common.concatenate(between).concatenate(indices[batch:]).concatenate(after)
-    return [TensorSpec(params.dtype, out)]
+    return [out]
 
 
 def _leading(batch: int, index_rank: int | None) -> int:
@@ -176,9 +174,7 @@ def _early_indices(ctx: KernelContext, axis: int) -> Any:
     return indices.astype(np.intp)[()]
 
 
-def _gather_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _gather_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     params, indices, axis = op.inputs
     dims = shape_tensor(params)
     if constant_ints_of(axis) == (0,) and not op.attrs["batch_dims"]:
@@ -217,14 +213,7 @@ def _product(vector: Tensor) -> Tensor:
     return raw.Prod(vector, zero, keep_dims=False)
 
 
-register(
-    OpDef(
-        name="GatherV2",
-        infer=_infer_gather,
-        kernel=_gather_kernel,
-        gradient=_gather_gradient,
-    )
-)
+op("GatherV2", _infer_gather, kernel=_gather_kernel, grad=_gather_gradient)
 
 
 # -- GatherNd --------------------------------------------------------------------------------------
@@ -281,17 +270,16 @@ def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tens
     return found
 
 
-def _infer_gather_nd(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
-    params, indices = ctx.inputs[0], ctx.inputs[1].shape
+def _infer_gather_nd(ctx: InferContext) -> list[TensorShape]:
+    params, indices = ctx.inputs[0].shape, ctx.inputs[1].shape
     if indices.rank == 0:
         raise ValueError("GatherNd: indices have rank at least 1, got a scalar")
-    if params.shape.rank is None or indices.rank is None or indices[-1] is None:
-        return [TensorSpec(params.dtype, unknown_shape)]
+    if params.rank is None or indices.rank is None or indices[-1] is None:
+        return [unknown_shape]
     depth = indices[-1]
-    if depth > params.shape.rank:
-        raise ValueError(f"GatherNd: {depth} coordinates for the shape {params.shape}, too many")
-    return [TensorSpec(params.dtype, indices[:-1].concatenate(params.shape[depth:]))]
+    if depth > params.rank:
+        raise ValueError(f"GatherNd: {depth} coordinates for the shape {params}, too many")
+    return [indices[:-1].concatenate(params[depth:])]
 
 
 def _gathered_nd(params: Any, indices: Any) -> Any:
@@ -315,18 +303,9 @@ def _gathered_nd(params: Any, indices: Any) -> Any:
     return params[tuple([indices[..., i] for i in range(depth)])]
 
 
-def _gather_nd_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
+def _gather_nd_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     params, indices = op.inputs
     return [scatter_nd(indices, grad, shape_tensor(params, indices.dtype)), None]
 
 
-register(
-    OpDef(
-        name="GatherNd",
-        infer=_infer_gather_nd,
-        kernel=lambda ctx: _gathered_nd,
-        gradient=_gather_nd_gradient,
-    )
-)
+op("GatherNd", _infer_gather_nd, _gathered_nd, _gather_nd_gradient)

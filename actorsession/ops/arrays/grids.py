@@ -12,9 +12,8 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, broadcast_shapes
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor, size
@@ -23,17 +22,17 @@ from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import tile
 from actorsession.ops.arrays.masks import boolean_mask, sequence_mask
 from actorsession.ops.arrays.shape import broadcast_to, expand_dims, reshape
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import multiply
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import logical_and
 from actorsession.ops.reductions.reduction import reduce_max
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints_of,
     ints,
     normal_axis,
-    require_index,
-    same_dtype,
+    require_rank,
     shape_operand,
     vector_length,
 )
@@ -175,13 +174,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     return raw.BroadcastArgs(left, right)
 
 
-def _infer_broadcast_args(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, 1, rank=1)
-    same_dtype(ctx, 0, 1)
+def _infer_broadcast_args(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, rank=1)
     lengths = [vector_length(spec) for spec in ctx.inputs]
     known = [n for n in lengths if n is not None]
     length = max(known) if len(known) == 2 else None
-    return [TensorSpec(ctx.inputs[0].dtype, TensorShape([length]))]
+    return [TensorShape([length])]
 
 
 def _broadcast_dims(x: Any, y: Any) -> Array:
@@ -205,14 +203,7 @@ def _broadcast_static(ctx: InferContext) -> Array | None:
         return None  # the step raises the error, as in TensorFlow
 
 
-register(
-    OpDef(
-        name="BroadcastArgs",
-        infer=_infer_broadcast_args,
-        kernel=lambda ctx: _broadcast_dims,
-        static_value=_broadcast_static,
-    )
-)
+op("BroadcastArgs", _infer_broadcast_args, _broadcast_dims, static_value=_broadcast_static)
 
 
 # -- ParallelConcat --------------------------------------------------------------------------------
@@ -235,11 +226,10 @@ def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tenso
     with graph.name_scope(name):
         out = TensorShape([len(tensors)]).concatenate(tensors[0].shape)
         rows = [expand_dims(tensor, 0) for tensor in tensors]
-        return make_one("ParallelConcat", rows, {"shape": out}, graph=graph)
+        return raw.ParallelConcat(rows, shape=out)
 
 
-def _infer_parallel(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, *range(len(ctx.inputs)))
+def _infer_parallel(ctx: InferContext) -> list[TensorShape]:
     shape = as_shape(ctx.attrs["shape"])
     if not shape.is_fully_defined():
         raise ValueError(f"ParallelConcat: the shape is fully known, got {shape}")
@@ -247,7 +237,7 @@ def _infer_parallel(ctx: InferContext) -> list[TensorSpec]:
     for spec in ctx.inputs:
         if not spec.shape.is_compatible_with(row):
             raise ValueError(f"ParallelConcat: rows have shape {row}, got {spec.shape}")
-    return [TensorSpec(ctx.inputs[0].dtype, shape)]
+    return [shape]
 
 
 def _parallel_kernel(ctx: KernelContext) -> Kernel:
@@ -262,10 +252,4 @@ def _parallel_kernel(ctx: KernelContext) -> Kernel:
     return joined
 
 
-register(
-    OpDef(
-        name="ParallelConcat",
-        infer=_infer_parallel,
-        kernel=_parallel_kernel,
-    )
-)
+op("ParallelConcat", _infer_parallel, kernel=_parallel_kernel)

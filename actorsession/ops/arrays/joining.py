@@ -12,20 +12,18 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
-from actorsession.ops.build import constant, convert_all, convert_to_tensor, make, make_one
+from actorsession.ops.build import constant, convert_all, convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     boxed,
     constant_ints,
     constant_ints_of,
     normal_axis,
-    require_index,
-    same_dtype,
     shape_of_rank,
 )
 
@@ -52,7 +50,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     tensors = convert_all(given)
     if len(tensors) == 1:
         _check_scalar(axis)
-        return make_one("Identity", tensors, name=name)
+        return raw.Identity(tensors[0], name=name)
     graph = tensors[0].graph
     with graph.name_scope(name) as scope:
         where = convert_to_tensor(axis, name="axis", graph=graph)
@@ -66,25 +64,22 @@ def _check_scalar(axis: Any) -> None:
         raise ValueError(f"concat: axis is a scalar, got {axis!r:.100}; values come first")
 
 
-def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
+def _infer_concat(ctx: InferContext) -> list[TensorShape]:
     *values, _ = ctx.inputs
     last = len(values)
-    require_index(ctx, last)
-    same_dtype(ctx, *range(last))
-    dtype = values[0].dtype
     ranks = {v.shape.rank for v in values} - {None}
     if len(ranks) > 1 or 0 in ranks:
         shapes = [str(v.shape) for v in values]
         raise ValueError(f"ConcatV2: tensors of one rank, at least 1, are joined; got {shapes}")
     axis = constant_ints(ctx, last)
     if not ranks:
-        return [TensorSpec(dtype, unknown_shape)]
+        return [unknown_shape]
     rank = ranks.pop()
     assert rank is not None
     if axis is None:
-        return [TensorSpec(dtype, shape_of_rank(rank))]
+        return [shape_of_rank(rank)]
     where = normal_axis(axis[0], rank, "ConcatV2")
-    return [TensorSpec(dtype, _joined_shape([v.shape.with_rank(rank) for v in values], where))]
+    return [_joined_shape([v.shape.with_rank(rank) for v in values], where)]
 
 
 def _joined_shape(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
@@ -116,9 +111,7 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
     return joined
 
 
-def _concat_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * len(op.inputs)
+def _concat_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     *values, axis = op.inputs
     return [*_cut_like(grad, values, axis), None]
 
@@ -152,15 +145,10 @@ def _concat_static(ctx: InferContext) -> Array | None:
     return np.concatenate(parts, int(axis))
 
 
-register(
-    OpDef(
-        name="ConcatV2",
-        infer=_infer_concat,
-        kernel=_concat_kernel,
-        gradient=_concat_gradient,
-        static_value=_concat_static,
-    )
-)
+op(
+    "ConcatV2", _infer_concat, kernel=_concat_kernel, grad=_concat_gradient,
+    static_value=_concat_static,
+)  # fmt: skip
 
 
 # -- Pack, Unpack ----------------------------------------------------------------------------------
@@ -182,18 +170,17 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     return raw.Pack(convert_all(list(values)), axis=int(axis), name=name)
 
 
-def _infer_pack(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, *range(len(ctx.inputs)))
+def _infer_pack(ctx: InferContext) -> list[TensorShape]:
     try:
         shape = merge_all([v.shape for v in ctx.inputs])
     except ValueError:
         found = ", ".join(str(v.shape) for v in ctx.inputs)
         raise ValueError(f"Pack: tensors of one shape are stacked, got {found}") from None
     if shape.rank is None:
-        return [TensorSpec(ctx.inputs[0].dtype, unknown_shape)]
+        return [unknown_shape]
     dims = shape.as_list()
     dims.insert(normal_axis(ctx.attrs["axis"], len(dims) + 1, "Pack"), len(ctx.inputs))
-    return [TensorSpec(ctx.inputs[0].dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _stacked(parts: Sequence[Any], axis: int, dtype: np.dtype[Any]) -> Any:
@@ -219,9 +206,7 @@ def _pack_kernel(ctx: KernelContext) -> Kernel:
     return lambda *parts: _stacked(parts, axis, dtype)
 
 
-def _pack_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * len(op.inputs)
+def _pack_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [*unstack(grad, len(op.inputs), op.attrs["axis"])]
 
 
@@ -232,15 +217,7 @@ def _pack_static(ctx: InferContext) -> Array | None:
     return np.stack(known, ctx.attrs["axis"])
 
 
-register(
-    OpDef(
-        name="Pack",
-        infer=_infer_pack,
-        kernel=_pack_kernel,
-        gradient=_pack_gradient,
-        static_value=_pack_static,
-    )
-)
+op("Pack", _infer_pack, kernel=_pack_kernel, grad=_pack_gradient, static_value=_pack_static)
 
 
 def unstack(
@@ -266,20 +243,18 @@ def unstack(
             raise ValueError(
                 f"unstack needs num: axis {axis} of shape {tensor.shape} is not known early"
             )
-    op = make("Unpack", [tensor], {"num": int(num), "axis": int(axis)}, name)
-    return list(op.outputs)
+    return raw.Unpack(tensor, num=int(num), axis=int(axis), name=name)
 
 
-def _infer_unpack(ctx: InferContext) -> list[TensorSpec]:
-    value, num, axis = ctx.inputs[0], ctx.attrs["num"], ctx.attrs["axis"]
-    shape = unknown_shape
-    if value.shape.rank is not None:
-        dims = value.shape.as_list()
-        found = dims.pop(normal_axis(axis, len(dims), "Unpack"))
-        if found not in (None, num):
-            raise ValueError(f"Unpack: axis {axis} of shape {value.shape} has not {num} positions")
-        shape = TensorShape(dims)
-    return [TensorSpec(value.dtype, shape)] * num
+def _infer_unpack(ctx: InferContext) -> list[TensorShape]:
+    shape, num, axis = ctx.inputs[0].shape, ctx.attrs["num"], ctx.attrs["axis"]
+    if shape.rank is None:
+        return [unknown_shape] * num
+    dims = shape.as_list()
+    found = dims.pop(normal_axis(axis, len(dims), "Unpack"))
+    if found not in (None, num):
+        raise ValueError(f"Unpack: axis {axis} of shape {shape} has not {num} positions")
+    return [TensorShape(dims)] * num
 
 
 def _unpack_kernel(ctx: KernelContext) -> Kernel:
@@ -309,12 +284,4 @@ def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
     return [zeros_like(out) if grad is None else grad for out, grad in pairs]
 
 
-register(
-    OpDef(
-        name="Unpack",
-        infer=_infer_unpack,
-        kernel=_unpack_kernel,
-        gradient=_unpack_gradient,
-        aliases=True,
-    )
-)
+op("Unpack", _infer_unpack, kernel=_unpack_kernel, grad=_unpack_gradient, aliases=True)
