@@ -20,10 +20,11 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape_tensor, size
+from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.scatter import one_hot, scatter_nd, unsorted_segment_sum
-from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.rows import op
@@ -197,8 +198,6 @@ def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
     count, between = _product(dims[:batch]), _product(dims[batch:where])
     extent, behind = dims[where], _product(dims[where + 1 :])
     found = size(indices) // raw.Maximum(count, constant(1, int32, graph=grad.graph))
-    from actorsession.ops.arrays.fills import range_
-
     offsets = reshape(raw.Cast(range_(count) * extent, DstT=indices.dtype), [-1, 1])
     places = reshape(reshape(indices, stack([count, found])) + offsets, [-1])
     by_row = transpose(reshape(grad, stack([count, between, found, behind])), [0, 2, 1, 3])
@@ -256,9 +255,6 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
 
 def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tensor]:
     """Return for each batch axis the coordinate of each row of the indices."""
-    from actorsession.ops.arrays.fills import range_
-    from actorsession.ops.arrays.shape import broadcast_to
-
     size, dims = len(indices.shape), shape_tensor(params, indices.dtype)
     one = constant([1], graph=params.graph)
     wanted = concat([shape_tensor(indices)[:-1], one], 0)

@@ -13,10 +13,17 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+)
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import constant, convert_all, convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
@@ -118,18 +125,17 @@ def _concat_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tensor]:
     """Split ``grad`` along ``axis`` into pieces as long as ``values``."""
-    from actorsession.ops.arrays.splitting import split
-
     where = constant_ints_of(axis)
     rank = next((v.shape.rank for v in values if v.shape.rank is not None), None)
     if where is not None and rank is not None:
         at = normal_axis(where[0], rank, "ConcatV2")
         known = [v.spec.shape.with_rank(rank)[at] for v in values]
         if None not in known:
-            return split(grad, np.array(known, np.int32), axis)
+            sizes = np.array(known, np.int32)
+            return raw.SplitV(grad, sizes, axis, num_split=len(values), name="split")
     zero = constant(0, int32, graph=grad.graph)
     lengths = [raw.GatherV2(shape(v), _front(axis, v), zero) for v in values]
-    return split(grad, stack(lengths), axis, num=len(values))
+    return raw.SplitV(grad, stack(lengths), axis, num_split=len(values), name="split")
 
 
 def _front(axis: Tensor, value: Tensor) -> Tensor:
@@ -149,6 +155,46 @@ op(
     "ConcatV2", _infer_concat, kernel=_concat_kernel, grad=_concat_gradient,
     static_value=_concat_static,
 )  # fmt: skip
+
+
+# -- ConcatOffset ----------------------------------------------------------------------------------
+
+# The offsets of joined tensors are part of gradients in TensorFlow's graphs; those made here split instead.
+
+
+def _infer_offsets(ctx: InferContext) -> list[TensorShape]:
+    axis, *shapes = ctx.inputs
+    if axis.dtype is not int32 or axis.shape.rank not in (None, 0) or not shapes:
+        raise ValueError(f"ConcatOffset: an int32 scalar and shapes, got {ctx.inputs}")
+    try:
+        common = merge_all([spec.shape.with_rank(1) for spec in shapes])
+    except ValueError:
+        found = ", ".join(str(spec.shape) for spec in shapes)
+        raise ValueError(f"ConcatOffset: vectors of one length, got {found}") from None
+    return [common] * len(shapes)
+
+
+def _offsets(axis: Any, *shapes: Any) -> Any:
+    ranks = {len(dims) for dims in shapes}
+    if len(ranks) > 1:
+        raise InvalidArgumentError(f"tensors of one rank are joined, got ranks {sorted(ranks)}")
+    where = normal_axis(int(axis), len(shapes[0]), "ConcatOffset", InvalidArgumentError)
+    found: list[Array] = []
+    begin = 0
+    for dims in shapes:
+        others = np.delete(dims, where)
+        if not np.array_equal(others, np.delete(shapes[0], where)):
+            raise InvalidArgumentError(
+                f"tensors of shapes {list(shapes[0])} and {list(dims)} cannot be joined along axis {where}"
+            )
+        offset = np.zeros_like(dims)
+        offset[where] = begin
+        begin += int(dims[where])
+        found.append(offset)
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+op("ConcatOffset", _infer_offsets, _offsets, NOT_DIFFERENTIABLE)
 
 
 # -- Pack, Unpack ----------------------------------------------------------------------------------
@@ -278,8 +324,6 @@ def _unpack_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None
 
 def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
     """Return the gradients of an op's outputs, with zeros for outputs without one."""
-    from actorsession.ops.arrays.fills import zeros_like
-
     pairs = zip(op.outputs, grads, strict=True)
     return [zeros_like(out) if grad is None else grad for out, grad in pairs]
 

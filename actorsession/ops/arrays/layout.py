@@ -17,6 +17,9 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
+from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.partial import refine_padded, refine_tiled
 from actorsession.ops.rows import op
@@ -66,8 +69,6 @@ def _order(value: Tensor, perm: Any) -> Tensor:
     if value.shape.rank is not None:
         order = np.arange(value.shape.rank - 1, -1, -1, dtype=np.int32)
         return constant(order, name="perm", graph=value.graph)
-    from actorsession.ops.arrays.fills import range_
-
     return range_(rank(value) - 1, -1, -1, name="perm")
 
 
@@ -218,10 +219,6 @@ def _tile_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _tile_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    from actorsession.ops.arrays.fills import range_
-    from actorsession.ops.arrays.joining import stack
-    from actorsession.ops.arrays.shape import reshape
-
     value, multiples = op.inputs
     times = constant_ints_of(multiples)
     if value.shape.is_fully_defined() and times is not None:

@@ -23,6 +23,10 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor, graph_of, to_array
 from actorsession.ops.partial import refine
 from actorsession.ops.rows import op
@@ -327,11 +331,9 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
 
 
 def _segment_sum_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    from actorsession.ops.arrays.gather import gather
-
     data, ids = op.inputs[:2]
     zero = convert_to_tensor(0, ids.dtype, graph=ids.graph)
-    found = gather(grad, raw.Maximum(ids, zero))
+    found = raw.GatherV2(grad, raw.Maximum(ids, zero), 0)
     # Rows that were left out get zeros; their id was replaced by one that can be looked up.
     counted = raw.Cast(raw.GreaterEqual(ids, zero), DstT=data.dtype)
     return [found * _spread(counted, found), None, None]
@@ -339,11 +341,6 @@ def _segment_sum_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 def _spread(counted: Tensor, like: Tensor) -> Tensor:
     """Return ``counted`` with axes of extent 1 appended, up to the rank of ``like``."""
-    from actorsession.ops.arrays.dimensions import rank, shape
-    from actorsession.ops.arrays.fills import ones
-    from actorsession.ops.arrays.joining import concat
-    from actorsession.ops.arrays.shape import reshape
-
     behind = ones(reshape(rank(like) - rank(counted), [1]), "int32")
     return reshape(counted, concat([shape(counted), behind], 0))
 

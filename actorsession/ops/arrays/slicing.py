@@ -17,6 +17,9 @@ from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.layout import pad
 from actorsession.ops.arrays.strided import MASKS, index_text, strided_shape, strided_slice
 from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.partial import partial_ints, refine_by
@@ -140,9 +143,6 @@ def _emit_slice(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 
 def _slice_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    from actorsession.ops.arrays.array import pad, stack
-    from actorsession.ops.arrays.shape import shape
-
     value, begin = op.inputs[:2]
     if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
         starts = constant_ints_of(begin)

@@ -16,6 +16,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import constant, convert_all, convert_to_tensor
 from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
@@ -243,11 +244,9 @@ def _masks(op: Operation) -> dict[str, Any]:
 
 
 def _strided_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    from actorsession.ops.arrays.shape import shape_tensor
-
-    value, *bounds = op.inputs
-    dims = shape_tensor(value, bounds[0].dtype)
-    return [raw.StridedSliceGrad(dims, *bounds, grad, **_masks(op)), None, None, None]
+    value, begin, end, strides = op.inputs
+    dims = shape_tensor(value, begin.dtype)
+    return [raw.StridedSliceGrad(dims, begin, end, strides, grad, **_masks(op)), None, None, None]
 
 
 op(

@@ -26,6 +26,7 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape, shape_tensor, size
 from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor
@@ -156,8 +157,6 @@ def _rows(indices: Tensor) -> Tensor:
     """Return the indices as a matrix with a row for each row of the input."""
     last = shape(indices)[-1:]
     front = raw.Prod(shape(indices)[:-1], constant([0], graph=indices.graph), keep_dims=True)
-    from actorsession.ops.arrays.joining import concat
-
     return reshape(indices, concat([front, last], 0))
 
 
