@@ -41,7 +41,6 @@ def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[
     Args:
         s0: one shape, an integer vector.
         s1: the other shape.
-        name: wanted name.
 
     Returns:
         Two integer vectors: the axes of the result to sum over for each shape.

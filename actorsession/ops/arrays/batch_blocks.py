@@ -54,13 +54,9 @@ def space_to_batch_nd(
         block_shape: extents of a block, int32 or int64 of shape ``[m]``, at least 1 each.
         paddings: number of zeros before and after along each spatial axis, int32 or int64 of shape ``[m,
             2]``.
-        name: wanted name.
 
     Returns:
         A tensor of ``[batch * product of block_shape, padded extent / block extent, ...]``.
-
-    Raises:
-        ValueError: if the padded tensor is not divisible into blocks.
     """
     return _moved("SpaceToBatchND", input, block_shape, paddings, "paddings", name)
 
@@ -73,13 +69,9 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
         block_shape: extents of a block, int32 or int64 of shape ``[m]``; their product divides the batch.
         crops: number of positions to remove before and after along each spatial axis, int32 or int64 of shape
             ``[m, 2]``.
-        name: wanted name.
 
     Returns:
         A tensor of ``[batch / product of block_shape, extent * block extent - crops, ...]``.
-
-    Raises:
-        ValueError: if the batch is not divisible into blocks, or more is removed than there is.
     """
     return _moved("BatchToSpaceND", input, block_shape, crops, "crops", name)
 
@@ -101,11 +93,7 @@ def space_to_batch(
     name: str | None = None,
     block_shape: int | None = None,
 ) -> Tensor:
-    """Apply ``space_to_batch_nd`` to images and square blocks; arguments as there.
-
-    Raises:
-        ValueError: with both ``block_size`` and its other name ``block_shape``, or without either.
-    """
+    """Apply ``space_to_batch_nd`` to images and square blocks; arguments as there."""
     out = space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
     return _image(out)
 
@@ -117,11 +105,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: int | None = None,
 ) -> Tensor:
-    """Apply ``batch_to_space_nd`` to images and square blocks; arguments as there.
-
-    Raises:
-        ValueError: with both ``block_size`` and its other name ``block_shape``, or without either.
-    """
+    """Apply ``batch_to_space_nd`` to images and square blocks; arguments as there."""
     out = batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
     return _image(out)
 
@@ -255,7 +239,6 @@ def required_space_to_batch_paddings(
         input_shape: extents of the spatial axes, int32 of shape ``[m]``.
         block_shape: extents of a block, int32 of shape ``[m]``.
         base_paddings: minimum paddings, int32 of shape ``[m, 2]``; zeros if left out.
-        name: wanted name.
 
     Returns:
         Paddings for ``space_to_batch_nd`` and crops for ``batch_to_space_nd``, both of shape ``[m, 2]``.

@@ -29,7 +29,6 @@ def space_to_depth(
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
         block_size: side of the squares, at least 2; divides height and width.
-        name: wanted name.
         data_format: ``NHWC`` or ``NCHW``.
     """
     return raw.SpaceToDepth(input, block_size=int(block_size), data_format=data_format, name=name)
@@ -43,7 +42,6 @@ def depth_to_space(
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
         block_size: side of the squares, at least 2; its square divides the depth.
-        name: wanted name.
         data_format: ``NHWC`` or ``NCHW``.
     """
     return raw.DepthToSpace(input, block_size=int(block_size), data_format=data_format, name=name)

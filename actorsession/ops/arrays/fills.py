@@ -56,7 +56,6 @@ def zeros_like(
     Args:
         tensor: the tensor that defines the shape, and the default dtype.
         dtype: element type.
-        name: wanted name.
         optimize: accepted for compatibility; a small result of static shape becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
@@ -85,7 +84,6 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     Args:
         shape: wanted shape: ints, a shape, or an integer vector tensor.
         dtype: element type.
-        name: wanted name.
     """
     return _filled(shape, 0, as_dtype(dtype), name or "zeros")
 
@@ -101,7 +99,6 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     Args:
         dims: wanted shape, int32 or int64.
         value: a scalar.
-        name: wanted name.
     """
     graph = graph_of(dims, value)
     with graph.name_scope(name or "Fill") as scope:
@@ -216,7 +213,6 @@ def range_(
         limit: exclusive end.
         delta: step, not 0.
         dtype: element type; by default the widest of the operands'.
-        name: wanted name.
 
     Returns:
         A vector.

@@ -55,7 +55,6 @@ def gather(
         params: tensor or variable of rank at least ``axis + 1``.
         indices: int32 or int64 of any shape, each in [0, extent of the axis).
         validate_indices: accepted for compatibility; indices are always checked.
-        name: wanted name.
         axis: the axis, ``batch_dims`` if left out; a tensor of statically known value can no longer be fed.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
@@ -224,7 +223,6 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     Args:
         params: tensor of rank at least ``batch_dims + k``.
         indices: int32 or int64 of shape [..., k]; each row is a position in the k axes after the batch.
-        name: wanted name.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
     Returns:

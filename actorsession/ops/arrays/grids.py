@@ -51,14 +51,9 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
     Args:
         *args: a tensor of one dtype per axis of the grid; its shape is ignored.
         indexing: ``xy`` to swap the first two axes of the grid, as for pictures, or ``ij``.
-        name: wanted name.
 
     Returns:
         A tensor per axis, all of one shape with an axis for each argument.
-
-    Raises:
-        ValueError: for another ``indexing``.
-        TypeError: if the dtypes differ.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
@@ -90,10 +85,6 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         input: any tensor.
         repeats: the number of copies: one integer for all, or a vector with one per position of the axis.
         axis: the axis; if left out, the tensor is flattened first.
-        name: wanted name.
-
-    Raises:
-        ValueError: for repeats of rank above 1, or of another length than the axis.
     """
     graph = graph_of(input, repeats)
     with graph.as_default(), graph.name_scope(name or "Repeat"):
@@ -214,10 +205,6 @@ def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tenso
 
     Args:
         values: tensors of one dtype and shape, which must be known.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors, or for shapes that differ or are not known.
     """
     if not len(values):
         raise ValueError("parallel_stack needs at least one tensor, got none")

@@ -46,10 +46,6 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     Args:
         values: tensors of one dtype and rank, equal in all dimensions but ``axis``.
         axis: scalar, may be negative.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors, for scalars, or for shapes that can never fit.
     """
     given = list(values) if isinstance(values, (list, tuple)) else [values]
     if not given:
@@ -206,10 +202,6 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     Args:
         values: tensors of one dtype and shape.
         axis: position of the new axis in the result, may be negative.
-        name: wanted name.
-
-    Raises:
-        ValueError: for shapes that differ, or an axis out of range.
     """
     if not any(hasattr(v, "_as_graph_element") for v in values) and axis == 0:
         return convert_to_tensor(list(values), name=name)
@@ -275,7 +267,6 @@ def unstack(
         value: a tensor of rank at least 1.
         num: number of slices; taken from the static shape if left out.
         axis: the axis, may be negative.
-        name: wanted name.
 
     Raises:
         ValueError: if the number of slices is neither given nor known, or contradicts the shape.

@@ -46,14 +46,10 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
     Args:
         a: any tensor.
         perm: the axis of ``a`` at each position of the result; reversed order if left out.
-        name: wanted name.
         conjugate: whether complex elements are conjugated as well.
 
     Returns:
         A view, unless elements were conjugated.
-
-    Raises:
-        ValueError: if ``perm`` is not a permutation of the axes.
     """
     value = convert_to_tensor(a)
     build = raw.ConjugateTranspose if conjugate and value.dtype.is_complex else raw.Transpose
@@ -139,7 +135,6 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 
     Args:
         x: int32 or int64 vector that holds 0 to n-1 once each.
-        name: wanted name.
     """
     return raw.InvertPermutation(x, name=name)
 
@@ -172,7 +167,6 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     Args:
         input: a tensor of rank n, at least 1.
         multiples: number of copies along each axis, int32 or int64 of shape [n].
-        name: wanted name.
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "Tile") as scope:
@@ -254,11 +248,7 @@ def pad(
         paddings: positions before and after along each axis, int32 or int64 of shape [n, 2]; a tensor of
             statically known value can no longer be fed.
         mode: ``CONSTANT``, or ``REFLECT`` or ``SYMMETRIC`` for a mirror without or with the edge.
-        name: wanted name.
         constant_values: scalar to fill a constant margin with.
-
-    Raises:
-        ValueError: for an unknown mode, or paddings that do not fit the rank.
     """
     value = convert_to_tensor(tensor)
     kind = mode.upper()

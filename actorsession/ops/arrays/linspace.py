@@ -42,11 +42,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         start: first value, floating; integers become float64. Any shape that broadcasts with ``stop``.
         stop: last value, of the same dtype.
         num: number of values, an integer scalar of at least 0; a single one is ``start``.
-        name: wanted name.
         axis: position of the new axis in the result.
-
-    Raises:
-        ValueError: for a negative ``num``.
     """
     graph = graph_of(start, stop, num)
     plain = not any(hasattr(v, "_as_graph_element") for v in (start, stop))

@@ -42,13 +42,9 @@ def dynamic_partition(
         data: any tensor.
         partitions: int32, the number of each row's part; its shape is a prefix of that of ``data``.
         num_partitions: number of parts, at least 1.
-        name: wanted name.
 
     Returns:
         The parts, each ``[n] + data.shape[rank of partitions:]`` with its rows in the original order.
-
-    Raises:
-        ValueError: for shapes that can never fit.
     """
     value = convert_to_tensor(data)
     with value.graph.name_scope(name or "DynamicPartition") as scope:
@@ -119,13 +115,9 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         indices: int32 tensors, the number of each row; the greatest one determines the number of rows.
         data: as many tensors of one dtype; the shape of each begins with that of its indices, and the rest is
             the same for all.
-        name: wanted name.
 
     Returns:
         A tensor in which rows without a number are zeros; of several rows with one number the last counts.
-
-    Raises:
-        ValueError: without tensors, for lists of different length, or shapes that can never fit.
     """
     return _stitched("DynamicStitch", indices, data, name)
 

@@ -32,10 +32,6 @@ def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
     Args:
         x: any tensor.
         shape: the required shape; ``None`` for arbitrary dimensions.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the static shape of ``x`` contradicts it.
     """
     return raw.EnsureShape(x, shape=TensorShape(shape), name=name)
 
@@ -78,10 +74,6 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
     Args:
         input: tensors, at least one.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors.
     """
     if not len(input):
         raise ValueError("identity_n needs at least one tensor, got none")
@@ -117,11 +109,6 @@ def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None
     Args:
         input: tensors, at least one.
         out_type: dtype of the shapes, int32 or int64.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors.
-        TypeError: if their dtypes differ.
     """
     if not len(input):
         raise ValueError("shape_n needs at least one tensor, got none")

@@ -22,7 +22,6 @@ def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) ->
     Args:
         dtype: element type of the feeds.
         shape: static shape of the feeds; unknown if left out.
-        name: wanted name.
     """
     return raw.Placeholder(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
 
@@ -52,10 +51,6 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
     Args:
         input: the default.
         shape: static shape of the feeds; ``input`` must fit it.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the shape of ``input`` does not fit ``shape``.
     """
     value = convert_to_tensor(input)
     return raw.PlaceholderWithDefault(value, shape=TensorShape(shape), name=name)

@@ -42,13 +42,9 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     Args:
         tensor: any tensor.
         axis: the axes, an int32 or int64 vector without repetitions; negative ones count from the end.
-        name: wanted name.
 
     Returns:
         A view.
-
-    Raises:
-        ValueError: for an axis that does not exist, or one given twice.
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "ReverseV2") as scope:
@@ -119,14 +115,8 @@ def reverse_sequence(
             the batch axis.
         seq_axis: the axis along which a sequence runs.
         batch_axis: the axis of the batch, 0 if left out.
-        name: wanted name.
         seq_dim: TensorFlow's older name of ``seq_axis``.
         batch_dim: TensorFlow's older name of ``batch_axis``.
-
-    Raises:
-        TypeError: without an axis for the sequences.
-        ValueError: for an axis that does not exist, two equal axes, both names of one argument, or lengths
-            that are not one per sequence.
     """
     along = one_spelling(seq_axis, seq_dim, "seq_axis", "seq_dim")
     batch = one_spelling(batch_axis, batch_dim, "batch_axis", "batch_dim")
@@ -203,11 +193,6 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         input: a tensor of rank at least 1.
         shift: number of positions, an integer or a vector of them; a negative one shifts to the front.
         axis: the axis of each shift, of the shape of ``shift``; shifts along one axis add up.
-        name: wanted name.
-
-    Raises:
-        ValueError: for a scalar, an axis that does not exist, or shapes of ``shift`` and ``axis`` that
-            differ.
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "Roll") as scope:

@@ -92,10 +92,6 @@ def one_hot(
         off_value: scalar, 0 if left out.
         axis: position of the new axis in the result; the last one if left out.
         dtype: element type; that of the values given, else float32.
-        name: wanted name.
-
-    Raises:
-        TypeError: if the values do not share a dtype.
     """
     index = convert_to_tensor(indices)
     graph = index.graph
@@ -202,7 +198,6 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         indices: int32 or int64 of shape [..., k]; each row is a position in the first k axes.
         updates: numbers of shape ``indices.shape[:-1] + shape[k:]``.
         shape: shape of the result, of the dtype of ``indices``.
-        name: wanted name.
     """
     graph = graph_of(indices, updates, shape)
     with graph.name_scope(name or "ScatterNd") as scope:
@@ -280,7 +275,6 @@ def unsorted_segment_sum(
         segment_ids: int32 or int64; its shape is a prefix of that of ``data``. Rows with a negative id are
             left out.
         num_segments: scalar, greater than all ids.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[num_segments] + data.shape[rank of segment_ids:]``.

@@ -52,13 +52,9 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     Args:
         tensor: any tensor.
         shape: the new shape, int32 or int64; one entry may be -1 and is then computed.
-        name: wanted name.
 
     Returns:
         A view of ``tensor`` where its layout allows.
-
-    Raises:
-        ValueError: if the number of elements can never fit.
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "Reshape") as scope:
@@ -161,11 +157,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     Args:
         input: any tensor, of rank n.
         axis: position of the new axis in the result, in [-n-1, n].
-        name: wanted name.
         dim: TensorFlow's older name of ``axis``.
-
-    Raises:
-        ValueError: without an axis, or for one out of range.
     """
     where = one_spelling(axis, dim, "axis", "dim")
     if where is None:
@@ -233,11 +225,7 @@ def squeeze(
     Args:
         input: any tensor.
         axis: the axes to drop, an int or several; all of extent 1 if left out.
-        name: wanted name.
         squeeze_dims: TensorFlow's older name of ``axis``.
-
-    Raises:
-        ValueError: for an axis out of range or of another extent.
     """
     where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
     axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
@@ -290,7 +278,6 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     Args:
         input: any tensor.
         shape: wanted shape, int32 or int64.
-        name: wanted name.
 
     Returns:
         A read-only view if the result is large.

@@ -47,7 +47,6 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
         input_: tensor of rank n.
         begin: first position per axis, int32 or int64 of shape [n].
         size: extent per axis, of the dtype of ``begin``; -1 extends to the end.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``size``.

@@ -45,10 +45,6 @@ def split(
             is then computed.
         axis: scalar, may be negative.
         num: number of pieces if the length of a vector of lengths is not statically known.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the pieces can never fit, or their number is not known.
     """
     tensor = convert_to_tensor(value)
     with tensor.graph.name_scope(name) as scope:

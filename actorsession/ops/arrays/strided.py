@@ -63,7 +63,6 @@ def strided_slice(
         new_axis_mask: bit i set: entry i adds an axis of extent 1.
         shrink_axis_mask: bit i set: entry i takes position ``begin[i]`` and drops the axis.
         var: accepted for compatibility; TensorFlow assigns to slices of variables through it.
-        name: wanted name.
     """
     tensor = convert_to_tensor(input_)
     with tensor.graph.as_default():

@@ -43,13 +43,9 @@ def tensor_scatter_nd_update(
         tensor: tensor of rank at least k.
         indices: int32 or int64 of shape ``[..., k]``; each row is a position in the first k axes.
         updates: values of shape ``indices.shape[:-1] + tensor.shape[k:]`` and the dtype of ``tensor``.
-        name: wanted name.
 
     Returns:
         A new tensor.
-
-    Raises:
-        ValueError: for shapes that can never fit.
     """
     return _scattered("Update", tensor, indices, updates, "", name)
 

@@ -24,14 +24,9 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     Args:
         indices: flat indices, int32 or int64, a scalar or a vector.
         dims: the shape, of the same dtype.
-        name: wanted name.
 
     Returns:
         Shape ``[rank]``, or ``[rank, n]`` for a vector of n indices.
-
-    Raises:
-        TypeError: for another dtype, or two.
-        ValueError: for a shape that is not a vector.
     """
     with graph_of(indices, dims).name_scope(name or "UnravelIndex") as scope:
         return raw.UnravelIndex(*convert_all([indices, dims]), name=scope)

@@ -69,7 +69,6 @@ def tensor_list_stack(
         element_dtype: dtype of its elements.
         num_elements: required number of elements; any number for -1.
         element_shape: static shape of all elements.
-        name: wanted name.
     """
     dims = element_shape_operand(element_shape, input_handle.graph)
     return raw.TensorListStack(
@@ -180,7 +179,6 @@ def tensor_list_scatter(
         element_shape: static shape of the elements.
         input_handle: a list in which these elements are replaced; a new one if left out.
         num_elements: length of a new list; as long as necessary if left out.
-        name: wanted name.
     """
     value = convert_to_tensor(tensor)
     if input_handle is not None:

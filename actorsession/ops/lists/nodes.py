@@ -55,7 +55,6 @@ def empty_tensor_list(
         element_shape: static shape of all elements.
         element_dtype: dtype of the elements.
         max_num_elements: maximum number of elements; any number if left out.
-        name: wanted name.
     """
     graph = graph_of(element_shape, max_num_elements)
     most = -1 if max_num_elements is None else max_num_elements
@@ -224,7 +223,6 @@ def tensor_list_set_item(
         index: the index.
         item: the element.
         resize_if_index_out_of_bounds: whether an index after the end extends the list.
-        name: wanted name.
     """
     grows = bool(resize_if_index_out_of_bounds)
     return raw.TensorListSetItem(

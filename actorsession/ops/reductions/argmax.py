@@ -41,12 +41,8 @@ def argmax(
     Args:
         input: numbers, rank 1 or more.
         axis: the axis to reduce, which the result lacks; 0 if left out.
-        name: wanted name.
         dimension: older name of ``axis``.
         output_type: int32 or int64, for ``argmax`` also int16 or uint16.
-
-    Raises:
-        ValueError: for an axis that the tensor does not have.
     """
     return _along(raw.ArgMax, input, axis if dimension is None else dimension, output_type, name)
 

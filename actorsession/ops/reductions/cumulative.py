@@ -39,10 +39,6 @@ def cumsum(
         axis: the axis, an int32 or int64 scalar; may be negative.
         exclusive: whether an element is excluded from its own sum, so that the first sum is 0.
         reverse: whether sums start at the end.
-        name: wanted name.
-
-    Raises:
-        ValueError: for an axis that the tensor does not have.
     """
     return _cumulative(raw.Cumsum, x, axis, exclusive, reverse, name)
 

@@ -49,7 +49,6 @@ def bincount(
         minlength: minimum length of the result.
         maxlength: maximum length of the result; larger integers are not counted.
         dtype: dtype of the result, if there are no weights.
-        name: wanted name.
 
     Returns:
         A vector whose length is the largest integer plus 1.
@@ -138,7 +137,6 @@ def histogram_fixed_width(
         value_range: vector of the lower and the upper end, of the same dtype.
         nbins: number of bins.
         dtype: dtype of the counts, int32 or int64.
-        name: wanted name.
     """
     given = convert_to_tensor(values)
     with given.graph.name_scope(name or "histogram_fixed_width") as scope:
@@ -157,10 +155,6 @@ def histogram_fixed_width_bins(
         value_range: vector of the lower and the upper end, of the same dtype.
         nbins: number of bins.
         dtype: accepted for compatibility with TensorFlow, whose result is always int32.
-        name: wanted name.
-
-    Raises:
-        ValueError: for less than one bin.
     """
     given = convert_to_tensor(values)
     graph = given.graph
@@ -230,7 +224,6 @@ def confusion_matrix(
         predictions: vector of the predicted classes.
         num_classes: number of classes; inferred from the values if left out.
         dtype: dtype of the result.
-        name: wanted name.
         weights: weight of each prediction, 1 if left out.
 
     Returns:

@@ -64,12 +64,8 @@ def reduce_sum(
         input_tensor: numbers.
         axis: an axis, several, or an integer tensor; all axes if left out.
         keepdims: whether reduced axes stay with length 1.
-        name: wanted name.
         reduction_indices: older name of ``axis``.
         keep_dims: older name of ``keepdims``.
-
-    Raises:
-        ValueError: for an axis that the tensor does not have.
     """
     keep = _either(keepdims, keep_dims)
     return _reduce(raw.Sum, input_tensor, _either(axis, reduction_indices), keep, name)

@@ -51,13 +51,9 @@ def searchsorted(
         values: ``[..., m]`` of the same dtype; all axes but the last are those of the sequences.
         side: ``left`` for the first suitable position, ``right`` for the last.
         out_type: dtype of the result, int32 or int64.
-        name: wanted name.
 
     Returns:
         A position in [0, n] for each value.
-
-    Raises:
-        ValueError: for another ``side``.
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', got {side!r}")
@@ -115,10 +111,6 @@ def sort(
         values: real numbers, of rank at least 1.
         axis: the axis to sort along; negative counts from the end.
         direction: ``ASCENDING`` or ``DESCENDING``.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another direction, or an axis that does not exist.
     """
     return _sorted(values, axis, direction, name or "sort", indices=False)
 
@@ -137,7 +129,6 @@ def argsort(
         axis: the axis to sort along.
         direction: ``ASCENDING`` or ``DESCENDING``.
         stable: accepted for compatibility with TensorFlow; equal elements always keep their order.
-        name: wanted name.
     """
     return _sorted(values, axis, direction, name or "argsort", indices=True)
 

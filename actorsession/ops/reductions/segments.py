@@ -56,7 +56,6 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     Args:
         data: numbers of rank at least 1.
         segment_ids: int32 or int64 vector with an id of at least 0 for each row, in rising order.
-        name: wanted name.
 
     Returns:
         A tensor with a row for each id up to the last one. Ids that decrease, are negative or are too few

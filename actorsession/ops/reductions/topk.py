@@ -59,7 +59,6 @@ def top_k(
         k: scalar int32.
         sorted: accepted for compatibility with TensorFlow; the entries are always sorted.
         index_type: int16, int32 or int64.
-        name: wanted name.
 
     Returns:
         Values, and indices into the last axis; the lower index comes first among equals.
@@ -177,7 +176,6 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         predictions: float32 of shape [rows, classes].
         targets: int32 or int64 of shape [rows].
         k: scalar.
-        name: wanted name.
 
     Returns:
         bool of shape [rows]. Classes that tie with the target do not count as larger; the result is ``False``

@@ -51,13 +51,9 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
     Args:
         x: vector of any dtype.
         out_idx: dtype of the indices, int32 or int64.
-        name: wanted name.
 
     Returns:
         ``y``, and ``idx`` such that ``x[i] == y[idx[i]]``.
-
-    Raises:
-        ValueError: if ``x`` is no vector.
     """
     return Unique(*raw.Unique(convert_to_tensor(x), out_idx=out_idx, name=name))
 
@@ -75,13 +71,9 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None)
         x: vector of any dtype.
         y: vector of that dtype.
         index_dtype: dtype of the indices, int32 or int64.
-        name: wanted name.
 
     Returns:
         ``out``, and ``idx`` such that ``out[i] == x[idx[i]]``.
-
-    Raises:
-        ValueError: if an operand is no vector.
     """
     return ListDiff(*raw.ListDiff(*convert_all([x, y]), out_idx=index_dtype, name=name))
 
