@@ -61,13 +61,9 @@ def gather(
     Returns:
         ``params`` with the axis replaced by the axes of ``indices`` after the batch.
     """
-    value = convert_to_tensor(params)
-    graph, place = value.graph, batch_dims if axis is None else axis
+    value, place = convert_to_tensor(params), batch_dims if axis is None else axis
     get_static_value(axis)  # as in TensorFlow, where the static value selects the operation
-    with graph.name_scope(name or "GatherV2") as scope:
-        index = convert_to_tensor(indices, name="indices", graph=graph)
-        where = convert_to_tensor(place, name="axis", graph=graph)
-        return raw.GatherV2(value, index, where, batch_dims=int(batch_dims), name=scope)
+    return raw.GatherV2(value, indices, place, batch_dims=int(batch_dims), name=name)
 
 
 def _infer_gather(ctx: InferContext) -> list[TensorShape]:

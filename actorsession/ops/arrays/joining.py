@@ -54,10 +54,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if len(tensors) == 1:
         _check_scalar(axis)
         return raw.Identity(tensors[0], name=name)
-    graph = tensors[0].graph
-    with graph.name_scope(name) as scope:
-        where = convert_to_tensor(axis, name="axis", graph=graph)
-        return raw.ConcatV2(tensors, where, name=scope)
+    return raw.ConcatV2(tensors, axis, name=name)
 
 
 def _check_scalar(axis: Any) -> None:

@@ -168,12 +168,9 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         input: a tensor of rank n, at least 1.
         multiples: number of copies along each axis, int32 or int64 of shape [n].
     """
-    value = convert_to_tensor(input)
-    with value.graph.name_scope(name or "Tile") as scope:
-        if isinstance(multiples, (list, tuple)) and not len(multiples):
-            multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
-        times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
-        return refine_tiled(raw.Tile(value, times, name=scope))
+    if isinstance(multiples, (list, tuple)) and not len(multiples):
+        multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
+    return refine_tiled(raw.Tile(convert_to_tensor(input), multiples, name=name))
 
 
 def _infer_tile(ctx: InferContext) -> list[TensorShape]:

@@ -279,10 +279,7 @@ def unsorted_segment_sum(
     Returns:
         A tensor of shape ``[num_segments] + data.shape[rank of segment_ids:]``.
     """
-    values = convert_to_tensor(data)
-    ids = convert_to_tensor(segment_ids, graph=values.graph)
-    count = convert_to_tensor(num_segments, graph=values.graph)
-    return raw.UnsortedSegmentSum(values, ids, count, name=name)
+    return raw.UnsortedSegmentSum(data, segment_ids, num_segments, name=name)
 
 
 def segments_shape(ctx: InferContext) -> list[TensorShape]:

@@ -162,10 +162,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     where = one_spelling(axis, dim, "axis", "dim")
     if where is None:
         raise ValueError("expand_dims needs an axis")
-    value = convert_to_tensor(input)
-    with value.graph.name_scope(name or "ExpandDims") as scope:
-        place = convert_to_tensor(where, name="dim", graph=value.graph)
-        return raw.ExpandDims(value, place, name=scope)
+    return raw.ExpandDims(convert_to_tensor(input), where, name=name)
 
 
 def _single(where: Any, error: Callable[[str], Exception]) -> int:

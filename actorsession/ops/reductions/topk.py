@@ -64,10 +64,7 @@ def top_k(
         Values, and indices into the last axis; the lower index comes first among equals.
     """
     value = convert_to_tensor(input)
-    with value.graph.name_scope(name or "TopKV2") as scope:
-        count = convert_to_tensor(k, name="k", graph=value.graph)
-        made = raw.TopKV2(value, count, sorted=bool(sorted), index_type=index_type, name=scope)
-        return TopKV2(*made)
+    return TopKV2(*raw.TopKV2(value, k, sorted=bool(sorted), index_type=index_type, name=name))
 
 
 def _infer_top_k(ctx: InferContext) -> list[TensorShape]:
