@@ -14,7 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dimension import Dimension
 from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
@@ -185,17 +185,14 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
     return filled
 
 
-def _fill_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    return [None, raw.Sum(grad, range_(rank(grad)))]
-
-
 def _fill_static(ctx: InferContext) -> Array | None:
     dims, value = constant_ints(ctx, 0), ctx.constant(1)
     return None if dims is None or value is None else np.broadcast_to(value, dims)
 
 
 op(
-    "Fill", _infer_fill, kernel=_fill_kernel, grad=_fill_gradient, static_value=_fill_static,
+    "Fill", _infer_fill, kernel=_fill_kernel,
+    grad=lambda op, grad: [None, raw.Sum(grad, range_(rank(grad)))], static_value=_fill_static,
     sized_by=(0,),
 )  # fmt: skip
 

@@ -241,10 +241,6 @@ def _pack_kernel(ctx: KernelContext) -> Kernel:
     return lambda *parts: _stacked(parts, axis, dtype)
 
 
-def _pack_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    return [*unstack(grad, len(op.inputs), op.attrs["axis"])]
-
-
 def _pack_static(ctx: InferContext) -> Array | None:
     known = [v for v in ctx.constants if v is not None]
     if len(known) < len(ctx.constants):
@@ -252,7 +248,11 @@ def _pack_static(ctx: InferContext) -> Array | None:
     return np.stack(known, ctx.attrs["axis"])
 
 
-op("Pack", _infer_pack, kernel=_pack_kernel, grad=_pack_gradient, static_value=_pack_static)
+op(
+    "Pack", _infer_pack, kernel=_pack_kernel,
+    grad=lambda op, grad: [*unstack(grad, len(op.inputs), op.attrs["axis"])],
+    static_value=_pack_static,
+)  # fmt: skip
 
 
 def unstack(
@@ -306,14 +306,13 @@ def _unpack_kernel(ctx: KernelContext) -> Kernel:
     return parts
 
 
-def _unpack_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    return [stack(without_gaps(op, grads), axis=op.attrs["axis"])]
-
-
 def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
     """Return the gradients of an op's outputs, with zeros for outputs without one."""
     pairs = zip(op.outputs, grads, strict=True)
     return [zeros_like(out) if grad is None else grad for out, grad in pairs]
 
 
-op("Unpack", _infer_unpack, kernel=_unpack_kernel, grad=_unpack_gradient, aliases=True)
+op(
+    "Unpack", _infer_unpack, kernel=_unpack_kernel,
+    grad=lambda op, *grads: [stack(without_gaps(op, grads), axis=op.attrs["axis"])], aliases=True,
+)  # fmt: skip

@@ -144,18 +144,15 @@ def _infer_invert(ctx: InferContext) -> list[TensorShape]:
     return [ctx.inputs[0].shape.with_rank(1)]
 
 
-def _invert_kernel(ctx: KernelContext) -> Kernel:
-    def inverted(x: Any) -> Any:
-        if x.ndim != 1 or sorted(x.tolist()) != list(range(x.size)):
-            raise InvalidArgumentError(f"{x.tolist()} does not hold 0 to {x.size - 1} once each")
-        out = np.empty_like(x)
-        out[x] = np.arange(x.size, dtype=x.dtype)
-        return out
-
-    return inverted
+def _inverted(x: Any) -> Any:
+    if x.ndim != 1 or sorted(x.tolist()) != list(range(x.size)):
+        raise InvalidArgumentError(f"{x.tolist()} does not hold 0 to {x.size - 1} once each")
+    out = np.empty_like(x)
+    out[x] = np.arange(x.size, dtype=x.dtype)
+    return out
 
 
-op("InvertPermutation", _infer_invert, kernel=_invert_kernel, grad=NOT_DIFFERENTIABLE)
+op("InvertPermutation", _infer_invert, _inverted, NOT_DIFFERENTIABLE)
 
 
 # -- Tile ------------------------------------------------------------------------------------------

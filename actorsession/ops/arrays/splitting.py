@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
@@ -160,13 +160,12 @@ def _split_v_kernel(ctx: KernelContext) -> Kernel:
     return lambda x, sizes, axis: _cut(x, int(axis), ints(sizes))
 
 
-def _split_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    return [None, concat(without_gaps(op, grads), op.inputs[0])]
-
-
-def _split_v_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    return [concat(without_gaps(op, grads), op.inputs[2]), None, None]
-
-
-op("Split", _infer_split, kernel=_split_kernel, grad=_split_gradient, aliases=True)
-op("SplitV", _infer_split_v, kernel=_split_v_kernel, grad=_split_v_gradient, aliases=True)
+op(
+    "Split", _infer_split, kernel=_split_kernel,
+    grad=lambda op, *grads: [None, concat(without_gaps(op, grads), op.inputs[0])], aliases=True,
+)  # fmt: skip
+op(
+    "SplitV", _infer_split_v, kernel=_split_v_kernel,
+    grad=lambda op, *grads: [concat(without_gaps(op, grads), op.inputs[2]), None, None],
+    aliases=True,
+)  # fmt: skip

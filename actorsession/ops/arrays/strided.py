@@ -279,11 +279,8 @@ def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
     return spread
 
 
-def _strided_grad_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    return [None] * 4 + [raw.StridedSlice(grad, *op.inputs[1:4], **_masks(op))]
-
-
 op(
     "StridedSliceGrad", _infer_strided_grad, kernel=_strided_grad_kernel,
-    grad=_strided_grad_gradient, sized_by=(0,),
+    grad=lambda op, grad: [None] * 4 + [raw.StridedSlice(grad, *op.inputs[1:4], **_masks(op))],
+    sized_by=(0,),
 )  # fmt: skip

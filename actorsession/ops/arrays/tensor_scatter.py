@@ -177,14 +177,6 @@ def _update_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [kept, None, gather_nd(grad, indices)]
 
 
-def _add_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    return [grad, None, gather_nd(grad, op.inputs[1])]
-
-
-def _sub_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
-    return [grad, None, -gather_nd(grad, op.inputs[1])]
-
-
 def _extreme_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Return a gradient distributed in equal parts to all inputs that have the resulting value."""
     value, indices, updates = op.inputs
@@ -198,7 +190,13 @@ def _extreme_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 
 op("TensorScatterUpdate", _infer_scatter, kernel=_by(_set_rows), grad=_update_gradient)
-op("TensorScatterAdd", _infer_scatter, kernel=_by(add_rows), grad=_add_gradient)
-op("TensorScatterSub", _infer_scatter, kernel=_by(_subtract_rows), grad=_sub_gradient)
+op(
+    "TensorScatterAdd", _infer_scatter, kernel=_by(add_rows),
+    grad=lambda op, grad: [grad, None, gather_nd(grad, op.inputs[1])],
+)  # fmt: skip
+op(
+    "TensorScatterSub", _infer_scatter, kernel=_by(_subtract_rows),
+    grad=lambda op, grad: [grad, None, -gather_nd(grad, op.inputs[1])],
+)  # fmt: skip
 op("TensorScatterMin", _infer_scatter, kernel=_by(np.minimum.at), grad=_extreme_gradient)
 op("TensorScatterMax", _infer_scatter, kernel=_by(np.maximum.at), grad=_extreme_gradient)

@@ -108,10 +108,6 @@ def _stack_kernel(ctx: KernelContext) -> Kernel:
     return stack
 
 
-def _stack_gradient(op: Operation, grad: Tensor) -> Grads:
-    return [raw.TensorListFromTensor(grad, op.inputs[1]), None]
-
-
 @of_lists
 def _list_of_items(ctx: InferContext) -> list[TensorShape]:
     dims = ctx.inputs[0].shape.sizes
@@ -141,7 +137,10 @@ def _from_tensor_gradient(op: Operation, grad: Tensor) -> Grads:
     return [tensor_list_stack(grad, tensor.dtype, element_shape=rest_of(tensor)), None]
 
 
-op("TensorListStack", _stacked, kernel=_stack_kernel, grad=_stack_gradient)
+op(
+    "TensorListStack", _stacked, kernel=_stack_kernel,
+    grad=lambda op, grad: [raw.TensorListFromTensor(grad, op.inputs[1]), None],
+)  # fmt: skip
 op(
     "TensorListFromTensor", _list_of_items, kernel=_from_tensor_kernel, grad=_from_tensor_gradient,
     aliases=True,

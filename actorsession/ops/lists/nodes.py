@@ -95,8 +95,8 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
 
 op("EmptyTensorList", _new_list, kernel=_empty_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
 op(
-    "TensorListReserve", _new_list, kernel=_reserve_kernel, grad=NOT_DIFFERENTIABLE,
-    aliases=True, sized_by=(1,),
+    "TensorListReserve", _new_list, kernel=_reserve_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    sized_by=(1,),
 )  # fmt: skip
 
 
@@ -191,10 +191,6 @@ def resized(given: TensorList, count: int) -> TensorList:
     return given.like(items)
 
 
-def _resize_gradient(op: Operation, grad: Tensor) -> Grads:
-    return [tensor_list_resize(grad, tensor_list_length(op.inputs[0])), None]
-
-
 op("TensorListLength", of_lists(scalar), lambda given: np.int32(len(given)), NOT_DIFFERENTIABLE)
 op(
     "TensorListElementShape", of_lists(lambda ctx: [unknown_shape]), kernel=_element_shape_kernel,
@@ -202,7 +198,8 @@ op(
 )  # fmt: skip
 op(
     "TensorListResize", one_list, lambda given, count: resized(given, int(count)),
-    _resize_gradient, aliases=True, sized_by=(1,),
+    lambda op, grad: [tensor_list_resize(grad, tensor_list_length(op.inputs[0])), None],
+    aliases=True, sized_by=(1,),
 )  # fmt: skip
 
 

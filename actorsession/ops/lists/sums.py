@@ -78,10 +78,9 @@ def _add_item_gradient(op: Operation, grad: Tensor) -> Grads:
     return [grad, None, raw.TensorListGetItem(grad, index, dims, element_dtype=item.dtype)]
 
 
-def _add_gradient(op: Operation, grad: Tensor) -> Grads:
-    return [grad] * len(op.inputs)
-
-
 op("TensorListZerosLike", one_list, zeros_of, NOT_DIFFERENTIABLE, aliases=True)
-op("TensorListAdd", one_list, lambda *lists: sum_of(lists), _add_gradient, aliases=True)
+op(
+    "TensorListAdd", one_list, lambda *lists: sum_of(lists),
+    lambda op, grad: [grad] * len(op.inputs), aliases=True,
+)  # fmt: skip
 op("TensorListAddItem", one_list, kernel=_add_item_kernel, grad=_add_item_gradient, aliases=True)

@@ -112,10 +112,6 @@ def _back(op: Operation, value: Tensor, reverse: bool) -> Tensor:
     return make_one(op.type, [value, op.inputs[1]], attrs)
 
 
-def _cumsum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [_back(op, grad, not op.attrs["reverse"]), None]
-
-
 def _cumprod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     """Return the gradient; as in TensorFlow, that of elements equal to 0 is 0."""
     x, axis = op.inputs
@@ -138,9 +134,9 @@ def _logsumexp_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [share(greater(grad, zero), grad) - share(less(grad, zero), -grad), None]
 
 
-op("Cumsum", _infer, kernel=_kernel(np.add, 0), grad=_cumsum_gradient)
-op("Cumprod", _infer, kernel=_kernel(np.multiply, 1), grad=_cumprod_gradient)
 op(
-    "CumulativeLogsumexp", _infer, kernel=_kernel(np.logaddexp, -np.inf),
-    grad=_logsumexp_gradient,
+    "Cumsum", _infer, kernel=_kernel(np.add, 0),
+    grad=lambda op, grad: [_back(op, grad, not op.attrs["reverse"]), None],
 )  # fmt: skip
+op("Cumprod", _infer, kernel=_kernel(np.multiply, 1), grad=_cumprod_gradient)
+op("CumulativeLogsumexp", _infer, kernel=_kernel(np.logaddexp, -np.inf), grad=_logsumexp_gradient)

@@ -266,10 +266,6 @@ def _kept(op: Operation, value: Tensor) -> Tensor:
     return reshape(value, raw.ReducedShape(shape(x), axes))
 
 
-def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [broadcast_to(_kept(op, grad), shape_tensor(op.inputs[0])), None]
-
-
 def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     # The division comes before the broadcast.
     share = _kept(op, grad) / _count(op, grad)
@@ -321,16 +317,13 @@ def _infer_reduced_shape(ctx: InferContext) -> list[TensorShape]:
     return [ctx.inputs[0].shape]
 
 
-def _reduced_shape_kernel(ctx: KernelContext) -> Kernel:
-    def reduced_shape(dims: Array, axes: Any) -> Array:
-        out = dims.copy()
-        out[list(ints(axes))] = 1
-        return out
-
-    return reduced_shape
+def _reduced_dims(dims: Array, axes: Any) -> Array:
+    out = dims.copy()
+    out[list(ints(axes))] = 1
+    return out
 
 
-op("ReducedShape", _infer_reduced_shape, kernel=_reduced_shape_kernel, grad=NOT_DIFFERENTIABLE)
+op("ReducedShape", _infer_reduced_shape, _reduced_dims, NOT_DIFFERENTIABLE)
 
 
 # -- ops -----------------------------------------------------------------------------------------
@@ -345,7 +338,10 @@ _MINIMUM = _by(lambda dtype: reducers.extremum(dtype, np.minimum))
 _AND = _by(lambda dtype: reducers.logical(np.logical_and))
 _OR = _by(lambda dtype: reducers.logical(np.logical_or))
 
-op("Sum", _reduced, kernel=_by(reducers.total), grad=_sum_gradient)
+op(
+    "Sum", _reduced, kernel=_by(reducers.total),
+    grad=lambda op, grad: [broadcast_to(_kept(op, grad), shape_tensor(op.inputs[0])), None],
+)  # fmt: skip
 op("Mean", _reduced, kernel=_by(reducers.mean), grad=_mean_gradient)
 op("Prod", _reduced, kernel=_by(reducers.product), grad=_prod_gradient)
 op("Max", _reduced, kernel=_MAXIMUM, grad=_extremum_gradient)
