@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -21,15 +20,14 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.operands import check_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import require_rank
 
 __all__ = ["broadcast_gradient_args", "sum_to_operands", "summed"]
 
@@ -43,7 +41,6 @@ def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[
     Args:
         s0: one shape, an integer vector.
         s1: the other shape.
-        name: wanted name.
 
     Returns:
         Two integer vectors: the axes of the result to sum over for each shape.
@@ -54,11 +51,9 @@ def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[
     return left, right
 
 
-def _infer_args(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "i")
-    for i in range(2):
-        ctx.inputs[i].shape.merge_with([None])
-    return [TensorSpec(dtype, TensorShape([None]))] * 2
+def _infer_args(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, rank=1)
+    return [TensorShape([None])] * 2
 
 
 def _args_kernel(ctx: KernelContext) -> Kernel:
@@ -84,14 +79,7 @@ def _args_kernel(ctx: KernelContext) -> Kernel:
     return broadcast_gradient_args
 
 
-register(
-    OpDef(
-        name="BroadcastGradientArgs",
-        infer=_infer_args,
-        kernel=_args_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("BroadcastGradientArgs", _infer_args, kernel=_args_kernel, grad=NOT_DIFFERENTIABLE)
 
 
 # -- gradients -----------------------------------------------------------------------------------

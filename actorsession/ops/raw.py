@@ -1530,7 +1530,7 @@ def ReduceJoin(inputs: Operand, reduction_indices: Operand, *, keep_dims: bool =
     return one("ReduceJoin", (inputs, reduction_indices,), {"keep_dims": keep_dims, "separator": separator}, name)
 
 def ReducedShape(input_shape: Operand, reduction_indices: Operand, *, name: str | None = None) -> Tensor:
-    """input_shape:int32 reduction_indices:int32 -> output_shape:int32"""
+    """input_shape:T reduction_indices:Tidx -> output_shape:T"""
     return one("ReducedShape", (input_shape, reduction_indices,), {}, name)
 
 def RefEnter(data: Operand, *, frame_name: str | bytes, is_constant: bool = False, parallel_iterations: int = 10, name: str | None = None) -> Tensor:

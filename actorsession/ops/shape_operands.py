@@ -23,8 +23,8 @@ from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
     "Constants", "Ints", "boxed", "constant_ints", "constant_ints_of", "elements", "ints",
-    "normal_axis", "one_spelling", "require_floating", "require_index", "same_dtype", "shape_of_rank",
-    "shape_operand", "vector_length", "with_boxed",
+    "normal_axis", "one_spelling", "require_floating", "require_index", "require_rank", "same_dtype",
+    "shape_of_rank", "shape_operand", "vector_length", "with_boxed",
 ]  # fmt: skip
 
 Ints: TypeAlias = "tuple[int, ...]"
@@ -103,8 +103,20 @@ def require_index(ctx: InferContext, *operands: int, rank: int | None = None) ->
         spec = ctx.inputs[i]
         if spec.dtype not in (int32, int64):
             raise TypeError(f"{ctx.op}: input {i} is int32 or int64, got {spec.dtype.name}")
-        if rank is not None and spec.shape.rank not in (None, rank):
-            raise ValueError(f"{ctx.op}: input {i} has rank {rank}, got shape {spec.shape}")
+    if rank is not None:
+        require_rank(ctx, *operands, rank=rank)
+
+
+def require_rank(ctx: InferContext, *operands: int, rank: int) -> None:
+    """Check that operands are of a rank.
+
+    Raises:
+        ValueError: for another rank.
+    """
+    for i in operands:
+        shape = ctx.inputs[i].shape
+        if shape.rank not in (None, rank):
+            raise ValueError(f"{ctx.op}: input {i} has rank {rank}, got shape {shape}")
 
 
 def require_floating(ctx: InferContext, *operands: int) -> None:

@@ -430,7 +430,7 @@ async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble
             await server._cache.link(W1, Deadline.after(20))
         assert f"cannot reach {W1} at tcp://127.0.0.1:" in info.value.message
         assert "that address may be old: the resolver of this test" in info.value.message
-        assert f"{W0} is not in the cluster" in info.value.message
+        assert f"{W0} is not a task of the new cluster" in info.value.message
 
 
 async def test_a_task_that_a_resolver_drops_is_dialled_no_more(hold_ports: HoldPorts) -> None:

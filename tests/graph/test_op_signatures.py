@@ -72,13 +72,13 @@ def test_element_types_that_a_row_does_not_name_are_refused(
     op: str, dtypes: list[acts.DType], said: str
 ) -> None:
     with pytest.raises(TypeError, match=said):
-        check_types(op, dtypes)
+        check_types(op, dtypes, {})
 
 
 def test_element_types_that_a_row_names_are_accepted() -> None:
-    check_types("Neg", [FLOAT])
-    check_types("AddV2", [DOUBLE, DOUBLE])
-    check_types("Unheard", [acts.string])
+    check_types("Neg", [FLOAT], {})
+    check_types("AddV2", [DOUBLE, DOUBLE], {})
+    check_types("Unheard", [acts.string], {})
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ INNER = {
     "linalg", "linear.contractions", "linear.determinants",
     "linear.factorisations", "linear.matrices", "linear.matrix_functions",
     "linear.products", "linear.pseudoinverse", "linear.solving",
-    "linear.tridiagonal", "lists.array_gradients", "lists.array_values", "lists.blocks",
+    "linear.tridiagonal", "lists.array_values", "lists.blocks",
     "lists.nodes", "lists.operands", "lists.parts", "lists.persistent_vector", "lists.sums",
     "lists.values", "lookup", "math", "neural.accidental_hits", "neural.activations", "neural.biases",
     "neural.candidate_draws", "neural.candidate_sampling", "neural.cross_entropy",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ TYPES = sorted(name for types in opsets().values() for name in types if not name
 
 
 @pytest.fixture
-def graph() -> Graph:
+def graph() -> Iterator[Graph]:
     graph = Graph()
     with graph.as_default():
         yield graph

@@ -224,7 +224,7 @@ async def test_an_object_that_stands_for_nothing_is_a_type_error(
     session: Any, nothing: Any
 ) -> None:
     x = ops.constant(1, name="x")
-    with pytest.raises(TypeError, match=r"StandIn\._as_graph_element\(\) gives a Tensor"):
+    with pytest.raises(TypeError, match=r"StandIn\._as_graph_element\(\) returns a Tensor"):
         await session.run([StandIn(nothing)])
     with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor: StandIn"):
         await session.run(x, {StandIn(nothing): 1})

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
+from actorsession.graph.registry import NOT_DIFFERENTIABLE
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import fill, ones, ones_like, range_, zeros, zeros_like
 from actorsession.ops.arrays.joining import concat, stack, unstack
 from actorsession.ops.arrays.layout import pad, tile, transpose
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.arrays.splitting import split
+from actorsession.ops.rows import op, same
 
 __all__ = [
     "concat", "fill", "identity", "ones", "ones_like", "pad", "placeholder",
@@ -34,19 +35,9 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     return raw.StopGradient(input, name=name)
 
 
-def _register_same(name: str, gradient: Any) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=lambda ctx: [ctx.inputs[0]],
-            kernel=lambda ctx: lambda x: x,
-            emit=lambda ctx, args: args[0],
-            gradient=gradient,
-            static_value=lambda ctx: ctx.constants[0],
-            aliases=True,
-        )
-    )
+_UNCHANGED: dict[str, Any] = {
+    "emit": "{0}", "static_value": lambda ctx: ctx.constants[0], "aliases": True,
+}  # fmt: skip
 
-
-_register_same("Identity", lambda op, grad: [grad])
-_register_same("StopGradient", NOT_DIFFERENTIABLE)
+op("Identity", same, lambda x: x, lambda op, grad: [grad], **_UNCHANGED)
+op("StopGradient", same, lambda x: x, NOT_DIFFERENTIABLE, **_UNCHANGED)

@@ -16,18 +16,18 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import constant_value
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, OpDef, register
-from actorsession.graph.shape import Dim, TensorShape
+from actorsession.graph.registry import InferContext
+from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     ints,
-    require_index,
+    require_rank,
     shape_operand,
     vector_length,
 )
@@ -54,13 +54,9 @@ def space_to_batch_nd(
         block_shape: extents of a block, int32 or int64 of shape ``[m]``, at least 1 each.
         paddings: number of zeros before and after along each spatial axis, int32 or int64 of shape ``[m,
             2]``.
-        name: wanted name.
 
     Returns:
         A tensor of ``[batch * product of block_shape, padded extent / block extent, ...]``.
-
-    Raises:
-        ValueError: if the padded tensor is not divisible into blocks.
     """
     return _moved("SpaceToBatchND", input, block_shape, paddings, "paddings", name)
 
@@ -73,13 +69,9 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
         block_shape: extents of a block, int32 or int64 of shape ``[m]``; their product divides the batch.
         crops: number of positions to remove before and after along each spatial axis, int32 or int64 of shape
             ``[m, 2]``.
-        name: wanted name.
 
     Returns:
         A tensor of ``[batch / product of block_shape, extent * block extent - crops, ...]``.
-
-    Raises:
-        ValueError: if the batch is not divisible into blocks, or more is removed than there is.
     """
     return _moved("BatchToSpaceND", input, block_shape, crops, "crops", name)
 
@@ -101,11 +93,7 @@ def space_to_batch(
     name: str | None = None,
     block_shape: int | None = None,
 ) -> Tensor:
-    """Apply ``space_to_batch_nd`` to images and square blocks; arguments as there.
-
-    Raises:
-        ValueError: with both ``block_size`` and its other name ``block_shape``, or without either.
-    """
+    """Apply ``space_to_batch_nd`` to images and square blocks; arguments as there."""
     out = space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
     return _image(out)
 
@@ -117,11 +105,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: int | None = None,
 ) -> Tensor:
-    """Apply ``batch_to_space_nd`` to images and square blocks; arguments as there.
-
-    Raises:
-        ValueError: with both ``block_size`` and its other name ``block_shape``, or without either.
-    """
+    """Apply ``batch_to_space_nd`` to images and square blocks; arguments as there."""
     out = batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
     return _image(out)
 
@@ -185,25 +169,23 @@ def _blocks_shape(
     return out
 
 
-def _infer_blocks(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    require_index(ctx, 2, rank=2)
-    value, block, margins = ctx.inputs[0], constant_ints(ctx, 1), ctx.constant(2)
-    rank, axes = value.shape.rank, vector_length(ctx.inputs[1])
+def _infer_blocks(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    require_rank(ctx, 2, rank=2)
+    shape, block, margins = ctx.inputs[0].shape, constant_ints(ctx, 1), ctx.constant(2)
+    rank, axes = shape.rank, vector_length(ctx.inputs[1])
     if not ctx.inputs[2].shape.is_compatible_with([axes, 2]):
         raise ValueError(f"{ctx.op}: margins have shape [{axes}, 2], got {ctx.inputs[2].shape}")
     if rank is None:
-        return [TensorSpec(value.dtype, TensorShape(None))]
+        return [unknown_shape]
     if axes is not None and rank < axes + 1:
-        raise ValueError(
-            f"{ctx.op}: {axes} axes of blocks and a batch need more than {value.shape}"
-        )
+        raise ValueError(f"{ctx.op}: {axes} axes of blocks and a batch need more than {shape}")
     if block is None or margins is None:
-        rest = value.shape[rank if axes is None else axes + 1 :]
+        rest = shape[rank if axes is None else axes + 1 :]
         front = TensorShape([None] * (rank - len(rest)))
-        return [TensorSpec(value.dtype, front.concatenate(rest))]
-    out = _blocks_shape(ctx.op, value.shape.as_list(), block, _pairs(margins), ValueError)
-    return [TensorSpec(value.dtype, TensorShape(out))]
+        return [front.concatenate(rest)]
+    dims = _blocks_shape(ctx.op, shape.as_list(), block, _pairs(margins), ValueError)
+    return [TensorShape(dims)]
 
 
 def _space_to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
@@ -236,27 +218,13 @@ def _batch_to_space(x: Any, block_shape: Any, crops: Any) -> Any:
     return np.array(whole[(slice(None), *kept)], order="C")
 
 
-def _blocks_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _blocks_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     back = batch_to_space_nd if op.type == "SpaceToBatchND" else space_to_batch_nd
     return [back(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-def _register_blocks(name: str, function: Kernel) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer_blocks,
-            kernel=lambda ctx: function,
-            gradient=_blocks_gradient,
-            sized_by=(1, 2),
-        )
-    )
-
-
-_register_blocks("SpaceToBatchND", _space_to_batch)
-_register_blocks("BatchToSpaceND", _batch_to_space)
+op("SpaceToBatchND", _infer_blocks, _space_to_batch, _blocks_gradient, sized_by=(1, 2))
+op("BatchToSpaceND", _infer_blocks, _batch_to_space, _blocks_gradient, sized_by=(1, 2))
 
 
 # -- required paddings -----------------------------------------------------------------------------
@@ -271,7 +239,6 @@ def required_space_to_batch_paddings(
         input_shape: extents of the spatial axes, int32 of shape ``[m]``.
         block_shape: extents of a block, int32 of shape ``[m]``.
         base_paddings: minimum paddings, int32 of shape ``[m, 2]``; zeros if left out.
-        name: wanted name.
 
     Returns:
         Paddings for ``space_to_batch_nd`` and crops for ``batch_to_space_nd``, both of shape ``[m, 2]``.

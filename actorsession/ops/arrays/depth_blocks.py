@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
-from actorsession.ops.build import make_of
+from actorsession.ops import raw
+from actorsession.ops.rows import op
 
 __all__ = ["depth_to_space", "space_to_depth"]
 
@@ -29,17 +29,9 @@ def space_to_depth(
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
         block_size: side of the squares, at least 2; divides height and width.
-        name: wanted name.
         data_format: ``NHWC`` or ``NCHW``.
-
-    Returns:
-        Images of ``[batch, height / b, width / b, depth * b * b]``.
-
-    Raises:
-        ValueError: if the block size does not divide the image.
     """
-    attrs = {"block_size": int(block_size), "data_format": data_format}
-    return make_of("SpaceToDepth", {"input": input}, attrs, name)
+    return raw.SpaceToDepth(input, block_size=int(block_size), data_format=data_format, name=name)
 
 
 def depth_to_space(
@@ -50,17 +42,9 @@ def depth_to_space(
     Args:
         input: images, ``[batch, height, width, depth]``, or depth first with ``NCHW``.
         block_size: side of the squares, at least 2; its square divides the depth.
-        name: wanted name.
         data_format: ``NHWC`` or ``NCHW``.
-
-    Returns:
-        Images of ``[batch, height * b, width * b, depth / (b * b)]``.
-
-    Raises:
-        ValueError: if the depth is not divisible into squares.
     """
-    attrs = {"block_size": int(block_size), "data_format": data_format}
-    return make_of("DepthToSpace", {"input": input}, attrs, name)
+    return raw.DepthToSpace(input, block_size=int(block_size), data_format=data_format, name=name)
 
 
 def _depth_shape(
@@ -83,18 +67,16 @@ def _depth_shape(
     return out
 
 
-def _infer_depth(ctx: InferContext) -> list[TensorSpec]:
-    value, block, layout = ctx.inputs[0], ctx.attrs["block_size"], ctx.attrs["data_format"]
+def _infer_depth(ctx: InferContext) -> list[TensorShape]:
+    shape, block, layout = ctx.inputs[0].shape, ctx.attrs["block_size"], ctx.attrs["data_format"]
     if block < 2:
         raise ValueError(f"{ctx.op}: block_size is at least 2, got {block}")
     if layout not in ("NHWC", "NCHW"):
         raise ValueError(f"{ctx.op}: data_format is NHWC or NCHW, got {layout!r}")
-    if value.shape.rank not in (None, 4):
-        raise ValueError(f"{ctx.op} takes images of rank 4, got shape {value.shape}")
-    dims = value.shape.with_rank(4).as_list()
-    return [
-        TensorSpec(value.dtype, TensorShape(_depth_shape(ctx.op, dims, block, layout, ValueError)))
-    ]
+    if shape.rank not in (None, 4):
+        raise ValueError(f"{ctx.op} takes images of rank 4, got shape {shape}")
+    dims = shape.with_rank(4).as_list()
+    return [TensorShape(_depth_shape(ctx.op, dims, block, layout, ValueError))]
 
 
 # The axes of an image between the two reshapes: b is the batch, y and x count blocks, i and j pixels within
@@ -126,19 +108,10 @@ def _depth_kernel(ctx: KernelContext) -> Kernel:
     return moved
 
 
-def _depth_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None]
+def _depth_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     back = depth_to_space if op.type == "SpaceToDepth" else space_to_depth
     return [back(grad, op.attrs["block_size"], data_format=op.attrs["data_format"])]
 
 
 for _name in ("SpaceToDepth", "DepthToSpace"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_depth,
-            kernel=_depth_kernel,
-            gradient=_depth_gradient,
-        )
-    )
+    op(_name, _infer_depth, kernel=_depth_kernel, grad=_depth_gradient)

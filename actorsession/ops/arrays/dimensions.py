@@ -6,13 +6,12 @@ Gradients of other op files use ``shape_tensor``, which builds no op if the resu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import as_dtype, int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -20,15 +19,14 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.rows import op, scalar
 from actorsession.ops.shape_operands import with_boxed
 
-__all__ = ["rank", "shape", "shape_tensor", "size"]
+__all__ = ["rank", "shape", "shape_tensor", "size", "vectors_of_ranks"]
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -57,22 +55,10 @@ def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
     return shape(value, out_type=dtype)
 
 
-def _infer_about(shape_of: Callable[[TensorShape], TensorShape]) -> Any:
-    """Return the shape function of an op whose result depends on its input's shape only."""
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        dtype = as_dtype(ctx.attrs.get("out_type", int32))
-        if dtype not in (int32, int64):
-            raise TypeError(f"{ctx.op}: out_type is int32 or int64, got {dtype.name}")
-        return [TensorSpec(dtype, shape_of(ctx.inputs[0].shape))]
-
-    return infer
-
-
 def _about(
     known: Callable[[TensorShape], Any], measured: Callable[[Any], Any]
-) -> tuple[Callable[[InferContext], Array | None], Callable[[KernelContext], Kernel]]:
-    """Return the static value function and kernel factory of such an op.
+) -> Mapping[str, Any]:
+    """Return the fields of an op whose result depends on its input's shape only.
 
     Args:
         known: a function of the static shape that returns the result, or ``None`` if it is undetermined.
@@ -93,37 +79,19 @@ def _about(
         value.flags.writeable = False
         return lambda _x: value
 
-    return static, kernel
+    # A statically known result is made once: it may be the same array in all steps.
+    return {"kernel": kernel, "grad": NOT_DIFFERENTIABLE, "static_value": static, "aliases": True}
 
 
-def _register_about(
-    name: str,
-    shape_of: Callable[[TensorShape], TensorShape],
-    known: Callable[[TensorShape], Any],
-    measured: Callable[[Any], Any],
-    **attrs: Any,
-) -> None:
-    static, kernel = _about(known, measured)
-    register(
-        OpDef(
-            name=name,
-            infer=_infer_about(shape_of),
-            kernel=kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            static_value=static,
-            aliases=True,  # a statically known result is made once
-        )
-    )
+def vectors_of_ranks(ctx: InferContext) -> list[TensorShape]:
+    """Return the shapes of vectors with an entry per dimension of each input."""
+    return [TensorShape([spec.shape.rank]) for spec in ctx.inputs]
 
 
-_register_about(
-    "Shape",
-    lambda s: TensorShape([s.rank]),
-    lambda s: s.sizes if s.is_fully_defined() else None,
-    lambda x: x.shape,
-    out_type=int32,
-)
-_register_about(
-    "Size", lambda s: scalar_shape, lambda s: s.num_elements(), lambda x: x.size, out_type=int32
-)
-_register_about("Rank", lambda s: scalar_shape, lambda s: s.rank, lambda x: x.ndim)
+def _dims(shape: TensorShape) -> Any:
+    return shape.sizes if shape.is_fully_defined() else None
+
+
+op("Shape", vectors_of_ranks, **_about(_dims, lambda x: x.shape))
+op("Size", scalar, **_about(lambda s: s.num_elements(), lambda x: x.size))
+op("Rank", scalar, **_about(lambda s: s.rank, lambda x: x.ndim))

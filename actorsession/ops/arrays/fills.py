@@ -14,29 +14,26 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dimension import Dimension
 from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one, to_array
 from actorsession.ops.partial import refine
+from actorsession.ops.rows import op, same
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     constant_ints_of,
     ints,
-    require_index,
-    same_dtype,
+    require_rank,
     shape_of_rank,
     shape_operand,
     vector_length,
@@ -59,7 +56,6 @@ def zeros_like(
     Args:
         tensor: the tensor that defines the shape, and the default dtype.
         dtype: element type.
-        name: wanted name.
         optimize: accepted for compatibility; a small result of static shape becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
@@ -88,7 +84,6 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     Args:
         shape: wanted shape: ints, a shape, or an integer vector tensor.
         dtype: element type.
-        name: wanted name.
     """
     return _filled(shape, 0, as_dtype(dtype), name or "zeros")
 
@@ -104,7 +99,6 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     Args:
         dims: wanted shape, int32 or int64.
         value: a scalar.
-        name: wanted name.
     """
     graph = graph_of(dims, value)
     with graph.name_scope(name or "Fill") as scope:
@@ -162,32 +156,16 @@ def _one_kernel(ctx: KernelContext) -> Kernel:
     return lambda x: np.ones(x.shape, dtype)
 
 
-def _infer_ones_like(ctx: InferContext) -> list[TensorSpec]:
-    if ctx.inputs[0].dtype.kind in "sr":
-        raise TypeError(f"OnesLike takes numbers or bools, got {ctx.inputs[0].dtype.name}")
-    return [ctx.inputs[0]]
+op("ZerosLike", same, kernel=_zero_kernel, grad=NOT_DIFFERENTIABLE)
+op("OnesLike", same, kernel=_one_kernel, grad=NOT_DIFFERENTIABLE)
 
 
-register(
-    OpDef(
-        name="ZerosLike",
-        infer=lambda ctx: [ctx.inputs[0]],
-        kernel=_zero_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register(
-    OpDef(name="OnesLike", infer=_infer_ones_like, kernel=_one_kernel, gradient=NOT_DIFFERENTIABLE)
-)
-
-
-def _infer_fill(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, rank=1)
-    dims, value = constant_ints(ctx, 0), ctx.inputs[1]
-    if value.shape.rank not in (None, 0):
-        raise ValueError(f"Fill: the value is a scalar, got shape {value.shape}")
+def _infer_fill(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, rank=1)
+    require_rank(ctx, 1, rank=0)
+    dims = constant_ints(ctx, 0)
     shape = shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
-    return [TensorSpec(value.dtype, shape)]
+    return [shape]
 
 
 def _fill_kernel(ctx: KernelContext) -> Kernel:
@@ -207,28 +185,16 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
     return filled
 
 
-def _fill_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
-    axes = range_(rank(grad))
-    return [None, raw.Sum(grad, axes, keep_dims=False)]
-
-
 def _fill_static(ctx: InferContext) -> Array | None:
     dims, value = constant_ints(ctx, 0), ctx.constant(1)
     return None if dims is None or value is None else np.broadcast_to(value, dims)
 
 
-register(
-    OpDef(
-        name="Fill",
-        infer=_infer_fill,
-        kernel=_fill_kernel,
-        gradient=_fill_gradient,
-        static_value=_fill_static,
-        sized_by=(0,),
-    )
-)
+op(
+    "Fill", _infer_fill, kernel=_fill_kernel,
+    grad=lambda op, grad: [None, raw.Sum(grad, range_(rank(grad)))], static_value=_fill_static,
+    sized_by=(0,),
+)  # fmt: skip
 
 
 # -- Range -----------------------------------------------------------------------------------------
@@ -244,7 +210,6 @@ def range_(
         limit: exclusive end.
         delta: step, not 0.
         dtype: element type; by default the widest of the operands'.
-        name: wanted name.
 
     Returns:
         A vector.
@@ -256,7 +221,7 @@ def range_(
         wanted = as_dtype(dtype) if dtype is not None else _widest(given)
         names = ("start", "limit", "delta")
         operands = [_number_operand(v, wanted, n, graph) for v, n in zip(given, names, strict=True)]
-        return make_one("Range", operands, None, scope, graph)
+        return raw.Range(*operands, name=scope)
 
 
 def _widest(values: Sequence[Any]) -> DType:
@@ -294,19 +259,14 @@ def _range_length(start: Any, limit: Any, delta: Any, error: type[Exception]) ->
     return count
 
 
-def _infer_range(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 0, 1, 2)
-    if not ctx.inputs[0].dtype.is_numeric or ctx.inputs[0].dtype.is_complex:
-        raise TypeError(f"Range: operands are real numbers, got {ctx.inputs[0].dtype.name}")
-    for spec in ctx.inputs:
-        if spec.shape.rank not in (None, 0):
-            raise ValueError(f"Range: operands are scalars, got shape {spec.shape}")
+def _infer_range(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, 2, rank=0)
     known = [v for v in ctx.constants if v is not None]
     length = None
     if len(known) == 3:
         start, limit, delta = (v[()] for v in known)
         length = _range_length(start, limit, delta, ValueError)
-    return [TensorSpec(ctx.inputs[0].dtype, TensorShape([length]))]
+    return [TensorShape([length])]
 
 
 def _range_values(start: Any, limit: Any, delta: Any, dtype: np.dtype[Any]) -> Any:
@@ -332,13 +292,7 @@ def _range_static(ctx: InferContext) -> Array | None:
     return values
 
 
-register(
-    OpDef(
-        name="Range",
-        infer=_infer_range,
-        kernel=_range_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        static_value=_range_static,
-        sized_by=(0, 1, 2),
-    )
-)
+op(
+    "Range", _infer_range, kernel=_range_kernel, grad=NOT_DIFFERENTIABLE,
+    static_value=_range_static, sized_by=(0, 1, 2),
+)  # fmt: skip

@@ -15,23 +15,23 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape_tensor, size
+from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.scatter import one_hot, scatter_nd, unsorted_segment_sum
-from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints,
     constant_ints_of,
     normal_axis,
-    require_index,
     shape_of_rank,
 )
 
@@ -55,41 +55,35 @@ def gather(
         params: tensor or variable of rank at least ``axis + 1``.
         indices: int32 or int64 of any shape, each in [0, extent of the axis).
         validate_indices: accepted for compatibility; indices are always checked.
-        name: wanted name.
         axis: the axis, ``batch_dims`` if left out; a tensor of statically known value can no longer be fed.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
     Returns:
         ``params`` with the axis replaced by the axes of ``indices`` after the batch.
     """
-    value = convert_to_tensor(params)
-    graph, place = value.graph, batch_dims if axis is None else axis
+    value, place = convert_to_tensor(params), batch_dims if axis is None else axis
     get_static_value(axis)  # as in TensorFlow, where the static value selects the operation
-    with graph.name_scope(name or "GatherV2") as scope:
-        index = convert_to_tensor(indices, name="indices", graph=graph)
-        where = convert_to_tensor(place, name="axis", graph=graph)
-        return raw.GatherV2(value, index, where, batch_dims=int(batch_dims), name=scope)
+    return raw.GatherV2(value, indices, place, batch_dims=int(batch_dims), name=name)
 
 
-def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, 2)
-    params, indices = ctx.inputs[0], ctx.inputs[1].shape
+def _infer_gather(ctx: InferContext) -> list[TensorShape]:
+    params, indices = ctx.inputs[0].shape, ctx.inputs[1].shape
     axis, batch = constant_ints(ctx, 2), ctx.attrs["batch_dims"]
-    if params.shape.rank is None or indices.rank is None:
-        return [TensorSpec(params.dtype, unknown_shape)]
+    if params.rank is None or indices.rank is None:
+        return [unknown_shape]
     if axis is None:
-        left = params.shape.rank - 1 + indices.rank - _leading(batch, indices.rank)
-        return [TensorSpec(params.dtype, shape_of_rank(left))]
-    where = normal_axis(axis[0], params.shape.rank, "GatherV2")
+        left = params.rank - 1 + indices.rank - _leading(batch, indices.rank)
+        return [shape_of_rank(left)]
+    where = normal_axis(axis[0], params.rank, "GatherV2")
     batch = _leading(batch, indices.rank)
     if not 0 <= batch <= min(where, indices.rank):
         raise ValueError(
             f"GatherV2: batch_dims {batch} is at most axis {where} and the rank of {indices}"
         )
-    common = TensorShape(params.shape[:batch]).merge_with(indices[:batch])
-    between, after = params.shape[batch:where], params.shape[where + 1 :]
+    common = TensorShape(params[:batch]).merge_with(indices[:batch])
+    between, after = params[batch:where], params[where + 1 :]
     out = common.concatenate(between).concatenate(indices[batch:]).concatenate(after)
-    return [TensorSpec(params.dtype, out)]
+    return [out]
 
 
 def _leading(batch: int, index_rank: int | None) -> int:
@@ -176,9 +170,7 @@ def _early_indices(ctx: KernelContext, axis: int) -> Any:
     return indices.astype(np.intp)[()]
 
 
-def _gather_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _gather_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     params, indices, axis = op.inputs
     dims = shape_tensor(params)
     if constant_ints_of(axis) == (0,) and not op.attrs["batch_dims"]:
@@ -201,8 +193,6 @@ def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
     count, between = _product(dims[:batch]), _product(dims[batch:where])
     extent, behind = dims[where], _product(dims[where + 1 :])
     found = size(indices) // raw.Maximum(count, constant(1, int32, graph=grad.graph))
-    from actorsession.ops.arrays.fills import range_
-
     offsets = reshape(raw.Cast(range_(count) * extent, DstT=indices.dtype), [-1, 1])
     places = reshape(reshape(indices, stack([count, found])) + offsets, [-1])
     by_row = transpose(reshape(grad, stack([count, between, found, behind])), [0, 2, 1, 3])
@@ -217,14 +207,7 @@ def _product(vector: Tensor) -> Tensor:
     return raw.Prod(vector, zero, keep_dims=False)
 
 
-register(
-    OpDef(
-        name="GatherV2",
-        infer=_infer_gather,
-        kernel=_gather_kernel,
-        gradient=_gather_gradient,
-    )
-)
+op("GatherV2", _infer_gather, kernel=_gather_kernel, grad=_gather_gradient)
 
 
 # -- GatherNd --------------------------------------------------------------------------------------
@@ -236,7 +219,6 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     Args:
         params: tensor of rank at least ``batch_dims + k``.
         indices: int32 or int64 of shape [..., k]; each row is a position in the k axes after the batch.
-        name: wanted name.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
     Returns:
@@ -267,9 +249,6 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
 
 def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tensor]:
     """Return for each batch axis the coordinate of each row of the indices."""
-    from actorsession.ops.arrays.fills import range_
-    from actorsession.ops.arrays.shape import broadcast_to
-
     size, dims = len(indices.shape), shape_tensor(params, indices.dtype)
     one = constant([1], graph=params.graph)
     wanted = concat([shape_tensor(indices)[:-1], one], 0)
@@ -281,17 +260,16 @@ def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tens
     return found
 
 
-def _infer_gather_nd(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
-    params, indices = ctx.inputs[0], ctx.inputs[1].shape
+def _infer_gather_nd(ctx: InferContext) -> list[TensorShape]:
+    params, indices = ctx.inputs[0].shape, ctx.inputs[1].shape
     if indices.rank == 0:
         raise ValueError("GatherNd: indices have rank at least 1, got a scalar")
-    if params.shape.rank is None or indices.rank is None or indices[-1] is None:
-        return [TensorSpec(params.dtype, unknown_shape)]
+    if params.rank is None or indices.rank is None or indices[-1] is None:
+        return [unknown_shape]
     depth = indices[-1]
-    if depth > params.shape.rank:
-        raise ValueError(f"GatherNd: {depth} coordinates for the shape {params.shape}, too many")
-    return [TensorSpec(params.dtype, indices[:-1].concatenate(params.shape[depth:]))]
+    if depth > params.rank:
+        raise ValueError(f"GatherNd: {depth} coordinates for the shape {params}, too many")
+    return [indices[:-1].concatenate(params[depth:])]
 
 
 def _gathered_nd(params: Any, indices: Any) -> Any:
@@ -315,18 +293,9 @@ def _gathered_nd(params: Any, indices: Any) -> Any:
     return params[tuple([indices[..., i] for i in range(depth)])]
 
 
-def _gather_nd_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
+def _gather_nd_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     params, indices = op.inputs
     return [scatter_nd(indices, grad, shape_tensor(params, indices.dtype)), None]
 
 
-register(
-    OpDef(
-        name="GatherNd",
-        infer=_infer_gather_nd,
-        kernel=lambda ctx: _gathered_nd,
-        gradient=_gather_nd_gradient,
-    )
-)
+op("GatherNd", _infer_gather_nd, _gathered_nd, _gather_nd_gradient)

@@ -12,9 +12,8 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, broadcast_shapes
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor, size
@@ -23,17 +22,17 @@ from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import tile
 from actorsession.ops.arrays.masks import boolean_mask, sequence_mask
 from actorsession.ops.arrays.shape import broadcast_to, expand_dims, reshape
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import multiply
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import logical_and
 from actorsession.ops.reductions.reduction import reduce_max
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints_of,
     ints,
     normal_axis,
-    require_index,
-    same_dtype,
+    require_rank,
     shape_operand,
     vector_length,
 )
@@ -52,14 +51,9 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
     Args:
         *args: a tensor of one dtype per axis of the grid; its shape is ignored.
         indexing: ``xy`` to swap the first two axes of the grid, as for pictures, or ``ij``.
-        name: wanted name.
 
     Returns:
         A tensor per axis, all of one shape with an axis for each argument.
-
-    Raises:
-        ValueError: for another ``indexing``.
-        TypeError: if the dtypes differ.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
@@ -91,10 +85,6 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         input: any tensor.
         repeats: the number of copies: one integer for all, or a vector with one per position of the axis.
         axis: the axis; if left out, the tensor is flattened first.
-        name: wanted name.
-
-    Raises:
-        ValueError: for repeats of rank above 1, or of another length than the axis.
     """
     graph = graph_of(input, repeats)
     with graph.as_default(), graph.name_scope(name or "Repeat"):
@@ -175,13 +165,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     return raw.BroadcastArgs(left, right)
 
 
-def _infer_broadcast_args(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, 1, rank=1)
-    same_dtype(ctx, 0, 1)
+def _infer_broadcast_args(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, rank=1)
     lengths = [vector_length(spec) for spec in ctx.inputs]
     known = [n for n in lengths if n is not None]
     length = max(known) if len(known) == 2 else None
-    return [TensorSpec(ctx.inputs[0].dtype, TensorShape([length]))]
+    return [TensorShape([length])]
 
 
 def _broadcast_dims(x: Any, y: Any) -> Array:
@@ -205,14 +194,7 @@ def _broadcast_static(ctx: InferContext) -> Array | None:
         return None  # the step raises the error, as in TensorFlow
 
 
-register(
-    OpDef(
-        name="BroadcastArgs",
-        infer=_infer_broadcast_args,
-        kernel=lambda ctx: _broadcast_dims,
-        static_value=_broadcast_static,
-    )
-)
+op("BroadcastArgs", _infer_broadcast_args, _broadcast_dims, static_value=_broadcast_static)
 
 
 # -- ParallelConcat --------------------------------------------------------------------------------
@@ -223,10 +205,6 @@ def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tenso
 
     Args:
         values: tensors of one dtype and shape, which must be known.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors, or for shapes that differ or are not known.
     """
     if not len(values):
         raise ValueError("parallel_stack needs at least one tensor, got none")
@@ -235,11 +213,10 @@ def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tenso
     with graph.name_scope(name):
         out = TensorShape([len(tensors)]).concatenate(tensors[0].shape)
         rows = [expand_dims(tensor, 0) for tensor in tensors]
-        return make_one("ParallelConcat", rows, {"shape": out}, graph=graph)
+        return raw.ParallelConcat(rows, shape=out)
 
 
-def _infer_parallel(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, *range(len(ctx.inputs)))
+def _infer_parallel(ctx: InferContext) -> list[TensorShape]:
     shape = as_shape(ctx.attrs["shape"])
     if not shape.is_fully_defined():
         raise ValueError(f"ParallelConcat: the shape is fully known, got {shape}")
@@ -247,7 +224,7 @@ def _infer_parallel(ctx: InferContext) -> list[TensorSpec]:
     for spec in ctx.inputs:
         if not spec.shape.is_compatible_with(row):
             raise ValueError(f"ParallelConcat: rows have shape {row}, got {spec.shape}")
-    return [TensorSpec(ctx.inputs[0].dtype, shape)]
+    return [shape]
 
 
 def _parallel_kernel(ctx: KernelContext) -> Kernel:
@@ -262,10 +239,4 @@ def _parallel_kernel(ctx: KernelContext) -> Kernel:
     return joined
 
 
-register(
-    OpDef(
-        name="ParallelConcat",
-        infer=_infer_parallel,
-        kernel=_parallel_kernel,
-    )
-)
+op("ParallelConcat", _infer_parallel, kernel=_parallel_kernel)

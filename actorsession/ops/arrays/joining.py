@@ -12,20 +12,25 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+)
 from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
-from actorsession.ops.build import constant, convert_all, convert_to_tensor, make, make_one
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.build import constant, convert_all, convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     boxed,
     constant_ints,
     constant_ints_of,
     normal_axis,
-    require_index,
-    same_dtype,
     shape_of_rank,
 )
 
@@ -41,10 +46,6 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     Args:
         values: tensors of one dtype and rank, equal in all dimensions but ``axis``.
         axis: scalar, may be negative.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors, for scalars, or for shapes that can never fit.
     """
     given = list(values) if isinstance(values, (list, tuple)) else [values]
     if not given:
@@ -52,11 +53,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     tensors = convert_all(given)
     if len(tensors) == 1:
         _check_scalar(axis)
-        return make_one("Identity", tensors, name=name)
-    graph = tensors[0].graph
-    with graph.name_scope(name) as scope:
-        where = convert_to_tensor(axis, name="axis", graph=graph)
-        return raw.ConcatV2(tensors, where, name=scope)
+        return raw.Identity(tensors[0], name=name)
+    return raw.ConcatV2(tensors, axis, name=name)
 
 
 def _check_scalar(axis: Any) -> None:
@@ -66,25 +64,22 @@ def _check_scalar(axis: Any) -> None:
         raise ValueError(f"concat: axis is a scalar, got {axis!r:.100}; values come first")
 
 
-def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
+def _infer_concat(ctx: InferContext) -> list[TensorShape]:
     *values, _ = ctx.inputs
     last = len(values)
-    require_index(ctx, last)
-    same_dtype(ctx, *range(last))
-    dtype = values[0].dtype
     ranks = {v.shape.rank for v in values} - {None}
     if len(ranks) > 1 or 0 in ranks:
         shapes = [str(v.shape) for v in values]
         raise ValueError(f"ConcatV2: tensors of one rank, at least 1, are joined; got {shapes}")
     axis = constant_ints(ctx, last)
     if not ranks:
-        return [TensorSpec(dtype, unknown_shape)]
+        return [unknown_shape]
     rank = ranks.pop()
     assert rank is not None
     if axis is None:
-        return [TensorSpec(dtype, shape_of_rank(rank))]
+        return [shape_of_rank(rank)]
     where = normal_axis(axis[0], rank, "ConcatV2")
-    return [TensorSpec(dtype, _joined_shape([v.shape.with_rank(rank) for v in values], where))]
+    return [_joined_shape([v.shape.with_rank(rank) for v in values], where)]
 
 
 def _joined_shape(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
@@ -116,27 +111,24 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
     return joined
 
 
-def _concat_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * len(op.inputs)
+def _concat_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     *values, axis = op.inputs
     return [*_cut_like(grad, values, axis), None]
 
 
 def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tensor]:
     """Split ``grad`` along ``axis`` into pieces as long as ``values``."""
-    from actorsession.ops.arrays.splitting import split
-
     where = constant_ints_of(axis)
     rank = next((v.shape.rank for v in values if v.shape.rank is not None), None)
     if where is not None and rank is not None:
         at = normal_axis(where[0], rank, "ConcatV2")
         known = [v.spec.shape.with_rank(rank)[at] for v in values]
         if None not in known:
-            return split(grad, np.array(known, np.int32), axis)
+            sizes = np.array(known, np.int32)
+            return raw.SplitV(grad, sizes, axis, num_split=len(values), name="split")
     zero = constant(0, int32, graph=grad.graph)
     lengths = [raw.GatherV2(shape(v), _front(axis, v), zero) for v in values]
-    return split(grad, stack(lengths), axis, num=len(values))
+    return raw.SplitV(grad, stack(lengths), axis, num_split=len(values), name="split")
 
 
 def _front(axis: Tensor, value: Tensor) -> Tensor:
@@ -152,15 +144,50 @@ def _concat_static(ctx: InferContext) -> Array | None:
     return np.concatenate(parts, int(axis))
 
 
-register(
-    OpDef(
-        name="ConcatV2",
-        infer=_infer_concat,
-        kernel=_concat_kernel,
-        gradient=_concat_gradient,
-        static_value=_concat_static,
-    )
-)
+op(
+    "ConcatV2", _infer_concat, kernel=_concat_kernel, grad=_concat_gradient,
+    static_value=_concat_static,
+)  # fmt: skip
+
+
+# -- ConcatOffset ----------------------------------------------------------------------------------
+
+# The offsets of joined tensors are part of gradients in TensorFlow's graphs; those made here split instead.
+
+
+def _infer_offsets(ctx: InferContext) -> list[TensorShape]:
+    axis, *shapes = ctx.inputs
+    if axis.dtype is not int32 or axis.shape.rank not in (None, 0) or not shapes:
+        raise ValueError(f"ConcatOffset: an int32 scalar and shapes, got {ctx.inputs}")
+    try:
+        common = merge_all([spec.shape.with_rank(1) for spec in shapes])
+    except ValueError:
+        found = ", ".join(str(spec.shape) for spec in shapes)
+        raise ValueError(f"ConcatOffset: vectors of one length, got {found}") from None
+    return [common] * len(shapes)
+
+
+def _offsets(axis: Any, *shapes: Any) -> Any:
+    ranks = {len(dims) for dims in shapes}
+    if len(ranks) > 1:
+        raise InvalidArgumentError(f"tensors of one rank are joined, got ranks {sorted(ranks)}")
+    where = normal_axis(int(axis), len(shapes[0]), "ConcatOffset", InvalidArgumentError)
+    found: list[Array] = []
+    begin = 0
+    for dims in shapes:
+        others = np.delete(dims, where)
+        if not np.array_equal(others, np.delete(shapes[0], where)):
+            raise InvalidArgumentError(
+                f"tensors of shapes {list(shapes[0])} and {list(dims)} cannot be joined along axis {where}"
+            )
+        offset = np.zeros_like(dims)
+        offset[where] = begin
+        begin += int(dims[where])
+        found.append(offset)
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+op("ConcatOffset", _infer_offsets, _offsets, NOT_DIFFERENTIABLE)
 
 
 # -- Pack, Unpack ----------------------------------------------------------------------------------
@@ -172,28 +199,23 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     Args:
         values: tensors of one dtype and shape.
         axis: position of the new axis in the result, may be negative.
-        name: wanted name.
-
-    Raises:
-        ValueError: for shapes that differ, or an axis out of range.
     """
     if not any(hasattr(v, "_as_graph_element") for v in values) and axis == 0:
         return convert_to_tensor(list(values), name=name)
     return raw.Pack(convert_all(list(values)), axis=int(axis), name=name)
 
 
-def _infer_pack(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, *range(len(ctx.inputs)))
+def _infer_pack(ctx: InferContext) -> list[TensorShape]:
     try:
         shape = merge_all([v.shape for v in ctx.inputs])
     except ValueError:
         found = ", ".join(str(v.shape) for v in ctx.inputs)
         raise ValueError(f"Pack: tensors of one shape are stacked, got {found}") from None
     if shape.rank is None:
-        return [TensorSpec(ctx.inputs[0].dtype, unknown_shape)]
+        return [unknown_shape]
     dims = shape.as_list()
     dims.insert(normal_axis(ctx.attrs["axis"], len(dims) + 1, "Pack"), len(ctx.inputs))
-    return [TensorSpec(ctx.inputs[0].dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _stacked(parts: Sequence[Any], axis: int, dtype: np.dtype[Any]) -> Any:
@@ -219,12 +241,6 @@ def _pack_kernel(ctx: KernelContext) -> Kernel:
     return lambda *parts: _stacked(parts, axis, dtype)
 
 
-def _pack_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * len(op.inputs)
-    return [*unstack(grad, len(op.inputs), op.attrs["axis"])]
-
-
 def _pack_static(ctx: InferContext) -> Array | None:
     known = [v for v in ctx.constants if v is not None]
     if len(known) < len(ctx.constants):
@@ -232,15 +248,11 @@ def _pack_static(ctx: InferContext) -> Array | None:
     return np.stack(known, ctx.attrs["axis"])
 
 
-register(
-    OpDef(
-        name="Pack",
-        infer=_infer_pack,
-        kernel=_pack_kernel,
-        gradient=_pack_gradient,
-        static_value=_pack_static,
-    )
-)
+op(
+    "Pack", _infer_pack, kernel=_pack_kernel,
+    grad=lambda op, grad: [*unstack(grad, len(op.inputs), op.attrs["axis"])],
+    static_value=_pack_static,
+)  # fmt: skip
 
 
 def unstack(
@@ -252,7 +264,6 @@ def unstack(
         value: a tensor of rank at least 1.
         num: number of slices; taken from the static shape if left out.
         axis: the axis, may be negative.
-        name: wanted name.
 
     Raises:
         ValueError: if the number of slices is neither given nor known, or contradicts the shape.
@@ -266,20 +277,18 @@ def unstack(
             raise ValueError(
                 f"unstack needs num: axis {axis} of shape {tensor.shape} is not known early"
             )
-    op = make("Unpack", [tensor], {"num": int(num), "axis": int(axis)}, name)
-    return list(op.outputs)
+    return raw.Unpack(tensor, num=int(num), axis=int(axis), name=name)
 
 
-def _infer_unpack(ctx: InferContext) -> list[TensorSpec]:
-    value, num, axis = ctx.inputs[0], ctx.attrs["num"], ctx.attrs["axis"]
-    shape = unknown_shape
-    if value.shape.rank is not None:
-        dims = value.shape.as_list()
-        found = dims.pop(normal_axis(axis, len(dims), "Unpack"))
-        if found not in (None, num):
-            raise ValueError(f"Unpack: axis {axis} of shape {value.shape} has not {num} positions")
-        shape = TensorShape(dims)
-    return [TensorSpec(value.dtype, shape)] * num
+def _infer_unpack(ctx: InferContext) -> list[TensorShape]:
+    shape, num, axis = ctx.inputs[0].shape, ctx.attrs["num"], ctx.attrs["axis"]
+    if shape.rank is None:
+        return [unknown_shape] * num
+    dims = shape.as_list()
+    found = dims.pop(normal_axis(axis, len(dims), "Unpack"))
+    if found not in (None, num):
+        raise ValueError(f"Unpack: axis {axis} of shape {shape} has not {num} positions")
+    return [TensorShape(dims)] * num
 
 
 def _unpack_kernel(ctx: KernelContext) -> Kernel:
@@ -297,24 +306,13 @@ def _unpack_kernel(ctx: KernelContext) -> Kernel:
     return parts
 
 
-def _unpack_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    return [stack(without_gaps(op, grads), axis=op.attrs["axis"])]
-
-
 def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
     """Return the gradients of an op's outputs, with zeros for outputs without one."""
-    from actorsession.ops.arrays.fills import zeros_like
-
     pairs = zip(op.outputs, grads, strict=True)
     return [zeros_like(out) if grad is None else grad for out, grad in pairs]
 
 
-register(
-    OpDef(
-        name="Unpack",
-        infer=_infer_unpack,
-        kernel=_unpack_kernel,
-        gradient=_unpack_gradient,
-        aliases=True,
-    )
-)
+op(
+    "Unpack", _infer_unpack, kernel=_unpack_kernel,
+    grad=lambda op, *grads: [stack(without_gaps(op, grads), axis=op.attrs["axis"])], aliases=True,
+)  # fmt: skip

@@ -12,28 +12,23 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.partial import refine_padded, refine_tiled
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     constant_ints_of,
     ints,
-    require_index,
-    same_dtype,
+    require_rank,
     shape_of_rank,
     vector_length,
     with_boxed,
@@ -51,19 +46,15 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
     Args:
         a: any tensor.
         perm: the axis of ``a`` at each position of the result; reversed order if left out.
-        name: wanted name.
         conjugate: whether complex elements are conjugated as well.
 
     Returns:
         A view, unless elements were conjugated.
-
-    Raises:
-        ValueError: if ``perm`` is not a permutation of the axes.
     """
     value = convert_to_tensor(a)
-    op_type = "ConjugateTranspose" if conjugate and value.dtype.is_complex else "Transpose"
+    build = raw.ConjugateTranspose if conjugate and value.dtype.is_complex else raw.Transpose
     with value.graph.name_scope(name) as scope:
-        return make_one(op_type, [value, _order(value, perm)], None, scope)
+        return build(value, _order(value, perm), name=scope)
 
 
 def _order(value: Tensor, perm: Any) -> Tensor:
@@ -74,22 +65,20 @@ def _order(value: Tensor, perm: Any) -> Tensor:
     if value.shape.rank is not None:
         order = np.arange(value.shape.rank - 1, -1, -1, dtype=np.int32)
         return constant(order, name="perm", graph=value.graph)
-    from actorsession.ops.arrays.fills import range_
-
     return range_(rank(value) - 1, -1, -1, name="perm")
 
 
-def _infer_transpose(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    value, order = ctx.inputs[0], constant_ints(ctx, 1)
+def _infer_transpose(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    shape, order = ctx.inputs[0].shape, constant_ints(ctx, 1)
     length = vector_length(ctx.inputs[1])
-    if value.shape.rank is not None and length not in (None, value.shape.rank):
-        raise ValueError(f"Transpose: perm of {length} entries for the shape {value.shape}")
-    if value.shape.rank is None or order is None:
-        known = length if value.shape.rank is None else value.shape.rank
-        return [TensorSpec(value.dtype, shape_of_rank(known))]
-    axes = _permutation(order, value.shape.rank, ValueError)
-    return [TensorSpec(value.dtype, TensorShape([value.shape[a] for a in axes]))]
+    if shape.rank is not None and length not in (None, shape.rank):
+        raise ValueError(f"Transpose: perm of {length} entries for the shape {shape}")
+    if shape.rank is None or order is None:
+        known = length if shape.rank is None else shape.rank
+        return [shape_of_rank(known)]
+    axes = _permutation(order, shape.rank, ValueError)
+    return [TensorShape([shape[a] for a in axes])]
 
 
 def _permutation(order: Ints, size: int, error: type[Exception]) -> Ints:
@@ -121,9 +110,7 @@ def _emit_transpose(ctx: KernelContext, args: Sequence[str]) -> str | None:
     return f"{args[0]}.transpose({_permutation(order, spec.shape.rank, InvalidArgumentError)})"
 
 
-def _transpose_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
+def _transpose_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     perm = op.inputs[1]
     order, size = constant_ints_of(perm), op.inputs[0].shape.rank
     if order is not None:
@@ -137,16 +124,10 @@ def _transpose_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | Non
     return [transpose(grad, invert_permutation(perm % counted)), None]
 
 
-register(
-    OpDef(
-        name="Transpose",
-        infer=_infer_transpose,
-        kernel=_transpose_kernel,
-        emit=_emit_transpose,
-        gradient=_transpose_gradient,
-        aliases=True,
-    )
-)
+op(
+    "Transpose", _infer_transpose, kernel=_transpose_kernel, grad=_transpose_gradient,
+    emit=_emit_transpose, aliases=True,
+)  # fmt: skip
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
@@ -154,35 +135,24 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 
     Args:
         x: int32 or int64 vector that holds 0 to n-1 once each.
-        name: wanted name.
     """
     return raw.InvertPermutation(x, name=name)
 
 
-def _infer_invert(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, rank=1)
-    return [TensorSpec(ctx.inputs[0].dtype, ctx.inputs[0].shape.with_rank(1))]
+def _infer_invert(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, rank=1)
+    return [ctx.inputs[0].shape.with_rank(1)]
 
 
-def _invert_kernel(ctx: KernelContext) -> Kernel:
-    def inverted(x: Any) -> Any:
-        if x.ndim != 1 or sorted(x.tolist()) != list(range(x.size)):
-            raise InvalidArgumentError(f"{x.tolist()} does not hold 0 to {x.size - 1} once each")
-        out = np.empty_like(x)
-        out[x] = np.arange(x.size, dtype=x.dtype)
-        return out
-
-    return inverted
+def _inverted(x: Any) -> Any:
+    if x.ndim != 1 or sorted(x.tolist()) != list(range(x.size)):
+        raise InvalidArgumentError(f"{x.tolist()} does not hold 0 to {x.size - 1} once each")
+    out = np.empty_like(x)
+    out[x] = np.arange(x.size, dtype=x.dtype)
+    return out
 
 
-register(
-    OpDef(
-        name="InvertPermutation",
-        infer=_infer_invert,
-        kernel=_invert_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("InvertPermutation", _infer_invert, _inverted, NOT_DIFFERENTIABLE)
 
 
 # -- Tile ------------------------------------------------------------------------------------------
@@ -194,28 +164,24 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     Args:
         input: a tensor of rank n, at least 1.
         multiples: number of copies along each axis, int32 or int64 of shape [n].
-        name: wanted name.
     """
-    value = convert_to_tensor(input)
-    with value.graph.name_scope(name or "Tile") as scope:
-        if isinstance(multiples, (list, tuple)) and not len(multiples):
-            multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
-        times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
-        return refine_tiled(raw.Tile(value, times, name=scope))
+    if isinstance(multiples, (list, tuple)) and not len(multiples):
+        multiples = np.zeros(0, np.int32)  # an empty list alone would become floats
+    return refine_tiled(raw.Tile(convert_to_tensor(input), multiples, name=name))
 
 
-def _infer_tile(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    value, times = ctx.inputs[0], constant_ints(ctx, 1)
-    size, length = value.shape.rank, vector_length(ctx.inputs[1])
+def _infer_tile(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    shape, times = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    size, length = shape.rank, vector_length(ctx.inputs[1])
     if size is not None and length not in (None, size):
-        raise ValueError(f"Tile: {length} multiples for the shape {value.shape}")
+        raise ValueError(f"Tile: {length} multiples for the shape {shape}")
     if times is not None and min(times, default=0) < 0:
         raise ValueError(f"Tile: multiples are at least 0, got {list(times)}")
     if size is None or times is None:
-        return [TensorSpec(value.dtype, shape_of_rank(length if size is None else size))]
-    dims = [None if d is None else d * m for d, m in zip(value.shape, times, strict=True)]
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+        return [shape_of_rank(length if size is None else size)]
+    dims = [None if d is None else d * m for d, m in zip(shape, times, strict=True)]
+    return [TensorShape(dims)]
 
 
 def _tiled(x: Any, times: Ints) -> Any:
@@ -240,13 +206,7 @@ def _tile_kernel(ctx: KernelContext) -> Kernel:
     return with_boxed(lambda x, _multiples: _tiled(x, times), *ctx.inputs)
 
 
-def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    from actorsession.ops.arrays.fills import range_
-    from actorsession.ops.arrays.joining import stack
-    from actorsession.ops.arrays.shape import reshape
-
-    if grad is None:
-        return [None, None]
+def _tile_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     value, multiples = op.inputs
     times = constant_ints_of(multiples)
     if value.shape.is_fully_defined() and times is not None:
@@ -262,11 +222,7 @@ def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [total, None]
 
 
-register(
-    OpDef(
-        name="Tile", infer=_infer_tile, kernel=_tile_kernel, gradient=_tile_gradient, sized_by=(1,)
-    )
-)
+op("Tile", _infer_tile, kernel=_tile_kernel, grad=_tile_gradient, sized_by=(1,))
 
 
 # -- Pad, PadV2 ------------------------------------------------------------------------------------
@@ -286,11 +242,7 @@ def pad(
         paddings: positions before and after along each axis, int32 or int64 of shape [n, 2]; a tensor of
             statically known value can no longer be fed.
         mode: ``CONSTANT``, or ``REFLECT`` or ``SYMMETRIC`` for a mirror without or with the edge.
-        name: wanted name.
         constant_values: scalar to fill a constant margin with.
-
-    Raises:
-        ValueError: for an unknown mode, or paddings that do not fit the rank.
     """
     value = convert_to_tensor(tensor)
     kind = mode.upper()
@@ -327,7 +279,7 @@ def padded_rank(ctx: InferContext) -> int | None:
     Raises:
         ValueError: if the paddings are not a matrix with a pair for each axis.
     """
-    require_index(ctx, 1, rank=2)
+    require_rank(ctx, 1, rank=2)
     size, margins = ctx.inputs[0].shape.rank, ctx.inputs[1].shape
     if margins.rank is None:
         return size
@@ -340,19 +292,17 @@ def padded_rank(ctx: InferContext) -> int | None:
     return length if size is None else size
 
 
-def infer_pad(ctx: InferContext) -> list[TensorSpec]:
+def infer_pad(ctx: InferContext) -> list[TensorShape]:
     """Return the static type of a padded tensor; the second input is the paddings."""
-    if len(ctx.inputs) == 3:
-        same_dtype(ctx, 0, 2)
-    value, length = ctx.inputs[0], padded_rank(ctx)
+    shape, length = ctx.inputs[0].shape, padded_rank(ctx)
     known = ctx.constant(1)
     if known is not None and known.size and known.min() < 0:
         raise ValueError(f"{ctx.op}: paddings are at least 0, got {known.tolist()}")
-    if value.shape.rank is None or known is None:
-        return [TensorSpec(value.dtype, shape_of_rank(length))]
-    pairs = zip(value.shape, margins_of(known), strict=True)
+    if shape.rank is None or known is None:
+        return [shape_of_rank(length)]
+    pairs = zip(shape, margins_of(known), strict=True)
     dims: list[Dim] = [None if d is None else d + b + a for d, (b, a) in pairs]
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def check_margins(x: Any, margins: list[tuple[int, int]]) -> None:
@@ -388,12 +338,10 @@ def _pad_kernel(ctx: KernelContext) -> Kernel:
     return padded
 
 
-def _pad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+def _pad_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     from actorsession.ops.arrays.slicing import slice_
 
     rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
-    if grad is None:
-        return [None, *rest]
     value, paddings = op.inputs[:2]
     # As in TensorFlow, the filler has no gradient: it is a constant in practice.
     begin = paddings[:, 0]
@@ -401,9 +349,4 @@ def _pad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 
 for _name in ("Pad", "PadV2"):
-    register(
-        OpDef(
-            name=_name, infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient,
-            sized_by=(1,),
-        )
-    )  # fmt: skip
+    op(_name, infer_pad, kernel=_pad_kernel, grad=_pad_gradient, sized_by=(1,))  # fmt: skip

@@ -12,7 +12,6 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float64, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -20,8 +19,6 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
@@ -32,8 +29,8 @@ from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal
 from actorsession.ops.elements.selection import where_v2
-from actorsession.ops.operands import check_dtype
-from actorsession.ops.shape_operands import constant_ints, constant_ints_of, require_index
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, constant_ints_of, require_rank
 
 __all__ = ["lin_space", "linspace"]
 
@@ -45,11 +42,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         start: first value, floating; integers become float64. Any shape that broadcasts with ``stop``.
         stop: last value, of the same dtype.
         num: number of values, an integer scalar of at least 0; a single one is ``start``.
-        name: wanted name.
         axis: position of the new axis in the result.
-
-    Raises:
-        ValueError: for a negative ``num``.
     """
     graph = graph_of(start, stop, num)
     plain = not any(hasattr(v, "_as_graph_element") for v in (start, stop))
@@ -94,16 +87,12 @@ def _composed(first: Tensor, last: Tensor, count: Tensor, axis: int) -> Tensor:
     return result
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    dtype = check_dtype(ctx, "f", (0, 1))
-    require_index(ctx, 2, rank=0)
-    for i in (0, 1):
-        if ctx.inputs[i].shape.rank not in (None, 0):
-            raise ValueError(f"LinSpace: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
+def _infer(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, 2, rank=0)
     num = constant_ints(ctx, 2)
     if num is not None and num[0] <= 0:
         raise ValueError(f"LinSpace makes at least 1 number; got num={num[0]}")
-    return [TensorSpec(dtype, TensorShape([None if num is None else num[0]]))]
+    return [TensorShape([None if num is None else num[0]])]
 
 
 def _kernel(ctx: KernelContext) -> Kernel:
@@ -126,6 +115,4 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return linspace
 
 
-register(
-    OpDef(name="LinSpace", infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, sized_by=(2,))
-)
+op("LinSpace", _infer, kernel=_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(2,))

@@ -36,14 +36,10 @@ def boolean_mask(
     Args:
         tensor: any tensor.
         mask: bool, of known rank ``k``, at least 1; its shape is that of ``tensor`` from ``axis`` on.
-        name: wanted name.
         axis: first axis of the mask, 0 if left out; negative counts from the end.
 
     Returns:
         The tensor with the ``k`` axes of the mask merged into one.
-
-    Raises:
-        ValueError: for a mask that is a scalar, of unknown rank, or of a shape that does not fit.
     """
     graph = graph_of(tensor, mask)
     with graph.name_scope(name):
@@ -99,10 +95,6 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     Args:
         params: tensor of rank at least that of ``indices``.
         indices: int32 or int64, ``[..., n]``; all axes but the last are the batch, as in ``params``.
-        name: wanted name.
-
-    Raises:
-        ValueError: for indices of unknown rank, or a scalar.
     """
     value = convert_to_tensor(params)
     with value.graph.name_scope(name or "BatchGather"):
@@ -124,13 +116,9 @@ def sequence_mask(
         lengths: integers of shape ``s``.
         maxlen: number of entries for each length, a scalar; the greatest length if left out.
         dtype: dtype of the result; in types other than bool, true is 1 and false 0.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``s + [maxlen]``.
-
-    Raises:
-        ValueError: if ``maxlen`` is not a scalar.
     """
     graph = graph_of(lengths, maxlen)
     with graph.name_scope(name or "SequenceMask"):
@@ -158,7 +146,6 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
     Args:
         a: some rows of a larger tensor.
         mask_indices: vector of the indices to leave out.
-        name: wanted name.
     """
     with a.values.graph.name_scope(name or "sparse_mask"):
         kept, places = setdiff1d(a.indices, convert_to_tensor(mask_indices, a.indices.dtype))

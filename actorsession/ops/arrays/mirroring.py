@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.layout import check_margins, infer_pad, margins_of, padded_rank
-from actorsession.ops.build import make_one
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import shape_of_rank
 
 __all__: list[str] = []
@@ -32,7 +32,7 @@ def _edge(ctx: KernelContext | InferContext) -> int:
     return _EDGES[mode]
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
+def _infer(ctx: InferContext) -> list[TensorShape]:
     _edge(ctx)
     return infer_pad(ctx)
 
@@ -60,40 +60,30 @@ def _check_reach(dims: Any, margins: list[tuple[int, int]], edge: int) -> None:
         )
 
 
-def _gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    back = "MirrorPadGrad" if op.type == "MirrorPad" else "MirrorPad"
-    if grad is None:
-        return [None, None]
-    return [make_one(back, [grad, op.inputs[1]], {"mode": op.attrs["mode"]}), None]
+def _gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    back = raw.MirrorPadGrad if op.type == "MirrorPad" else raw.MirrorPad
+    return [back(grad, op.inputs[1], mode=op.attrs["mode"]), None]
 
 
-register(
-    OpDef(
-        name="MirrorPad",
-        infer=_infer,
-        kernel=_kernel,
-        gradient=_gradient,
-        sized_by=(1,),
-    )
-)
+op("MirrorPad", _infer, kernel=_kernel, grad=_gradient, sized_by=(1,))
 
 
 # -- MirrorPadGrad ---------------------------------------------------------------------------------
 
 
-def _infer_back(ctx: InferContext) -> list[TensorSpec]:
+def _infer_back(ctx: InferContext) -> list[TensorShape]:
     _edge(ctx)
-    value, known, rank = ctx.inputs[0], ctx.constant(1), padded_rank(ctx)
-    if known is None or value.shape.rank is None:
-        return [TensorSpec(value.dtype, shape_of_rank(rank))]
+    shape, known, rank = ctx.inputs[0].shape, ctx.constant(1), padded_rank(ctx)
+    if known is None or shape.rank is None:
+        return [shape_of_rank(rank)]
     dims = []
-    for dim, (before, after) in zip(value.shape, margins_of(known), strict=True):
+    for dim, (before, after) in zip(shape, margins_of(known), strict=True):
         if dim is not None and dim < before + after:
             raise ValueError(
-                f"MirrorPadGrad: paddings {known.tolist()} are wider than the shape {value.shape}"
+                f"MirrorPadGrad: paddings {known.tolist()} are wider than the shape {shape}"
             )
         dims.append(None if dim is None else dim - before - after)
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _folded(x: Array, axis: int, before: int, after: int, edge: int) -> Array:
@@ -124,11 +114,4 @@ def _back_kernel(ctx: KernelContext) -> Kernel:
     return folded
 
 
-register(
-    OpDef(
-        name="MirrorPadGrad",
-        infer=_infer_back,
-        kernel=_back_kernel,
-        gradient=_gradient,
-    )
-)
+op("MirrorPadGrad", _infer_back, kernel=_back_kernel, grad=_gradient)

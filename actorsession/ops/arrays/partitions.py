@@ -13,25 +13,19 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    ANY_INPUT,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import ANY_INPUT, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, merge_all
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape_tensor, size
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import without_gaps
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
 from actorsession.ops.indexed_slices import to_dense
-from actorsession.ops.shape_operands import boxed, same_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import boxed
 
 __all__ = ["dynamic_partition", "dynamic_stitch", "parallel_dynamic_stitch"]
 
@@ -48,22 +42,17 @@ def dynamic_partition(
         data: any tensor.
         partitions: int32, the number of each row's part; its shape is a prefix of that of ``data``.
         num_partitions: number of parts, at least 1.
-        name: wanted name.
 
     Returns:
         The parts, each ``[n] + data.shape[rank of partitions:]`` with its rows in the original order.
-
-    Raises:
-        ValueError: for shapes that can never fit.
     """
     value = convert_to_tensor(data)
     with value.graph.name_scope(name or "DynamicPartition") as scope:
         parts = convert_to_tensor(partitions, int32, "partitions", graph=value.graph)
-        attrs = {"num_partitions": int(num_partitions)}
-        return list(make("DynamicPartition", [value, parts], attrs, scope).outputs)
+        return raw.DynamicPartition(value, parts, num_partitions=int(num_partitions), name=scope)
 
 
-def _infer_partition(ctx: InferContext) -> list[TensorSpec]:
+def _infer_partition(ctx: InferContext) -> list[TensorShape]:
     data, parts, count = *ctx.inputs, ctx.attrs["num_partitions"]
     if parts.dtype is not int32:
         raise TypeError(f"{ctx.op}: partitions are int32, got {parts.dtype.name}")
@@ -77,7 +66,7 @@ def _infer_partition(ctx: InferContext) -> list[TensorSpec]:
                 f"{ctx.op}: the shape of partitions {parts.shape} begins that of data {data.shape}"
             )
         out = TensorShape([None]).concatenate(data.shape[parts.shape.rank :])
-    return [TensorSpec(data.dtype, out)] * count
+    return [out] * count
 
 
 def _partition_kernel(ctx: KernelContext) -> Kernel:
@@ -113,14 +102,7 @@ def _partition_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | N
     return [reshape(total, shape_tensor(data)), None]
 
 
-register(
-    OpDef(
-        name="DynamicPartition",
-        infer=_infer_partition,
-        kernel=_partition_kernel,
-        gradient=_partition_gradient,
-    )
-)
+op("DynamicPartition", _infer_partition, kernel=_partition_kernel, grad=_partition_gradient)
 
 
 # -- DynamicStitch, ParallelDynamicStitch ----------------------------------------------------------
@@ -133,13 +115,9 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         indices: int32 tensors, the number of each row; the greatest one determines the number of rows.
         data: as many tensors of one dtype; the shape of each begins with that of its indices, and the rest is
             the same for all.
-        name: wanted name.
 
     Returns:
         A tensor in which rows without a number are zeros; of several rows with one number the last counts.
-
-    Raises:
-        ValueError: without tensors, for lists of different length, or shapes that can never fit.
     """
     return _stitched("DynamicStitch", indices, data, name)
 
@@ -163,10 +141,9 @@ def _stitched(op: str, indices: Sequence[Any], data: Sequence[Any], name: str | 
         return make_one(op, [*numbers, *convert_all(list(data))], None, scope, graph)
 
 
-def _infer_stitch(ctx: InferContext) -> list[TensorSpec]:
+def _infer_stitch(ctx: InferContext) -> list[TensorShape]:
     count = len(ctx.inputs) // 2
     indices, data = ctx.inputs[:count], ctx.inputs[count:]
-    same_dtype(ctx, *range(count, 2 * count))
     rests = []
     for numbers, rows in zip(indices, data, strict=True):
         if numbers.dtype is not int32:
@@ -183,7 +160,7 @@ def _infer_stitch(ctx: InferContext) -> list[TensorSpec]:
     except ValueError:
         found = ", ".join(map(str, rests))
         raise ValueError(f"{ctx.op}: rows have one shape, got {found}") from None
-    return [TensorSpec(data[0].dtype, TensorShape([_known_rows(ctx, count)]).concatenate(rest))]
+    return [TensorShape([_known_rows(ctx, count)]).concatenate(rest)]
 
 
 def _known_rows(ctx: InferContext, count: int) -> Dim:
@@ -220,21 +197,11 @@ def _stitch_kernel(ctx: KernelContext) -> Kernel:
     return stitched
 
 
-def _stitch_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+def _stitch_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     count = len(op.inputs) // 2
-    if grad is None:
-        return [None] * (2 * count)
     dense = to_dense(grad)
     return [*[None] * count, *[gather(dense, numbers) for numbers in op.inputs[:count]]]
 
 
 for _name in ("DynamicStitch", "ParallelDynamicStitch"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_stitch,
-            kernel=_stitch_kernel,
-            gradient=_stitch_gradient,
-            sized_by=ANY_INPUT,
-        )
-    )
+    op(_name, _infer_stitch, kernel=_stitch_kernel, grad=_stitch_gradient, sized_by=ANY_INPUT)

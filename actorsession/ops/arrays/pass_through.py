@@ -11,21 +11,14 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.dtypes import int32
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make, make_of
-from actorsession.ops.shape_operands import same_dtype
+from actorsession.ops.arrays.dimensions import vectors_of_ranks
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of
+from actorsession.ops.rows import op, same
 
 __all__ = ["ensure_shape", "guarantee_const", "identity_n", "shape_n"]
 
@@ -39,19 +32,15 @@ def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
     Args:
         x: any tensor.
         shape: the required shape; ``None`` for arbitrary dimensions.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the static shape of ``x`` contradicts it.
     """
-    return make_of("EnsureShape", {"x": x}, {"shape": TensorShape(shape)}, name)
+    return raw.EnsureShape(x, shape=TensorShape(shape), name=name)
 
 
-def _infer_ensure(ctx: InferContext) -> list[TensorSpec]:
-    value, wanted = ctx.inputs[0], as_shape(ctx.attrs["shape"])
-    if not value.shape.is_compatible_with(wanted):
-        raise ValueError(f"EnsureShape: shape {wanted} is wanted, got {value.shape}")
-    return [TensorSpec(value.dtype, value.shape.merge_with(wanted))]
+def _infer_ensure(ctx: InferContext) -> list[TensorShape]:
+    shape, wanted = ctx.inputs[0].shape, as_shape(ctx.attrs["shape"])
+    if not shape.is_compatible_with(wanted):
+        raise ValueError(f"EnsureShape: shape {wanted} is wanted, got {shape}")
+    return [shape.merge_with(wanted)]
 
 
 def _ensure_kernel(ctx: KernelContext) -> Kernel:
@@ -71,16 +60,10 @@ def _ensure_kernel(ctx: KernelContext) -> Kernel:
     return checked
 
 
-register(
-    OpDef(
-        name="EnsureShape",
-        infer=_infer_ensure,
-        kernel=_ensure_kernel,
-        gradient=lambda op, grad: [grad],
-        static_value=lambda ctx: ctx.constants[0],
-        aliases=True,
-    )
-)
+op(
+    "EnsureShape", _infer_ensure, kernel=_ensure_kernel, grad=lambda op, grad: [grad],
+    static_value=lambda ctx: ctx.constants[0], aliases=True,
+)  # fmt: skip
 
 
 # -- IdentityN, GuaranteeConst ---------------------------------------------------------------------
@@ -91,16 +74,12 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
     Args:
         input: tensors, at least one.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors.
     """
     if not len(input):
         raise ValueError("identity_n needs at least one tensor, got none")
     graph = graph_of(*input)
     tensors = [convert_to_tensor(value, graph=graph) for value in input]
-    return list(make("IdentityN", tensors, None, name, graph).outputs)
+    return raw.IdentityN(tensors, name=name)
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
@@ -114,28 +93,11 @@ def _identity_n_kernel(ctx: KernelContext) -> Kernel:
     return lambda *values: values
 
 
-def _identity_n_gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
-    return list(grads)
-
-
-register(
-    OpDef(
-        name="IdentityN",
-        infer=lambda ctx: list(ctx.inputs),
-        kernel=_identity_n_kernel,
-        gradient=_identity_n_gradient,
-        aliases=True,
-    )
-)
-register(
-    OpDef(
-        name="GuaranteeConst",
-        infer=lambda ctx: [ctx.inputs[0]],
-        kernel=lambda ctx: lambda x: x,
-        static_value=lambda ctx: ctx.constants[0],
-        aliases=True,
-    )
-)
+op(
+    "IdentityN", lambda ctx: [spec.shape for spec in ctx.inputs], kernel=_identity_n_kernel,
+    grad=lambda op, *grads: list(grads), aliases=True,
+)  # fmt: skip
+op("GuaranteeConst", same, lambda x: x, static_value=lambda ctx: ctx.constants[0], aliases=True)
 
 
 # -- ShapeN ----------------------------------------------------------------------------------------
@@ -147,24 +109,10 @@ def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None
     Args:
         input: tensors, at least one.
         out_type: dtype of the shapes, int32 or int64.
-        name: wanted name.
-
-    Raises:
-        ValueError: without tensors.
-        TypeError: if their dtypes differ.
     """
     if not len(input):
         raise ValueError("shape_n needs at least one tensor, got none")
-    op = make("ShapeN", convert_all(list(input)), {"out_type": as_dtype(out_type)}, name)
-    return list(op.outputs)
-
-
-def _infer_shape_n(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, *range(len(ctx.inputs)))
-    dtype = as_dtype(ctx.attrs["out_type"])
-    if dtype not in (int32, int64):
-        raise TypeError(f"ShapeN: out_type is int32 or int64, got {dtype.name}")
-    return [TensorSpec(dtype, TensorShape([spec.shape.rank])) for spec in ctx.inputs]
+    return raw.ShapeN(convert_all(list(input)), out_type=out_type, name=name)
 
 
 def _shape_n_kernel(ctx: KernelContext) -> Kernel:
@@ -176,11 +124,4 @@ def _shape_n_kernel(ctx: KernelContext) -> Kernel:
     return dims if len(ctx.inputs) == 1 else lambda *values: tuple(map(dims, values))
 
 
-register(
-    OpDef(
-        name="ShapeN",
-        infer=_infer_shape_n,
-        kernel=_shape_n_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("ShapeN", vectors_of_ranks, kernel=_shape_n_kernel, grad=NOT_DIFFERENTIABLE)

@@ -6,19 +6,12 @@ from typing import Any
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 
 __all__ = ["placeholder", "placeholder_with_default"]
 
@@ -29,14 +22,8 @@ def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) ->
     Args:
         dtype: element type of the feeds.
         shape: static shape of the feeds; unknown if left out.
-        name: wanted name.
     """
-    attrs = {"dtype": as_dtype(dtype), "shape": TensorShape(shape)}
-    return make_one("Placeholder", (), attrs, name)
-
-
-def _infer_placeholder(ctx: InferContext) -> list[TensorSpec]:
-    return [TensorSpec(as_dtype(ctx.attrs["dtype"]), as_shape(ctx.attrs["shape"]))]
+    return raw.Placeholder(dtype=as_dtype(dtype), shape=TensorShape(shape), name=name)
 
 
 def _placeholder_kernel(ctx: KernelContext) -> Kernel:
@@ -52,14 +39,10 @@ def _placeholder_kernel(ctx: KernelContext) -> Kernel:
     return unfed
 
 
-register(
-    OpDef(
-        name="Placeholder",
-        infer=_infer_placeholder,
-        kernel=_placeholder_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op(
+    "Placeholder", lambda ctx: [as_shape(ctx.attrs["shape"])], kernel=_placeholder_kernel,
+    grad=NOT_DIFFERENTIABLE,
+)  # fmt: skip
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
@@ -68,31 +51,19 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
     Args:
         input: the default.
         shape: static shape of the feeds; ``input`` must fit it.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the shape of ``input`` does not fit ``shape``.
     """
     value = convert_to_tensor(input)
     return raw.PlaceholderWithDefault(value, shape=TensorShape(shape), name=name)
 
 
-def _infer_default(ctx: InferContext) -> list[TensorSpec]:
-    given, shape = ctx.inputs[0], as_shape(ctx.attrs["shape"])
-    if not given.shape.is_compatible_with(shape):
-        raise ValueError(
-            f"PlaceholderWithDefault: a default of shape {given.shape} does not fit {shape}"
-        )
-    return [TensorSpec(given.dtype, shape)]
+def _infer_default(ctx: InferContext) -> list[TensorShape]:
+    given, shape = ctx.inputs[0].shape, as_shape(ctx.attrs["shape"])
+    if not given.is_compatible_with(shape):
+        raise ValueError(f"PlaceholderWithDefault: a default of shape {given} does not fit {shape}")
+    return [shape]
 
 
-register(
-    OpDef(
-        name="PlaceholderWithDefault",
-        infer=_infer_default,
-        kernel=lambda ctx: lambda x: x,
-        emit=lambda ctx, args: args[0],
-        gradient=lambda op, grad: [grad],
-        aliases=True,
-    )
-)
+op(
+    "PlaceholderWithDefault", _infer_default, lambda x: x, lambda op, grad: [grad], emit="{0}",
+    aliases=True,
+)  # fmt: skip

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     ints,
     normal_axis,
     one_spelling,
-    require_index,
+    require_rank,
     shape_operand,
     vector_length,
     with_boxed,
@@ -42,13 +42,9 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     Args:
         tensor: any tensor.
         axis: the axes, an int32 or int64 vector without repetitions; negative ones count from the end.
-        name: wanted name.
 
     Returns:
         A view.
-
-    Raises:
-        ValueError: for an axis that does not exist, or one given twice.
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "ReverseV2") as scope:
@@ -72,12 +68,12 @@ def _reversed_axes(axes: Ints, rank: int, error: Callable[[str], Exception]) -> 
     return found
 
 
-def _infer_reverse(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    value, axes = ctx.inputs[0], constant_ints(ctx, 1)
-    if value.shape.rank is not None and axes is not None:
-        _reversed_axes(axes, value.shape.rank, ValueError)
-    return [value]
+def _infer_reverse(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    shape, axes = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    if shape.rank is not None and axes is not None:
+        _reversed_axes(axes, shape.rank, ValueError)
+    return [shape]
 
 
 def _reverse_kernel(ctx: KernelContext) -> Kernel:
@@ -93,19 +89,10 @@ def _reverse_kernel(ctx: KernelContext) -> Kernel:
     return with_boxed(backwards, ctx.inputs[0])
 
 
-def _reverse_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    return [None if grad is None else reverse(grad, op.inputs[1]), None]
-
-
-register(
-    OpDef(
-        name="ReverseV2",
-        infer=_infer_reverse,
-        kernel=_reverse_kernel,
-        gradient=_reverse_gradient,
-        aliases=True,
-    )
-)
+op(
+    "ReverseV2", _infer_reverse, kernel=_reverse_kernel,
+    grad=lambda op, grad: [reverse(grad, op.inputs[1]), None], aliases=True,
+)  # fmt: skip
 
 
 # -- ReverseSequence -------------------------------------------------------------------------------
@@ -128,14 +115,8 @@ def reverse_sequence(
             the batch axis.
         seq_axis: the axis along which a sequence runs.
         batch_axis: the axis of the batch, 0 if left out.
-        name: wanted name.
         seq_dim: TensorFlow's older name of ``seq_axis``.
         batch_dim: TensorFlow's older name of ``batch_axis``.
-
-    Raises:
-        TypeError: without an axis for the sequences.
-        ValueError: for an axis that does not exist, two equal axes, both names of one argument, or lengths
-            that are not one per sequence.
     """
     along = one_spelling(seq_axis, seq_dim, "seq_axis", "seq_dim")
     batch = one_spelling(batch_axis, batch_dim, "batch_axis", "batch_dim")
@@ -144,29 +125,27 @@ def reverse_sequence(
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "ReverseSequence") as scope:
         lengths = _integers(seq_lengths, value, "seq_lengths")
-        attrs = {"seq_dim": int(along), "batch_dim": int(batch or 0)}
-        return make_one("ReverseSequence", [value, lengths], attrs, scope)
+        return raw.ReverseSequence(
+            value, lengths, seq_dim=int(along), batch_dim=int(batch or 0), name=scope
+        )
 
 
-def _infer_reverse_sequence(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    value, length = ctx.inputs[0], vector_length(ctx.inputs[1])
-    along, batch = ctx.attrs["seq_dim"], ctx.attrs["batch_dim"]
-    rank = value.shape.rank
+def _infer_reverse_sequence(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    shape, length = ctx.inputs[0].shape, vector_length(ctx.inputs[1])
+    along, batch, rank = ctx.attrs["seq_dim"], ctx.attrs["batch_dim"], shape.rank
     if along == batch:
         raise ValueError(f"ReverseSequence: sequences and batch are two axes, got {along} for both")
     for axis in (along, batch):
         if axis < 0 or (rank is not None and axis >= rank):
             raise ValueError(f"ReverseSequence: axis {axis} is not in [0, {rank or 'rank'})")
     if rank is None or length is None:
-        return [value]
-    dims = value.shape.as_list()
+        return [shape]
+    dims = shape.as_list()
     if dims[batch] not in (None, length):
-        raise ValueError(
-            f"ReverseSequence: {length} lengths for axis {batch} of the shape {value.shape}"
-        )
+        raise ValueError(f"ReverseSequence: {length} lengths for axis {batch} of the shape {shape}")
     dims[batch] = length
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _reverse_sequence_kernel(ctx: KernelContext) -> Kernel:
@@ -193,21 +172,15 @@ def _reverse_sequence_kernel(ctx: KernelContext) -> Kernel:
     return backwards
 
 
-def _reverse_sequence_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
+def _reverse_sequence_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     along, batch = op.attrs["seq_dim"], op.attrs["batch_dim"]
     return [reverse_sequence(grad, op.inputs[1], seq_axis=along, batch_axis=batch), None]
 
 
-register(
-    OpDef(
-        name="ReverseSequence",
-        infer=_infer_reverse_sequence,
-        kernel=_reverse_sequence_kernel,
-        gradient=_reverse_sequence_gradient,
-    )
-)
+op(
+    "ReverseSequence", _infer_reverse_sequence, kernel=_reverse_sequence_kernel,
+    grad=_reverse_sequence_gradient,
+)  # fmt: skip
 
 
 # -- Roll ------------------------------------------------------------------------------------------
@@ -220,11 +193,6 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         input: a tensor of rank at least 1.
         shift: number of positions, an integer or a vector of them; a negative one shifts to the front.
         axis: the axis of each shift, of the shape of ``shift``; shifts along one axis add up.
-        name: wanted name.
-
-    Raises:
-        ValueError: for a scalar, an axis that does not exist, or shapes of ``shift`` and ``axis`` that
-            differ.
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "Roll") as scope:
@@ -232,22 +200,19 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         return raw.Roll(value, places, axes, name=scope)
 
 
-def _infer_roll(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, 2)
-    value, shift, axis = ctx.inputs
-    if value.shape.rank == 0:
+def _infer_roll(ctx: InferContext) -> list[TensorShape]:
+    shape, shift, axis = (spec.shape for spec in ctx.inputs)
+    if shape.rank == 0:
         raise ValueError("Roll: the tensor has rank at least 1, got a scalar")
-    if max(shift.shape.rank or 0, axis.shape.rank or 0) > 1 or not (
-        shift.shape.is_compatible_with(axis.shape)
-    ):
+    if max(shift.rank or 0, axis.rank or 0) > 1 or not shift.is_compatible_with(axis):
         raise ValueError(
-            f"Roll: shift and axis are scalars or vectors of one length, got shapes {shift.shape} "
-            f"and {axis.shape}"
+            f"Roll: shift and axis are scalars or vectors of one length, got shapes {shift} "
+            f"and {axis}"
         )
     for entry in constant_ints(ctx, 2) or ():
-        if value.shape.rank is not None:
-            normal_axis(entry, value.shape.rank, "Roll")
-    return [value]
+        if shape.rank is not None:
+            normal_axis(entry, shape.rank, "Roll")
+    return [shape]
 
 
 def _rolled(x: Any, shift: Any, axis: Any) -> Any:
@@ -260,11 +225,9 @@ def _rolled(x: Any, shift: Any, axis: Any) -> Any:
     return np.roll(x, ints(shift), axes)
 
 
-def _roll_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _roll_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     shift, axis = op.inputs[1:]
     return [roll(grad, raw.Neg(shift), axis), None, None]
 
 
-register(OpDef(name="Roll", infer=_infer_roll, kernel=lambda ctx: _rolled, gradient=_roll_gradient))
+op("Roll", _infer_roll, _rolled, _roll_gradient)

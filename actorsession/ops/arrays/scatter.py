@@ -13,7 +13,6 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype, float32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -21,19 +20,22 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one, to_array
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import convert_to_tensor, graph_of, to_array
 from actorsession.ops.partial import refine
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
     normal_axis,
     require_index,
-    same_dtype,
+    require_rank,
     shape_of_rank,
     vector_length,
 )
@@ -90,10 +92,6 @@ def one_hot(
         off_value: scalar, 0 if left out.
         axis: position of the new axis in the result; the last one if left out.
         dtype: element type; that of the values given, else float32.
-        name: wanted name.
-
-    Raises:
-        TypeError: if the values do not share a dtype.
     """
     index = convert_to_tensor(indices)
     graph = index.graph
@@ -111,30 +109,25 @@ def one_hot(
             np.array(0, wanted.np_dtype) if off is None else off, wanted, "off_value", graph=graph
         )
         size = convert_to_tensor(depth, name="depth", graph=graph)
-        attrs = {"axis": -1 if axis is None else int(axis)}
-        return make_one("OneHot", [index, size, on, off], attrs, scope)
+        place = -1 if axis is None else int(axis)
+        return raw.OneHot(index, size, on, off, axis=place, name=scope)
 
 
-def _infer_one_hot(ctx: InferContext) -> list[TensorSpec]:
+def _infer_one_hot(ctx: InferContext) -> list[TensorShape]:
     require_index(ctx, 1, rank=0)
-    same_dtype(ctx, 2, 3)
-    for i in (2, 3):
-        if ctx.inputs[i].shape.rank not in (None, 0):
-            raise ValueError(f"OneHot: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
-    indices, dtype, axis = ctx.inputs[0], ctx.inputs[2].dtype, ctx.attrs["axis"]
+    require_rank(ctx, 2, 3, rank=0)
+    indices, axis = ctx.inputs[0].shape, ctx.attrs["axis"]
     if axis < -1:
         raise ValueError(f"OneHot: axis is at least -1, got {axis}")
-    if not indices.dtype.is_integer:
-        raise TypeError(f"OneHot: indices are integers, got {indices.dtype.name}")
     depth = constant_ints(ctx, 1)
     if depth is not None and depth[0] < 0:
         raise ValueError(f"OneHot: depth is at least 0, got {depth[0]}")
-    if indices.shape.rank is None:
-        return [TensorSpec(dtype, unknown_shape)]
-    dims = indices.shape.as_list()
+    if indices.rank is None:
+        return [unknown_shape]
+    dims = indices.as_list()
     where = len(dims) if axis == -1 else normal_axis(axis, len(dims) + 1, "OneHot")
     dims.insert(where, None if depth is None else depth[0])
-    return [TensorSpec(dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _unsigned(indices: Any) -> Any:
@@ -192,15 +185,7 @@ def _one_hot_kernel(ctx: KernelContext) -> Kernel:
     return moved
 
 
-register(
-    OpDef(
-        name="OneHot",
-        infer=_infer_one_hot,
-        kernel=_one_hot_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-        sized_by=(1,),
-    )
-)
+op("OneHot", _infer_one_hot, kernel=_one_hot_kernel, grad=NOT_DIFFERENTIABLE, sized_by=(1,))
 
 
 # -- ScatterNd -------------------------------------------------------------------------------------
@@ -213,7 +198,6 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         indices: int32 or int64 of shape [..., k]; each row is a position in the first k axes.
         updates: numbers of shape ``indices.shape[:-1] + shape[k:]``.
         shape: shape of the result, of the dtype of ``indices``.
-        name: wanted name.
     """
     graph = graph_of(indices, updates, shape)
     with graph.name_scope(name or "ScatterNd") as scope:
@@ -223,30 +207,25 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         return refine(raw.ScatterNd(index, values, dims, name=scope), dims)
 
 
-def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0)
-    require_index(ctx, 2, rank=1)
-    same_dtype(ctx, 0, 2)
-    if not ctx.inputs[1].dtype.is_numeric and not ctx.inputs[1].dtype.is_bool:
-        raise TypeError(f"ScatterNd: updates are numbers or bools, got {ctx.inputs[1].dtype.name}")
-    if 0 in (ctx.inputs[0].shape.rank, ctx.inputs[1].shape.rank):
+def _infer_scatter_nd(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 2, rank=1)
+    indices, updates = ctx.inputs[0].shape, ctx.inputs[1].shape
+    if 0 in (indices.rank, updates.rank):
         raise ValueError(
-            f"ScatterNd: indices and updates have rank at least 1, got {ctx.inputs[0].shape} and "
-            f"{ctx.inputs[1].shape}"
+            f"ScatterNd: indices and updates have rank at least 1, got {indices} and {updates}"
         )
-    indices, updates = ctx.inputs[0].shape, ctx.inputs[1]
     dims = constant_ints(ctx, 2)
     if dims is None:
-        return [TensorSpec(updates.dtype, shape_of_rank(vector_length(ctx.inputs[2])))]
+        return [shape_of_rank(vector_length(ctx.inputs[2]))]
     out = TensorShape(dims)
-    if indices.rank is not None and indices.rank > 0 and indices[-1] is not None:
+    if indices.rank is not None and indices[-1] is not None:
         expected = indices[:-1].concatenate(out[indices[-1] :])
-        if indices[-1] > len(dims) or not expected.is_compatible_with(updates.shape):
+        if indices[-1] > len(dims) or not expected.is_compatible_with(updates):
             raise ValueError(
                 f"ScatterNd: indices of shape {indices} into shape {out} need updates of shape "
-                f"{expected}, got {updates.shape}"
+                f"{expected}, got {updates}"
             )
-    return [TensorSpec(updates.dtype, out)]
+    return [out]
 
 
 def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
@@ -277,21 +256,10 @@ def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
     return out
 
 
-def _scatter_nd_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    from actorsession.ops.arrays.gather import gather_nd
-
-    return [None, None if grad is None else gather_nd(grad, op.inputs[0]), None]
-
-
-register(
-    OpDef(
-        name="ScatterNd",
-        infer=_infer_scatter_nd,
-        kernel=lambda ctx: _scattered,
-        gradient=_scatter_nd_gradient,
-        sized_by=(2,),
-    )
-)
+op(
+    "ScatterNd", _infer_scatter_nd, _scattered,
+    lambda op, grad: [None, raw.GatherNd(grad, op.inputs[0]), None], sized_by=(2,),
+)  # fmt: skip
 
 
 # -- UnsortedSegmentSum ----------------------------------------------------------------------------
@@ -307,32 +275,24 @@ def unsorted_segment_sum(
         segment_ids: int32 or int64; its shape is a prefix of that of ``data``. Rows with a negative id are
             left out.
         num_segments: scalar, greater than all ids.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``[num_segments] + data.shape[rank of segment_ids:]``.
     """
-    values = convert_to_tensor(data)
-    ids = convert_to_tensor(segment_ids, graph=values.graph)
-    count = convert_to_tensor(num_segments, graph=values.graph)
-    return raw.UnsortedSegmentSum(values, ids, count, name=name)
+    return raw.UnsortedSegmentSum(data, segment_ids, num_segments, name=name)
 
 
-def _infer_segment_sum(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
-    require_index(ctx, 2, rank=0)
-    data, ids = ctx.inputs[0], ctx.inputs[1].shape
-    if not data.dtype.is_numeric:
-        raise TypeError(f"UnsortedSegmentSum: data are numbers, got {data.dtype.name}")
-    if data.shape.rank is None or ids.rank is None:
-        return [TensorSpec(data.dtype, unknown_shape)]
-    if not ids.is_compatible_with(data.shape[: ids.rank]):
-        raise ValueError(
-            f"UnsortedSegmentSum: the shape of the ids {ids} begins that of the data {data.shape}"
-        )
+def segments_shape(ctx: InferContext) -> list[TensorShape]:
+    """Return the shape of as many segments as the last operand says, of data with an id per row."""
+    require_rank(ctx, 2, rank=0)
+    data, ids = ctx.inputs[0].shape, ctx.inputs[1].shape
+    if data.rank is None or ids.rank is None:
+        return [unknown_shape]
+    if not ids.is_compatible_with(data[: ids.rank]):
+        raise ValueError(f"{ctx.op}: the shape of the ids {ids} begins that of the data {data}")
     count = constant_ints(ctx, 2)
     front = TensorShape([None if count is None else count[0]])
-    return [TensorSpec(data.dtype, front.concatenate(data.shape[ids.rank :]))]
+    return [front.concatenate(data[ids.rank :])]
 
 
 def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
@@ -361,14 +321,10 @@ def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
     return out
 
 
-def _segment_sum_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    from actorsession.ops.arrays.gather import gather
-
-    if grad is None:
-        return [None, None, None]
+def _segment_sum_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     data, ids = op.inputs[:2]
     zero = convert_to_tensor(0, ids.dtype, graph=ids.graph)
-    found = gather(grad, raw.Maximum(ids, zero))
+    found = raw.GatherV2(grad, raw.Maximum(ids, zero), 0)
     # Rows that were left out get zeros; their id was replaced by one that can be looked up.
     counted = raw.Cast(raw.GreaterEqual(ids, zero), DstT=data.dtype)
     return [found * _spread(counted, found), None, None]
@@ -376,21 +332,8 @@ def _segment_sum_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | N
 
 def _spread(counted: Tensor, like: Tensor) -> Tensor:
     """Return ``counted`` with axes of extent 1 appended, up to the rank of ``like``."""
-    from actorsession.ops.arrays.dimensions import rank, shape
-    from actorsession.ops.arrays.fills import ones
-    from actorsession.ops.arrays.joining import concat
-    from actorsession.ops.arrays.shape import reshape
-
     behind = ones(reshape(rank(like) - rank(counted), [1]), "int32")
     return reshape(counted, concat([shape(counted), behind], 0))
 
 
-register(
-    OpDef(
-        name="UnsortedSegmentSum",
-        infer=_infer_segment_sum,
-        kernel=lambda ctx: _segment_sums,
-        gradient=_segment_sum_gradient,
-        sized_by=(2,),
-    )
-)
+op("UnsortedSegmentSum", segments_shape, _segment_sums, _segment_sum_gradient, sized_by=(2,))

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.partial import refine
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     ints,
     normal_axis,
     one_spelling,
-    require_index,
+    require_rank,
     shape_of_rank,
     shape_operand,
     vector_length,
@@ -52,13 +52,9 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     Args:
         tensor: any tensor.
         shape: the new shape, int32 or int64; one entry may be -1 and is then computed.
-        name: wanted name.
 
     Returns:
         A view of ``tensor`` where its layout allows.
-
-    Raises:
-        ValueError: if the number of elements can never fit.
     """
     value = convert_to_tensor(tensor)
     with value.graph.name_scope(name or "Reshape") as scope:
@@ -66,15 +62,15 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         return refine(raw.Reshape(value, dims, name=scope), dims)
 
 
-def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    value, dims = ctx.inputs[0], constant_ints(ctx, 1)
+def _infer_reshape(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    value, dims = ctx.inputs[0].shape, constant_ints(ctx, 1)
     if dims is None:
         length = vector_length(ctx.inputs[1])  # if it is 1, the result is a vector of all elements
-        shape = TensorShape([value.shape.num_elements()]) if length == 1 else shape_of_rank(length)
+        shape = TensorShape([value.num_elements()]) if length == 1 else shape_of_rank(length)
     else:
-        shape = TensorShape(_filled(dims, value.shape))
-    return [TensorSpec(value.dtype, shape)]
+        shape = TensorShape(_filled(dims, value))
+    return [shape]
 
 
 def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
@@ -135,11 +131,9 @@ def _reshape_text(ctx: KernelContext, arg: str) -> str | None:
     return None
 
 
-def _reshape_back(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+def _reshape_back(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Return the gradient of every op that changes only the shape."""
     rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
-    if grad is None:
-        return [None, *rest]
     return [reshape(grad, shape_tensor(op.inputs[0])), *rest]
 
 
@@ -148,17 +142,10 @@ def _reshape_static(ctx: InferContext) -> Array | None:
     return None if value is None or dims is None else value.reshape(dims)
 
 
-register(
-    OpDef(
-        name="Reshape",
-        infer=_infer_reshape,
-        kernel=_reshape_kernel,
-        emit=_emit_reshape,
-        gradient=_reshape_back,
-        static_value=_reshape_static,
-        aliases=True,
-    )
-)
+op(
+    "Reshape", _infer_reshape, kernel=_reshape_kernel, grad=_reshape_back, emit=_emit_reshape,
+    static_value=_reshape_static, aliases=True,
+)  # fmt: skip
 
 
 # -- ExpandDims, Squeeze ---------------------------------------------------------------------------
@@ -170,19 +157,12 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     Args:
         input: any tensor, of rank n.
         axis: position of the new axis in the result, in [-n-1, n].
-        name: wanted name.
         dim: TensorFlow's older name of ``axis``.
-
-    Raises:
-        ValueError: without an axis, or for one out of range.
     """
     where = one_spelling(axis, dim, "axis", "dim")
     if where is None:
         raise ValueError("expand_dims needs an axis")
-    value = convert_to_tensor(input)
-    with value.graph.name_scope(name or "ExpandDims") as scope:
-        place = convert_to_tensor(where, name="dim", graph=value.graph)
-        return raw.ExpandDims(value, place, name=scope)
+    return raw.ExpandDims(convert_to_tensor(input), where, name=name)
 
 
 def _single(where: Any, error: Callable[[str], Exception]) -> int:
@@ -194,17 +174,16 @@ def _single(where: Any, error: Callable[[str], Exception]) -> int:
     return int(np.reshape(where, ()))
 
 
-def _infer_expand_dims(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
-    value, where = ctx.inputs[0], ctx.constant(1)
+def _infer_expand_dims(ctx: InferContext) -> list[TensorShape]:
+    shape, where = ctx.inputs[0].shape, ctx.constant(1)
     axis = None if where is None else _single(where, ValueError)
-    if value.shape.rank is None:
-        return [TensorSpec(value.dtype, unknown_shape)]
-    dims = value.shape.as_list()
+    if shape.rank is None:
+        return [unknown_shape]
+    dims = shape.as_list()
     if axis is None:
-        return [TensorSpec(value.dtype, shape_of_rank(len(dims) + 1))]
+        return [shape_of_rank(len(dims) + 1)]
     dims.insert(normal_axis(axis, len(dims) + 1, "ExpandDims"), 1)
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+    return [TensorShape(dims)]
 
 
 def _expanded(x: Any, axis: int) -> Any:
@@ -229,16 +208,10 @@ def _emit_expand_dims(ctx: KernelContext, args: Sequence[str]) -> str | None:
     return None if constant_ints(ctx, 1) is None else _reshape_text(ctx, args[0])
 
 
-register(
-    OpDef(
-        name="ExpandDims",
-        infer=_infer_expand_dims,
-        kernel=_expand_dims_kernel,
-        emit=_emit_expand_dims,
-        gradient=_reshape_back,
-        aliases=True,
-    )
-)
+op(
+    "ExpandDims", _infer_expand_dims, kernel=_expand_dims_kernel, grad=_reshape_back,
+    emit=_emit_expand_dims, aliases=True,
+)  # fmt: skip
 
 
 def squeeze(
@@ -249,31 +222,25 @@ def squeeze(
     Args:
         input: any tensor.
         axis: the axes to drop, an int or several; all of extent 1 if left out.
-        name: wanted name.
         squeeze_dims: TensorFlow's older name of ``axis``.
-
-    Raises:
-        ValueError: for an axis out of range or of another extent.
     """
     where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
     axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
     return raw.Squeeze(input, squeeze_dims=axes, name=name)
 
 
-def _infer_squeeze(ctx: InferContext) -> list[TensorSpec]:
-    value, axes = ctx.inputs[0], ctx.attrs["squeeze_dims"]
-    dims = value.shape.sizes
+def _infer_squeeze(ctx: InferContext) -> list[TensorShape]:
+    shape, axes = ctx.inputs[0].shape, ctx.attrs["squeeze_dims"]
+    dims = shape.sizes
     if dims is None or (not axes and None in dims):
-        return [TensorSpec(value.dtype, unknown_shape)]
+        return [unknown_shape]
     dropped = {normal_axis(a, len(dims), "Squeeze") for a in axes}
     if not axes:
         dropped = {i for i, d in enumerate(dims) if d == 1}
     if any(dims[a] not in (None, 1) for a in dropped):
-        raise ValueError(
-            f"Squeeze: axes {list(axes)} of shape {value.shape} do not all have extent 1"
-        )
+        raise ValueError(f"Squeeze: axes {list(axes)} of shape {shape} do not all have extent 1")
     kept = [d for i, d in enumerate(dims) if i not in dropped]
-    return [TensorSpec(value.dtype, TensorShape(kept))]
+    return [TensorShape(kept)]
 
 
 def _squeeze_kernel(ctx: KernelContext) -> Kernel:
@@ -293,16 +260,10 @@ def _squeeze_kernel(ctx: KernelContext) -> Kernel:
     return with_boxed(squeezed, *ctx.inputs)
 
 
-register(
-    OpDef(
-        name="Squeeze",
-        infer=_infer_squeeze,
-        kernel=_squeeze_kernel,
-        emit=lambda ctx, args: _reshape_text(ctx, args[0]),
-        gradient=_reshape_back,
-        aliases=True,
-    )
-)
+op(
+    "Squeeze", _infer_squeeze, kernel=_squeeze_kernel, grad=_reshape_back,
+    emit=lambda ctx, args: _reshape_text(ctx, args[0]), aliases=True,
+)  # fmt: skip
 
 
 # -- BroadcastTo -----------------------------------------------------------------------------------
@@ -314,7 +275,6 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     Args:
         input: any tensor.
         shape: wanted shape, int32 or int64.
-        name: wanted name.
 
     Returns:
         A read-only view if the result is large.
@@ -325,16 +285,16 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
         return refine(raw.BroadcastTo(value, dims, name=scope), dims)
 
 
-def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
-    value, dims = ctx.inputs[0], constant_ints(ctx, 1)
+def _infer_broadcast_to(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    shape, dims = ctx.inputs[0].shape, constant_ints(ctx, 1)
     if dims is None:
-        return [TensorSpec(value.dtype, _wide_shape(ctx))]
-    have = (value.shape.sizes or ())[::-1]
+        return [_wide_shape(ctx)]
+    have = (shape.sizes or ())[::-1]
     pairs = zip(have, dims[::-1], strict=False)
     if len(have) > len(dims) or any(h not in (None, 1, d) for h, d in pairs):
-        raise ValueError(f"BroadcastTo: shape {value.shape} does not broadcast to {list(dims)}")
-    return [TensorSpec(value.dtype, TensorShape(dims))]
+        raise ValueError(f"BroadcastTo: shape {shape} does not broadcast to {list(dims)}")
+    return [TensorShape(dims)]
 
 
 def _wide_shape(ctx: InferContext) -> TensorShape:
@@ -367,13 +327,6 @@ def _broadcast_to_kernel(ctx: KernelContext) -> Kernel:
     return with_boxed(broadcast, *ctx.inputs)
 
 
-def _broadcast_to_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None]
-    value = op.inputs[0]
-    return [summed_to(grad, value), None]
-
-
 def summed_to(grad: Tensor, value: Tensor) -> Tensor:
     """Return ``grad`` summed over the axes along which ``value`` was repeated to its shape."""
     if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
@@ -388,13 +341,7 @@ def summed_to(grad: Tensor, value: Tensor) -> Tensor:
     return reshape(total, shape_tensor(value))
 
 
-register(
-    OpDef(
-        name="BroadcastTo",
-        infer=_infer_broadcast_to,
-        kernel=_broadcast_to_kernel,
-        gradient=_broadcast_to_gradient,
-        aliases=True,
-        sized_by=(1,),
-    )
-)
+op(
+    "BroadcastTo", _infer_broadcast_to, kernel=_broadcast_to_kernel,
+    grad=lambda op, grad: [summed_to(grad, op.inputs[0]), None], aliases=True, sized_by=(1,),
+)  # fmt: skip

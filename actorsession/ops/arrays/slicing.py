@@ -13,14 +13,17 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, bool_, int32, int64
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import OPERATORS, Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.layout import pad
 from actorsession.ops.arrays.strided import MASKS, index_text, strided_shape, strided_slice
-from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of
 from actorsession.ops.partial import partial_ints, refine_by
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
@@ -44,7 +47,6 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
         input_: tensor of rank n.
         begin: first position per axis, int32 or int64 of shape [n].
         size: extent per axis, of the dtype of ``begin``; -1 extends to the end.
-        name: wanted name.
 
     Returns:
         A tensor of shape ``size``.
@@ -58,14 +60,14 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
             starts, sizes = (
                 raw.Cast(t, DstT=int64) if t.dtype is int32 else t for t in (starts, sizes)
             )
-        box = make_one("Slice", [tensor, starts, sizes], None, scope, graph)
+        box = raw.Slice(tensor, starts, sizes, name=scope)
     dims, begins, extents = tensor.shape.sizes, partial_ints(starts), partial_ints(sizes)
     if dims is None or begins is None or extents is None:
         return box
     return refine_by(box, [_box_dim(*e) for e in zip(dims, begins, extents, strict=True)])
 
 
-def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
+def _infer_slice(ctx: InferContext) -> list[TensorShape]:
     require_index(ctx, 1, 2, rank=1)
     value, begin, size = ctx.inputs
     starts, sizes = constant_ints(ctx, 1), constant_ints(ctx, 2)
@@ -78,12 +80,12 @@ def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
             )
         length = known if length is None else length
     if length is None:
-        return [TensorSpec(value.dtype, unknown_shape)]
+        return [unknown_shape]
     dims = value.shape.sizes or (None,) * length
     begins: Sequence[int | None] = starts or (None,) * length
     extents: Sequence[int | None] = sizes or (None,) * length
     out = [_box_dim(*entry) for entry in zip(dims, begins, extents, strict=True)]
-    return [TensorSpec(value.dtype, TensorShape(out))]
+    return [TensorShape(out)]
 
 
 def _box_dim(dim: Dim, begin: int | None, size: int | None) -> Dim:
@@ -139,12 +141,7 @@ def _emit_slice(ctx: KernelContext, args: Sequence[str]) -> str | None:
     return f"{args[0]}[{index_text(index)}]" if index else None
 
 
-def _slice_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    from actorsession.ops.arrays.array import pad, stack
-    from actorsession.ops.arrays.shape import shape
-
-    if grad is None:
-        return [None, None, None]
+def _slice_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     value, begin = op.inputs[:2]
     if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
         starts = constant_ints_of(begin)
@@ -156,16 +153,10 @@ def _slice_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [pad(grad, stack([begin, behind], axis=1)), None, None]
 
 
-register(
-    OpDef(
-        name="Slice",
-        infer=_infer_slice,
-        kernel=_slice_kernel,
-        emit=_emit_slice,
-        gradient=_slice_gradient,
-        aliases=True,
-    )
-)
+op(
+    "Slice", _infer_slice, kernel=_slice_kernel, grad=_slice_gradient, emit=_emit_slice,
+    aliases=True,
+)  # fmt: skip
 
 
 # -- square brackets -------------------------------------------------------------------------------
@@ -245,7 +236,7 @@ def _getitem(value: Any, index: Any) -> Tensor:
     dtype = int64 if any(_is_int64(b) for v in bounds.vectors() for b in v) else int32
     with tensor.graph.name_scope("strided_slice") as scope:
         inputs = [_vector(entries, dtype, tensor) for entries in bounds.vectors()]
-        out = make_one("StridedSlice", [tensor, *inputs], bounds.masks, scope, tensor.graph)
+        out = raw.StridedSlice(tensor, *inputs, **bounds.masks, name=scope)
     if tensor.shape.rank is not None and not out.shape.is_fully_defined():
         # To the shape function, a vector with one unknown bound is unknown as a whole; here each entry is
         # still separate.
@@ -268,7 +259,7 @@ def _vector(entries: Sequence[Any], dtype: DType, tensor: Tensor) -> Tensor:
         else convert_to_tensor(entry, dtype, graph=graph)
         for entry in entries
     ]
-    return make_one("Pack", parts, {"axis": 0}, "stack", graph)
+    return raw.Pack(parts, name="stack")
 
 
 OPERATORS.fill("getitem", _getitem)

@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops import raw
 from actorsession.ops.arrays.joining import concat, without_gaps
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
     ints,
     normal_axis,
     require_index,
+    require_rank,
     shape_of_rank,
     shape_operand,
     vector_length,
@@ -43,35 +45,29 @@ def split(
             is then computed.
         axis: scalar, may be negative.
         num: number of pieces if the length of a vector of lengths is not statically known.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the pieces can never fit, or their number is not known.
     """
     tensor = convert_to_tensor(value)
     with tensor.graph.name_scope(name) as scope:
         where = convert_to_tensor(axis, name="split_dim", graph=tensor.graph)
         if isinstance(num_or_size_splits, (int, np.integer)):
-            attrs = {"num_split": int(num_or_size_splits)}
-            return list(make("Split", [where, tensor], attrs, scope).outputs)
+            return raw.Split(where, tensor, num_split=int(num_or_size_splits), name=scope)
         sizes = shape_operand(num_or_size_splits, tensor.graph, "size_splits")
         count = vector_length(sizes.spec) if num is None else num
         if count is None:
             raise ValueError("split needs num: the number of lengths is not known early")
-        attrs = {"num_split": int(count)}
-        return list(make("SplitV", [tensor, sizes, where], attrs, scope).outputs)
+        return raw.SplitV(tensor, sizes, where, num_split=int(count), name=scope)
 
 
-def _infer_split(ctx: InferContext) -> list[TensorSpec]:
+def _infer_split(ctx: InferContext) -> list[TensorShape]:
     require_index(ctx, 0)
     num = ctx.attrs["num_split"]
     if num < 1:
         raise ValueError(f"Split: at least one piece is made, got {num}")
-    return _pieces(ctx.inputs[1], constant_ints(ctx, 0), [None] * num, equal=True)
+    return _pieces(ctx.inputs[1].shape, constant_ints(ctx, 0), [None] * num, equal=True)
 
 
-def _infer_split_v(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=1)
+def _infer_split_v(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
     require_index(ctx, 2)
     num, sizes = ctx.attrs["num_split"], constant_ints(ctx, 1)
     if sizes is not None and len(sizes) != num:
@@ -79,16 +75,16 @@ def _infer_split_v(ctx: InferContext) -> list[TensorSpec]:
     if sizes is not None and sizes.count(-1) > 1:
         raise ValueError(f"SplitV: one length may be -1, got lengths {list(sizes)}")
     known = [None] * num if sizes is None else [None if s == -1 else s for s in sizes]
-    return _pieces(ctx.inputs[0], constant_ints(ctx, 2), known, equal=False)
+    return _pieces(ctx.inputs[0].shape, constant_ints(ctx, 2), known, equal=False)
 
 
 def _pieces(
-    value: TensorSpec, axis: Ints | None, sizes: Sequence[Dim], *, equal: bool
-) -> list[TensorSpec]:
-    """Return the static types of the pieces, given the lengths that are known."""
-    if value.shape.rank is None or axis is None:
-        return [TensorSpec(value.dtype, shape_of_rank(value.shape.rank))] * len(sizes)
-    dims = value.shape.as_list()
+    shape: TensorShape, axis: Ints | None, sizes: Sequence[Dim], *, equal: bool
+) -> list[TensorShape]:
+    """Return the shapes of the pieces, given the lengths that are known."""
+    if shape.rank is None or axis is None:
+        return [shape_of_rank(shape.rank)] * len(sizes)
+    dims = shape.as_list()
     where = normal_axis(axis[0], len(dims), "Split")
     total, known = dims[where], sum(s for s in sizes if s is not None)
     if total is not None:
@@ -101,11 +97,7 @@ def _pieces(
             )
         if equal or open_ends == 1:
             sizes = [rest // open_ends if s is None else s for s in sizes]
-    specs = []
-    for length in sizes:
-        dims[where] = length
-        specs.append(TensorSpec(value.dtype, TensorShape(dims)))
-    return specs
+    return [TensorShape([*dims[:where], length, *dims[where + 1 :]]) for length in sizes]
 
 
 def _cut(x: Any, axis: int, sizes: Ints) -> Any:
@@ -168,29 +160,12 @@ def _split_v_kernel(ctx: KernelContext) -> Kernel:
     return lambda x, sizes, axis: _cut(x, int(axis), ints(sizes))
 
 
-def _split_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    return [None, concat(without_gaps(op, grads), op.inputs[0])]
-
-
-def _split_v_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
-    return [concat(without_gaps(op, grads), op.inputs[2]), None, None]
-
-
-register(
-    OpDef(
-        name="Split",
-        infer=_infer_split,
-        kernel=_split_kernel,
-        gradient=_split_gradient,
-        aliases=True,
-    )
-)
-register(
-    OpDef(
-        name="SplitV",
-        infer=_infer_split_v,
-        kernel=_split_v_kernel,
-        gradient=_split_v_gradient,
-        aliases=True,
-    )
-)
+op(
+    "Split", _infer_split, kernel=_split_kernel,
+    grad=lambda op, *grads: [None, concat(without_gaps(op, grads), op.inputs[0])], aliases=True,
+)  # fmt: skip
+op(
+    "SplitV", _infer_split_v, kernel=_split_v_kernel,
+    grad=lambda op, *grads: [concat(without_gaps(op, grads), op.inputs[2]), None, None],
+    aliases=True,
+)  # fmt: skip

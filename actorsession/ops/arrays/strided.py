@@ -12,11 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
-from actorsession.ops.build import constant, convert_all, convert_to_tensor, make_one
+from actorsession.ops import raw
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.build import constant, convert_all, convert_to_tensor
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
@@ -61,7 +63,6 @@ def strided_slice(
         new_axis_mask: bit i set: entry i adds an axis of extent 1.
         shrink_axis_mask: bit i set: entry i takes position ``begin[i]`` and drops the axis.
         var: accepted for compatibility; TensorFlow assigns to slices of variables through it.
-        name: wanted name.
     """
     tensor = convert_to_tensor(input_)
     with tensor.graph.as_default():
@@ -73,11 +74,11 @@ def strided_slice(
             steps = constant(np.ones(length, starts.dtype.np_dtype))
         else:
             starts, ends, steps = convert_all([begin, end, strides])
-    attrs = {
-        "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask,
-        "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask,
-    }  # fmt: skip
-    return make_one("StridedSlice", [tensor, starts, ends, steps], attrs, name, tensor.graph)
+    return raw.StridedSlice(
+        tensor, starts, ends, steps, begin_mask=begin_mask, end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask, name=name,
+    )  # fmt: skip
 
 
 def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -113,7 +114,7 @@ def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any])
     return tuple(out)
 
 
-def _infer_strided(ctx: InferContext) -> list[TensorSpec]:
+def _infer_strided(ctx: InferContext) -> list[TensorShape]:
     value, *bounds = ctx.inputs
     require_index(ctx, 1, 2, 3, rank=1)
     if ctx.attrs["ellipsis_mask"].bit_count() > 1:
@@ -127,8 +128,8 @@ def _infer_strided(ctx: InferContext) -> list[TensorSpec]:
     if len(lengths) > 1:
         raise ValueError(f"StridedSlice: begin, end and strides have one length, got {lengths}")
     if not lengths or value.shape.rank is None:
-        return [TensorSpec(value.dtype, unknown_shape)]
-    return [TensorSpec(value.dtype, strided_shape(value.shape, lengths.pop(), known, ctx.attrs))]
+        return [unknown_shape]
+    return [strided_shape(value.shape, lengths.pop(), known, ctx.attrs)]
 
 
 def strided_shape(
@@ -237,34 +238,25 @@ def _strided_static(ctx: InferContext) -> Array | None:
     return None if value is None or index is None else np.asarray(value[index])
 
 
-def _strided_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    from actorsession.ops.arrays.shape import shape_tensor
-
-    if grad is None:
-        return [None] * 4
-    value, *bounds = op.inputs
-    inputs = [shape_tensor(value, bounds[0].dtype), *bounds, grad]
-    masks = {key: op.attrs[key] for key in MASKS}
-    return [make_one("StridedSliceGrad", inputs, masks), None, None, None]
+def _masks(op: Operation) -> dict[str, Any]:
+    return {key: op.attrs[key] for key in MASKS}
 
 
-register(
-    OpDef(
-        name="StridedSlice",
-        infer=_infer_strided,
-        kernel=_strided_kernel,
-        emit=_emit_strided,
-        gradient=_strided_gradient,
-        static_value=_strided_static,
-        aliases=True,
-    )
-)
+def _strided_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    value, begin, end, strides = op.inputs
+    dims = shape_tensor(value, begin.dtype)
+    return [raw.StridedSliceGrad(dims, begin, end, strides, grad, **_masks(op)), None, None, None]
 
 
-def _infer_strided_grad(ctx: InferContext) -> list[TensorSpec]:
+op(
+    "StridedSlice", _infer_strided, kernel=_strided_kernel, grad=_strided_gradient,
+    emit=_emit_strided, static_value=_strided_static, aliases=True,
+)  # fmt: skip
+
+
+def _infer_strided_grad(ctx: InferContext) -> list[TensorShape]:
     dims = constant_ints(ctx, 0)
-    shape = shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
-    return [TensorSpec(ctx.inputs[4].dtype, shape)]
+    return [shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)]
 
 
 def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
@@ -287,19 +279,8 @@ def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
     return spread
 
 
-def _strided_grad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None] * 5
-    masks = {key: op.attrs[key] for key in MASKS}
-    return [None] * 4 + [make_one("StridedSlice", [grad, *op.inputs[1:4]], masks)]
-
-
-register(
-    OpDef(
-        name="StridedSliceGrad",
-        infer=_infer_strided_grad,
-        kernel=_strided_grad_kernel,
-        gradient=_strided_grad_gradient,
-        sized_by=(0,),
-    )
-)
+op(
+    "StridedSliceGrad", _infer_strided_grad, kernel=_strided_grad_kernel,
+    grad=lambda op, grad: [None] * 4 + [raw.StridedSlice(grad, *op.inputs[1:4], **_masks(op))],
+    sized_by=(0,),
+)  # fmt: skip

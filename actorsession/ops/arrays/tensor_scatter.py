@@ -13,17 +13,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    Array,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.arrays.gather import gather_nd, scatter_nd
@@ -32,9 +24,7 @@ from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.arithmetic import divide, multiply
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal
-from actorsession.ops.elements.elementwise import negative
-from actorsession.ops.operands import check_dtype
-from actorsession.ops.shape_operands import require_index, same_dtype
+from actorsession.ops.rows import op
 
 __all__ = [
     "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
@@ -53,13 +43,9 @@ def tensor_scatter_nd_update(
         tensor: tensor of rank at least k.
         indices: int32 or int64 of shape ``[..., k]``; each row is a position in the first k axes.
         updates: values of shape ``indices.shape[:-1] + tensor.shape[k:]`` and the dtype of ``tensor``.
-        name: wanted name.
 
     Returns:
         A new tensor.
-
-    Raises:
-        ValueError: for shapes that can never fit.
     """
     return _scattered("Update", tensor, indices, updates, "", name)
 
@@ -113,13 +99,7 @@ def _scattered(
         return make_one(op_type, [value, places, given], attrs, scope)
 
 
-def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
-    same_dtype(ctx, 0, 2)
-    if ctx.op in ("TensorScatterMin", "TensorScatterMax"):
-        check_dtype(ctx, "iuf", [0])
-    elif ctx.op != "TensorScatterUpdate":
-        check_dtype(ctx, "iufc", [0])
+def _infer_scatter(ctx: InferContext) -> list[TensorShape]:
     if ctx.attrs["bad_indices_policy"] not in _POLICIES:
         found = ctx.attrs["bad_indices_policy"]
         raise ValueError(f"{ctx.op}: bad_indices_policy is one of {_POLICIES}, got {found!r}")
@@ -136,7 +116,7 @@ def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
                 f"{ctx.op}: indices of shape {indices} into {value} need updates of shape {wanted}, "
                 f"got {updates}"
             )
-    return [ctx.inputs[0]]
+    return [value]
 
 
 def _checked(op: str, x: Any, indices: Any, updates: Any, *, ignore: bool) -> tuple[Array, Array]:
@@ -165,53 +145,40 @@ def _set_rows(out: Array, places: Array, rows: Array) -> None:
     out[places] = rows
 
 
-_CHANGES: dict[str, Callable[[Array, Array, Array], None]] = {
-    "Update": _set_rows,
-    "Add": add_rows,
-    "Sub": lambda out, places, rows: add_rows(out, places, np.negative(rows)),
-    "Min": np.minimum.at,
-    "Max": np.maximum.at,
-}
+def _subtract_rows(out: Array, places: Array, rows: Array) -> None:
+    add_rows(out, places, np.negative(rows))
 
 
-def _scatter_kernel(ctx: KernelContext) -> Kernel:
-    op, change = ctx.op, _CHANGES[ctx.op.removeprefix("TensorScatter")]
-    ignore = ctx.attrs["bad_indices_policy"] == "IGNORE"
+def _by(change: Callable[[Array, Array, Array], None]) -> Callable[[KernelContext], Kernel]:
+    """Return a kernel that changes the rows at some places of a copy."""
 
-    def changed(x: Any, indices: Any, updates: Any) -> Any:
-        places, rows = _checked(op, x, indices, updates, ignore=ignore)
-        out = np.array(x, order="C")
-        if rows.size:
-            depth = indices.shape[-1]
-            change(out.reshape(prod(x.shape[:depth]), *x.shape[depth:]), places, rows)
-        return out
+    def kernel(ctx: KernelContext) -> Kernel:
+        op, ignore = ctx.op, ctx.attrs["bad_indices_policy"] == "IGNORE"
 
-    return changed
+        def changed(x: Any, indices: Any, updates: Any) -> Any:
+            places, rows = _checked(op, x, indices, updates, ignore=ignore)
+            out = np.array(x, order="C")
+            if rows.size:
+                depth = indices.shape[-1]
+                change(out.reshape(prod(x.shape[:depth]), *x.shape[depth:]), places, rows)
+            return out
+
+        return changed
+
+    return kernel
 
 
 # -- gradients -------------------------------------------------------------------------------------
 
 
-def _update_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    if grad is None:
-        return [None, None, None]
+def _update_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     _, indices, updates = op.inputs
     kept = tensor_scatter_nd_update(grad, indices, zeros_like(updates))
     return [kept, None, gather_nd(grad, indices)]
 
 
-def _add_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    return [grad, None, None if grad is None else gather_nd(grad, op.inputs[1])]
-
-
-def _sub_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
-    return [grad, None, None if grad is None else negative(gather_nd(grad, op.inputs[1]))]
-
-
-def _extreme_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+def _extreme_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Return a gradient distributed in equal parts to all inputs that have the resulting value."""
-    if grad is None:
-        return [None, None, None]
     value, indices, updates = op.inputs
     result = op.outputs[0]
     by_value = cast(equal(value, result), grad.dtype)
@@ -222,19 +189,14 @@ def _extreme_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]
     return [multiply(by_value, share), None, multiply(by_updates, gather_nd(share, indices))]
 
 
-def _register_scatter(what: str, gradient: Gradient) -> None:
-    register(
-        OpDef(
-            name=f"TensorScatter{what}",
-            infer=_infer_scatter,
-            kernel=_scatter_kernel,
-            gradient=gradient,
-        )
-    )
-
-
-_register_scatter("Update", _update_gradient)
-_register_scatter("Add", _add_gradient)
-_register_scatter("Sub", _sub_gradient)
-_register_scatter("Min", _extreme_gradient)
-_register_scatter("Max", _extreme_gradient)
+op("TensorScatterUpdate", _infer_scatter, kernel=_by(_set_rows), grad=_update_gradient)
+op(
+    "TensorScatterAdd", _infer_scatter, kernel=_by(add_rows),
+    grad=lambda op, grad: [grad, None, gather_nd(grad, op.inputs[1])],
+)  # fmt: skip
+op(
+    "TensorScatterSub", _infer_scatter, kernel=_by(_subtract_rows),
+    grad=lambda op, grad: [grad, None, -gather_nd(grad, op.inputs[1])],
+)  # fmt: skip
+op("TensorScatterMin", _infer_scatter, kernel=_by(np.minimum.at), grad=_extreme_gradient)
+op("TensorScatterMax", _infer_scatter, kernel=_by(np.maximum.at), grad=_extreme_gradient)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, OpDef, register
+from actorsession.graph.registry import InferContext
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_all, graph_of, make_one
-from actorsession.ops.shape_operands import require_index, same_dtype, vector_length
+from actorsession.ops import raw
+from actorsession.ops.build import convert_all, graph_of
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import require_rank, vector_length
 
 __all__ = ["unravel_index"]
 
@@ -23,29 +24,22 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     Args:
         indices: flat indices, int32 or int64, a scalar or a vector.
         dims: the shape, of the same dtype.
-        name: wanted name.
 
     Returns:
         Shape ``[rank]``, or ``[rank, n]`` for a vector of n indices.
-
-    Raises:
-        TypeError: for another dtype, or two.
-        ValueError: for a shape that is not a vector.
     """
     with graph_of(indices, dims).name_scope(name or "UnravelIndex") as scope:
-        return make_one("UnravelIndex", convert_all([indices, dims]), None, scope)
+        return raw.UnravelIndex(*convert_all([indices, dims]), name=scope)
 
 
-def _infer_coordinates(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0)
-    require_index(ctx, 1, rank=1)
-    same_dtype(ctx, 0, 1)
-    places, rank = ctx.inputs[0], vector_length(ctx.inputs[1])
-    if places.shape.rank is None:
-        return [TensorSpec(places.dtype, unknown_shape)]
-    if places.shape.rank > 1:
-        raise ValueError(f"{ctx.op}: indices are a scalar or a vector, got shape {places.shape}")
-    return [TensorSpec(places.dtype, TensorShape([rank, *places.shape.as_list()]))]
+def _infer_coordinates(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    places, rank = ctx.inputs[0].shape, vector_length(ctx.inputs[1])
+    if places.rank is None:
+        return [unknown_shape]
+    if places.rank > 1:
+        raise ValueError(f"{ctx.op}: indices are a scalar or a vector, got shape {places}")
+    return [TensorShape([rank, *places.as_list()])]
 
 
 def _coordinates(places: Any, dims: Any) -> Any:
@@ -67,4 +61,4 @@ def _coordinates(places: Any, dims: Any) -> Any:
     return np.array(np.unravel_index(places, tuple(dims.tolist())), places.dtype)
 
 
-register(OpDef(name="UnravelIndex", infer=_infer_coordinates, kernel=lambda ctx: _coordinates))
+op("UnravelIndex", _infer_coordinates, _coordinates)

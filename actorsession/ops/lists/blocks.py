@@ -10,32 +10,27 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.slicing import strided_slice
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.lists.nodes import resized, tensor_list_length
 from actorsession.ops.lists.operands import (
-    LIST,
     Grads,
-    define,
     element_shape_operand,
     known_shape,
     of_dtype,
-    require_elements,
-    require_int_scalars,
-    require_list,
+    of_lists,
+    one_list,
     shape_reader,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.sums import zero_of
 from actorsession.ops.lists.values import TensorList, added, new_list
-from actorsession.ops.shape_operands import require_index
+from actorsession.ops.rows import op
 
 __all__ = [
     "rest_of", "rows_of", "tensor_list_from_tensor", "tensor_list_gather", "tensor_list_scatter",
@@ -74,33 +69,30 @@ def tensor_list_stack(
         element_dtype: dtype of its elements.
         num_elements: required number of elements; any number for -1.
         element_shape: static shape of all elements.
-        name: wanted name.
     """
-    inputs = [input_handle, element_shape_operand(element_shape, input_handle.graph)]
-    attrs = {"element_dtype": as_dtype(element_dtype), "num_elements": int(num_elements)}
-    return make_one("TensorListStack", inputs, attrs, name)
+    dims = element_shape_operand(element_shape, input_handle.graph)
+    return raw.TensorListStack(
+        input_handle, dims, element_dtype=element_dtype, num_elements=int(num_elements), name=name
+    )
 
 
 def tensor_list_from_tensor(tensor: Any, element_shape: Any, name: str | None = None) -> Tensor:
     """Return the items along the first axis of a tensor as a list; arguments as ``tensor_list_stack``."""
     value = convert_to_tensor(tensor)
-    inputs = [value, element_shape_operand(element_shape, value.graph)]
-    return make_one("TensorListFromTensor", inputs, {"element_dtype": value.dtype}, name)
+    dims = element_shape_operand(element_shape, value.graph)
+    return raw.TensorListFromTensor(value, dims, name=name)
 
 
-def _infer_stack(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
+@of_lists
+def _stacked(ctx: InferContext) -> list[TensorShape]:
     count = ctx.attrs["num_elements"]
     front = TensorShape([None if count < 0 else count])
-    return [TensorSpec(ctx.attrs["element_dtype"], front.concatenate(known_shape(ctx, 1)))]
+    return [front.concatenate(known_shape(ctx, 1))]
 
 
 def _stack_kernel(ctx: KernelContext) -> Kernel:
-    dtype, read, wanted = (
-        ctx.attrs["element_dtype"],
-        shape_reader(ctx, 1),
-        ctx.attrs["num_elements"],
-    )
+    dtype, wanted = ctx.attrs["element_dtype"], ctx.attrs["num_elements"]
+    read = shape_reader(ctx, 1)
 
     def stack(given: TensorList, element_shape: Any) -> Any:
         if wanted >= 0 and len(given) != wanted:
@@ -116,21 +108,14 @@ def _stack_kernel(ctx: KernelContext) -> Kernel:
     return stack
 
 
-def _stack_gradient(op: Operation, grad: Tensor) -> Grads:
-    return [
-        raw.TensorListFromTensor(grad, op.inputs[1], element_dtype=grad.dtype),
-        None,
-    ]
-
-
-def _infer_from_tensor(ctx: InferContext) -> list[TensorSpec]:
-    require_elements(ctx, 0)
+@of_lists
+def _list_of_items(ctx: InferContext) -> list[TensorShape]:
     dims = ctx.inputs[0].shape.sizes
     if dims is not None:
         if not dims:
             raise ValueError(f"{ctx.op}: a scalar has no items to make a list of")
         TensorShape(dims[1:]).merge_with(known_shape(ctx, 1))
-    return [LIST]
+    return [scalar_shape]
 
 
 def _from_tensor_kernel(ctx: KernelContext) -> Kernel:
@@ -152,11 +137,14 @@ def _from_tensor_gradient(op: Operation, grad: Tensor) -> Grads:
     return [tensor_list_stack(grad, tensor.dtype, element_shape=rest_of(tensor)), None]
 
 
-define(
-    "TensorListStack", _infer_stack, _stack_kernel, _stack_gradient,
-    {"element_dtype": REQUIRED, "num_elements": -1}, makes_lists=False,
+op(
+    "TensorListStack", _stacked, kernel=_stack_kernel,
+    grad=lambda op, grad: [raw.TensorListFromTensor(grad, op.inputs[1]), None],
 )  # fmt: skip
-define("TensorListFromTensor", _infer_from_tensor, _from_tensor_kernel, _from_tensor_gradient)
+op(
+    "TensorListFromTensor", _list_of_items, kernel=_from_tensor_kernel, grad=_from_tensor_gradient,
+    aliases=True,
+)  # fmt: skip
 
 
 # -- TensorListGather, TensorListScatterV2, TensorListScatterIntoExistingList ----------------------
@@ -170,13 +158,8 @@ def tensor_list_gather(
     name: str | None = None,
 ) -> Tensor:
     """Return the elements at some indices as one tensor; arguments as ``tensor_list_stack``."""
-    graph = input_handle.graph
-    inputs = [
-        input_handle,
-        convert_to_tensor(indices, graph=graph),
-        element_shape_operand(element_shape, graph),
-    ]
-    return make_one("TensorListGather", inputs, {"element_dtype": as_dtype(element_dtype)}, name)
+    dims = element_shape_operand(element_shape, input_handle.graph)
+    return raw.TensorListGather(input_handle, indices, dims, element_dtype=element_dtype, name=name)
 
 
 def tensor_list_scatter(
@@ -195,25 +178,20 @@ def tensor_list_scatter(
         element_shape: static shape of the elements.
         input_handle: a list in which these elements are replaced; a new one if left out.
         num_elements: length of a new list; as long as necessary if left out.
-        name: wanted name.
     """
     value = convert_to_tensor(tensor)
-    graph = value.graph
-    places, attrs = convert_to_tensor(indices, graph=graph), {"element_dtype": value.dtype}
     if input_handle is not None:
-        inputs = [input_handle, value, places]
-        return make_one("TensorListScatterIntoExistingList", inputs, attrs, name)
-    count = convert_to_tensor(-1 if num_elements is None else num_elements, graph=graph)
-    inputs = [value, places, element_shape_operand(element_shape, graph), count]
-    return make_one("TensorListScatterV2", inputs, attrs, name)
+        return raw.TensorListScatterIntoExistingList(input_handle, value, indices, name=name)
+    count = -1 if num_elements is None else num_elements
+    dims = element_shape_operand(element_shape, value.graph)
+    return raw.TensorListScatterV2(value, indices, dims, count, name=name)
 
 
-def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_index(ctx, 1, rank=1)
+@of_lists
+def _gathered(ctx: InferContext) -> list[TensorShape]:
     count = ctx.inputs[1].shape.sizes
     front = TensorShape([None if count is None else count[0]])
-    return [TensorSpec(ctx.attrs["element_dtype"], front.concatenate(known_shape(ctx, 2)))]
+    return [front.concatenate(known_shape(ctx, 2))]
 
 
 def _gather_kernel(ctx: KernelContext) -> Kernel:
@@ -240,24 +218,13 @@ def _gather_gradient(op: Operation, grad: Tensor) -> Grads:
     given, indices, element_shape = op.inputs
     # Elements are added one after another, because an element that is read twice has two contributions.
     length = tensor_list_length(given)
-    inputs = [grad, indices, element_shape, length]
-    made = make_one("TensorListScatterAdd", inputs, {"element_dtype": grad.dtype})
-    return [made, None, None]
+    return [raw.TensorListScatterAdd(grad, indices, element_shape, length), None, None]
 
 
-def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
-    require_elements(ctx, 0)
-    require_index(ctx, 1, rank=1)
-    require_int_scalars(ctx, 3)
+@of_lists
+def _scattered_list(ctx: InferContext) -> list[TensorShape]:
     known_shape(ctx, 2)
-    return [LIST]
-
-
-def _infer_scatter_into(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_elements(ctx, 1)
-    require_index(ctx, 2, rank=1)
-    return [LIST]
+    return [scalar_shape]
 
 
 def _scattered(given: TensorList, tensor: Any, indices: Any, grows: bool, adds: bool) -> TensorList:
@@ -311,12 +278,13 @@ def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
     return [before, _read_back(grad, indices, tensor), None]
 
 
-define(
-    "TensorListGather", _infer_gather, _gather_kernel, _gather_gradient, makes_lists=False
-)  # fmt: skip
+op("TensorListGather", _gathered, kernel=_gather_kernel, grad=_gather_gradient)
 for _name in ("TensorListScatterV2", "TensorListScatterAdd"):
-    define(_name, _infer_scatter, _scatter_kernel, _scatter_gradient, sized_by=(1, 3))
-define(
-    "TensorListScatterIntoExistingList", _infer_scatter_into, _scatter_into_kernel,
-    _scatter_into_gradient, sized_by=(2,),
+    op(
+        _name, _scattered_list, kernel=_scatter_kernel, grad=_scatter_gradient, aliases=True,
+        sized_by=(1, 3),
+    )  # fmt: skip
+op(
+    "TensorListScatterIntoExistingList", one_list, kernel=_scatter_into_kernel,
+    grad=_scatter_into_gradient, aliases=True, sized_by=(2,),
 )  # fmt: skip

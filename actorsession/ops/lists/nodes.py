@@ -16,35 +16,25 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int32
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    REQUIRED,
-    InferContext,
-    Kernel,
-    KernelContext,
-)
-from actorsession.graph.shape import scalar_shape, unknown_shape
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops import raw
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.build import graph_of
 from actorsession.ops.lists.operands import (
-    LIST,
     Grads,
-    define,
     element_shape_operand,
     item_reader,
     known_shape,
     of_dtype,
-    require_elements,
-    require_int_scalars,
-    require_list,
+    of_lists,
+    one_list,
     shape_of,
     shape_reader,
 )
 from actorsession.ops.lists.sums import zero_list, zero_of
 from actorsession.ops.lists.values import TensorList, empty_list, new_list
+from actorsession.ops.rows import op, scalar
 
 __all__ = [
     "empty_tensor_list", "resized", "tensor_list_get_item", "tensor_list_length",
@@ -65,14 +55,11 @@ def empty_tensor_list(
         element_shape: static shape of all elements.
         element_dtype: dtype of the elements.
         max_num_elements: maximum number of elements; any number if left out.
-        name: wanted name.
     """
     graph = graph_of(element_shape, max_num_elements)
     most = -1 if max_num_elements is None else max_num_elements
-    inputs = [element_shape_operand(element_shape, graph), convert_to_tensor(most, graph=graph)]
-    return make_one(
-        "EmptyTensorList", inputs, {"element_dtype": as_dtype(element_dtype)}, name, graph
-    )
+    dims = element_shape_operand(element_shape, graph)
+    return raw.EmptyTensorList(dims, most, element_dtype=element_dtype, name=name)
 
 
 def tensor_list_reserve(
@@ -80,19 +67,14 @@ def tensor_list_reserve(
 ) -> Tensor:
     """Return a list of ``num_elements`` unset elements; arguments as ``empty_tensor_list``."""
     graph = graph_of(element_shape, num_elements)
-    inputs = [
-        element_shape_operand(element_shape, graph),
-        convert_to_tensor(num_elements, graph=graph),
-    ]
-    return make_one(
-        "TensorListReserve", inputs, {"element_dtype": as_dtype(element_dtype)}, name, graph
-    )
+    dims = element_shape_operand(element_shape, graph)
+    return raw.TensorListReserve(dims, num_elements, element_dtype=element_dtype, name=name)
 
 
-def _infer_new(ctx: InferContext) -> list[TensorSpec]:
-    require_int_scalars(ctx, 1)
+@of_lists
+def _new_list(ctx: InferContext) -> list[TensorShape]:
     known_shape(ctx, 0)
-    return [LIST]
+    return [scalar_shape]
 
 
 def _empty_kernel(ctx: KernelContext) -> Kernel:
@@ -111,8 +93,11 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
     return reserve
 
 
-define("EmptyTensorList", _infer_new, _empty_kernel, NOT_DIFFERENTIABLE)
-define("TensorListReserve", _infer_new, _reserve_kernel, NOT_DIFFERENTIABLE, sized_by=(1,))
+op("EmptyTensorList", _new_list, kernel=_empty_kernel, grad=NOT_DIFFERENTIABLE, aliases=True)
+op(
+    "TensorListReserve", _new_list, kernel=_reserve_kernel, grad=NOT_DIFFERENTIABLE, aliases=True,
+    sized_by=(1,),
+)  # fmt: skip
 
 
 # -- TensorListPushBack, TensorListPopBack ---------------------------------------------------------
@@ -120,25 +105,15 @@ define("TensorListReserve", _infer_new, _reserve_kernel, NOT_DIFFERENTIABLE, siz
 
 def tensor_list_push_back(input_handle: Tensor, tensor: Any, name: str | None = None) -> Tensor:
     """Return the list with ``tensor`` appended."""
-    item = convert_to_tensor(tensor, graph=input_handle.graph)
-    attrs = {"element_dtype": item.dtype}
-    return make_one("TensorListPushBack", [input_handle, item], attrs, name)
+    return raw.TensorListPushBack(input_handle, tensor, name=name)
 
 
 def tensor_list_pop_back(
     input_handle: Tensor, element_dtype: Any, name: str | None = None, element_shape: Any = None
 ) -> tuple[Tensor, Tensor]:
     """Return the list without its last element, and that element."""
-    inputs = [input_handle, element_shape_operand(element_shape, input_handle.graph)]
-    attrs = {"element_dtype": as_dtype(element_dtype)}
-    op = make("TensorListPopBack", inputs, attrs, name)
-    return op.outputs[0], op.outputs[1]
-
-
-def _infer_push(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_elements(ctx, 1)
-    return [LIST]
+    dims = element_shape_operand(element_shape, input_handle.graph)
+    return raw.TensorListPopBack(input_handle, dims, element_dtype=element_dtype, name=name)
 
 
 def _push_kernel(ctx: KernelContext) -> Kernel:
@@ -149,11 +124,6 @@ def _push_kernel(ctx: KernelContext) -> Kernel:
 def _push_gradient(op: Operation, grad: Tensor) -> Grads:
     item = op.inputs[1]
     return tensor_list_pop_back(grad, item.dtype, element_shape=shape_of(item))
-
-
-def _infer_pop(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    return [LIST, TensorSpec(ctx.attrs["element_dtype"], known_shape(ctx, 1))]
 
 
 def _pop_kernel(ctx: KernelContext) -> Kernel:
@@ -176,8 +146,10 @@ def _pop_gradient(op: Operation, rest: Tensor | None, item: Tensor | None) -> Gr
     return [tensor_list_push_back(rest, item), None]
 
 
-define("TensorListPushBack", _infer_push, _push_kernel, _push_gradient)
-define("TensorListPopBack", _infer_pop, _pop_kernel, _pop_gradient)
+_LIST_AND_ITEM = of_lists(lambda ctx: [scalar_shape, known_shape(ctx, 1)])
+
+op("TensorListPushBack", one_list, kernel=_push_kernel, grad=_push_gradient, aliases=True)
+op("TensorListPopBack", _LIST_AND_ITEM, kernel=_pop_kernel, grad=_pop_gradient, aliases=True)
 
 
 # -- TensorListLength, TensorListElementShape, TensorListResize ------------------------------------
@@ -190,18 +162,7 @@ def tensor_list_length(input_handle: Tensor, name: str | None = None) -> Tensor:
 
 def tensor_list_resize(input_handle: Tensor, size: Any, name: str | None = None) -> Tensor:
     """Return the list truncated, or extended by unset elements, to ``size`` elements."""
-    count = convert_to_tensor(size, graph=input_handle.graph)
-    return raw.TensorListResize(input_handle, count, name=name)
-
-
-def _infer_length(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    return [TensorSpec(int32, scalar_shape)]
-
-
-def _infer_element_shape(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    return [TensorSpec(ctx.attrs["shape_type"], unknown_shape)]
+    return raw.TensorListResize(input_handle, size, name=name)
 
 
 def _element_shape_kernel(ctx: KernelContext) -> Kernel:
@@ -214,12 +175,6 @@ def _element_shape_kernel(ctx: KernelContext) -> Kernel:
         return np.array([-1 if d is None else d for d in dims], numpy)
 
     return read
-
-
-def _infer_resize(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_int_scalars(ctx, 1)
-    return [LIST]
 
 
 def resized(given: TensorList, count: int) -> TensorList:
@@ -236,22 +191,15 @@ def resized(given: TensorList, count: int) -> TensorList:
     return given.like(items)
 
 
-def _resize_gradient(op: Operation, grad: Tensor) -> Grads:
-    return [tensor_list_resize(grad, tensor_list_length(op.inputs[0])), None]
-
-
-define(
-    "TensorListLength", _infer_length, lambda ctx: lambda given: np.int32(len(given)),
-    NOT_DIFFERENTIABLE, {}, makes_lists=False,
+op("TensorListLength", of_lists(scalar), lambda given: np.int32(len(given)), NOT_DIFFERENTIABLE)
+op(
+    "TensorListElementShape", of_lists(lambda ctx: [unknown_shape]), kernel=_element_shape_kernel,
+    grad=NOT_DIFFERENTIABLE,
 )  # fmt: skip
-define(
-    "TensorListElementShape", _infer_element_shape, _element_shape_kernel,
-    NOT_DIFFERENTIABLE, {"shape_type": int32}, makes_lists=False,
-)  # fmt: skip
-define(
-    "TensorListResize", _infer_resize,
-    lambda ctx: lambda given, count: resized(given, int(count)), _resize_gradient, {},
-    sized_by=(1,),
+op(
+    "TensorListResize", one_list, lambda given, count: resized(given, int(count)),
+    lambda op, grad: [tensor_list_resize(grad, tensor_list_length(op.inputs[0])), None],
+    aliases=True, sized_by=(1,),
 )  # fmt: skip
 
 
@@ -272,16 +220,11 @@ def tensor_list_set_item(
         index: the index.
         item: the element.
         resize_if_index_out_of_bounds: whether an index after the end extends the list.
-        name: wanted name.
     """
-    graph = input_handle.graph
-    value = convert_to_tensor(item, graph=graph)
-    attrs = {
-        "element_dtype": value.dtype,
-        "resize_if_index_out_of_bounds": bool(resize_if_index_out_of_bounds),
-    }
-    place = convert_to_tensor(index, graph=graph)
-    return make_one("TensorListSetItem", [input_handle, place, value], attrs, name)
+    grows = bool(resize_if_index_out_of_bounds)
+    return raw.TensorListSetItem(
+        input_handle, index, item, resize_if_index_out_of_bounds=grows, name=name
+    )
 
 
 def tensor_list_get_item(
@@ -292,20 +235,8 @@ def tensor_list_get_item(
     name: str | None = None,
 ) -> Tensor:
     """Return the element at an index; zeros if it was never set and its shape is known."""
-    graph = input_handle.graph
-    inputs = [
-        input_handle,
-        convert_to_tensor(index, graph=graph),
-        element_shape_operand(element_shape, graph),
-    ]
-    return make_one("TensorListGetItem", inputs, {"element_dtype": as_dtype(element_dtype)}, name)
-
-
-def _infer_set(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_int_scalars(ctx, 1)
-    require_elements(ctx, 2)
-    return [LIST]
+    dims = element_shape_operand(element_shape, input_handle.graph)
+    return raw.TensorListGetItem(input_handle, index, dims, element_dtype=element_dtype, name=name)
 
 
 def _set_kernel(ctx: KernelContext) -> Kernel:
@@ -334,12 +265,6 @@ def _set_gradient(op: Operation, grad: Tensor) -> Grads:
     return [before, None, tensor_list_get_item(grad, index, item.dtype, shape_of(item))]
 
 
-def _infer_get(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_int_scalars(ctx, 1)
-    return [TensorSpec(ctx.attrs["element_dtype"], known_shape(ctx, 2))]
-
-
 def _get_kernel(ctx: KernelContext) -> Kernel:
     dtype, read = ctx.attrs["element_dtype"], item_reader(ctx, 2)
     return lambda given, index, element_shape: read(
@@ -353,8 +278,10 @@ def _get_gradient(op: Operation, grad: Tensor) -> Grads:
     return [tensor_list_set_item(nothing, index, grad), None, None]
 
 
-define(
-    "TensorListSetItem", _infer_set, _set_kernel, _set_gradient,
-    {"element_dtype": REQUIRED, "resize_if_index_out_of_bounds": False}, sized_by=(1,),
+_ITEM = of_lists(lambda ctx: [known_shape(ctx, 2)])
+
+op(
+    "TensorListSetItem", one_list, kernel=_set_kernel, grad=_set_gradient, aliases=True,
+    sized_by=(1,),
 )  # fmt: skip
-define("TensorListGetItem", _infer_get, _get_kernel, _get_gradient)
+op("TensorListGetItem", _ITEM, kernel=_get_kernel, grad=_get_gradient, aliases=True)

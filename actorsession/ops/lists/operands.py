@@ -5,28 +5,29 @@ Used by the other modules of this folder; ``lists.nodes`` describes lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, int32, int64, variant
+from actorsession.graph.dtypes import DType, variant
 from actorsession.graph.node import TensorSpec
+from actorsession.graph.op_signatures import signature_of
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
+from actorsession.graph.registry import InferContext, KernelContext
+from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
 from actorsession.ops.lists.values import TensorList, fits
+from actorsession.ops.rows import Shapes, scalar
+from actorsession.ops.shape_operands import require_index
 
 __all__ = [
-    "LIST", "Grads", "define", "element_shape_operand", "item_reader", "known_shape", "of_dtype",
-    "require_elements", "require_int_scalars", "require_list", "shape_of", "shape_reader",
+    "Grads", "element_shape_operand", "item_reader", "known_shape", "of_dtype", "of_lists", "one_list",
+    "shape_of", "shape_reader",
 ]  # fmt: skip
 
-# The static type of every list.
-LIST = TensorSpec(variant, scalar_shape)
 Grads = Sequence["Tensor | None"]
 
 
@@ -83,38 +84,49 @@ def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, An
     return item
 
 
-def require_list(ctx: InferContext, *operands: int) -> None:
-    """Check that operands are lists.
+def of_lists(shapes: Shapes) -> Shapes:
+    """Return a shape rule that first checks the operands by their names and types in the signature.
 
-    Raises:
-        TypeError: for another dtype.
-        ValueError: for a shape that cannot be a scalar's.
+    Lists are scalars of dtype ``variant``, elements have the node's element dtype, and indices, sizes and
+    lengths are int32 or int64. Element shapes are not checked.
     """
-    for i in operands:
-        spec = ctx.inputs[i]
-        if spec.dtype is not variant:
-            raise TypeError(
-                f"{ctx.op}: input {i} is a list, of dtype variant; got {spec.dtype.name}"
-            )
-        if spec.shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op}: input {i} is one list, got variants of shape {spec.shape}")
+
+    def rule(ctx: InferContext) -> Sequence[TensorShape]:
+        signature = signature_of(ctx.op)
+        assert signature is not None
+        for i, spec in enumerate(ctx.inputs):
+            arg = signature.inputs[min(i, len(signature.inputs) - 1)]
+            if arg.type == "variant":
+                _check_list(ctx, i, spec)
+            elif arg.type == "element_dtype":
+                _check_element(ctx, i, spec)
+            elif arg.name in ("indices", "lengths"):
+                require_index(ctx, i, rank=1)
+            elif arg.name in ("index", "size", "num_elements", "max_num_elements"):
+                require_index(ctx, i, rank=0)
+        return shapes(ctx)
+
+    return rule
 
 
-def require_elements(ctx: InferContext, index: int) -> None:
-    """Check that an operand has the node's element dtype; TypeError otherwise."""
-    wanted, found = ctx.attrs["element_dtype"], ctx.inputs[index].dtype
-    if found is not wanted:
-        raise TypeError(f"{ctx.op}: input {index} is of the list's {wanted.name}, got {found.name}")
+def _check_list(ctx: InferContext, index: int, spec: TensorSpec) -> None:
+    if spec.dtype is not variant:
+        raise TypeError(
+            f"{ctx.op}: input {index} is a list, of dtype variant; got {spec.dtype.name}"
+        )
+    if spec.shape.rank not in (None, 0):
+        raise ValueError(f"{ctx.op}: input {index} is one list, got variants of shape {spec.shape}")
 
 
-def require_int_scalars(ctx: InferContext, *operands: int) -> None:
-    """Check that operands are int32 or int64 scalars; TypeError or ValueError otherwise."""
-    for i in operands:
-        spec = ctx.inputs[i]
-        if spec.dtype not in (int32, int64):
-            raise TypeError(f"{ctx.op}: input {i} is an int32 scalar, got {spec.dtype.name}")
-        if spec.shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op}: input {i} is a scalar, got one of shape {spec.shape}")
+def _check_element(ctx: InferContext, index: int, spec: TensorSpec) -> None:
+    wanted = ctx.attrs["element_dtype"]
+    if spec.dtype is not wanted:
+        raise TypeError(
+            f"{ctx.op}: input {index} is of the list's {wanted.name}, got {spec.dtype.name}"
+        )
+
+
+one_list = of_lists(scalar)
 
 
 def of_dtype(given: TensorList, dtype: DType) -> TensorList:
@@ -126,26 +138,6 @@ def of_dtype(given: TensorList, dtype: DType) -> TensorList:
             f"a list of {given.element_dtype.name} is used as one of {dtype.name}"
         )
     return given
-
-
-def define(
-    name: str,
-    infer: Callable[[InferContext], list[TensorSpec]],
-    kernel: Callable[[KernelContext], Kernel],
-    gradient: Callable[..., Grads],
-    attrs: Mapping[str, Any] | None = None,
-    *,
-    makes_lists: bool = True,
-    sized_by: Container[int] = (),
-) -> None:
-    """Register an op type; results that are lists may share memory with the inputs."""
-    register(
-        OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=gradient,
-            aliases=makes_lists,
-            sized_by=sized_by,
-        )
-    )  # fmt: skip
 
 
 def shape_of(item: Tensor) -> Any:

@@ -10,26 +10,23 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext
-from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
+from actorsession.ops import raw
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.lists.operands import (
-    LIST,
     Grads,
-    define,
     element_shape_operand,
     known_shape,
     of_dtype,
-    require_elements,
-    require_list,
+    of_lists,
     shape_reader,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
 from actorsession.ops.lists.values import TensorList
-from actorsession.ops.shape_operands import require_index
+from actorsession.ops.rows import op
 
 __all__ = ["tensor_list_concat", "tensor_list_split"]
 
@@ -43,10 +40,10 @@ def tensor_list_concat(
     """
     graph = input_handle.graph
     leading = convert_to_tensor(np.zeros(0, np.int64), graph=graph)
-    inputs = [input_handle, element_shape_operand(element_shape, graph), leading]
-    attrs = {"element_dtype": as_dtype(element_dtype)}
-    op = make("TensorListConcatV2", inputs, attrs, name)
-    return op.outputs[0], op.outputs[1]
+    dims = element_shape_operand(element_shape, graph)
+    return raw.TensorListConcatV2(
+        input_handle, dims, leading, element_dtype=element_dtype, name=name
+    )
 
 
 def tensor_list_split(
@@ -55,21 +52,18 @@ def tensor_list_split(
     """Return a list of slices of a tensor along its first axis, of the given lengths."""
     value = convert_to_tensor(tensor)
     graph = value.graph
-    inputs = [
-        value,
-        element_shape_operand(element_shape, graph),
-        convert_to_tensor(lengths, int64, graph=graph),
-    ]
-    return make_one("TensorListSplit", inputs, {"element_dtype": value.dtype}, name)
+    dims = element_shape_operand(element_shape, graph)
+    sizes = convert_to_tensor(lengths, int64, graph=graph)
+    return raw.TensorListSplit(value, dims, sizes, name=name)
 
 
-def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
+@of_lists
+def _joined(ctx: InferContext) -> list[TensorShape]:
     dims = known_shape(ctx, 1).sizes
     made = unknown_shape if not dims else TensorShape([None, *dims[1:]])
     return [
-        TensorSpec(ctx.attrs["element_dtype"], made),
-        TensorSpec(int64, TensorShape([None])),
+        made,
+        TensorShape([None]),
     ]
 
 
@@ -101,15 +95,13 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
 def _concat_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Grads:
     if grad is None:
         return [None, None, None]
-    inputs = [grad, op.inputs[1], op.outputs[1]]
-    return [make_one("TensorListSplit", inputs, {"element_dtype": grad.dtype}), None, None]
+    return [raw.TensorListSplit(grad, op.inputs[1], op.outputs[1]), None, None]
 
 
-def _infer_split(ctx: InferContext) -> list[TensorSpec]:
-    require_elements(ctx, 0)
-    require_index(ctx, 2, rank=1)
+@of_lists
+def _list_of_parts(ctx: InferContext) -> list[TensorShape]:
     known_shape(ctx, 1)
-    return [LIST]
+    return [scalar_shape]
 
 
 def _split_kernel(ctx: KernelContext) -> Kernel:
@@ -140,7 +132,5 @@ def _split_gradient(op: Operation, grad: Tensor) -> Grads:
     return [joined, None, None]
 
 
-define(
-    "TensorListConcatV2", _infer_concat, _concat_kernel, _concat_gradient, makes_lists=False
-)  # fmt: skip
-define("TensorListSplit", _infer_split, _split_kernel, _split_gradient)
+op("TensorListConcatV2", _joined, kernel=_concat_kernel, grad=_concat_gradient)
+op("TensorListSplit", _list_of_parts, kernel=_split_kernel, grad=_split_gradient, aliases=True)

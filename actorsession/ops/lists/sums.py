@@ -11,24 +11,19 @@ from typing import Any
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import variant
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
-from actorsession.ops.build import make_one
 from actorsession.ops.lists.operands import (
-    LIST,
     Grads,
-    define,
     element_shape_operand,
     of_dtype,
-    require_elements,
-    require_int_scalars,
-    require_list,
+    one_list,
     shape_of,
 )
 from actorsession.ops.lists.values import TensorList, added, sum_of, zeros_of
+from actorsession.ops.rows import op
 
 __all__ = ["add_lists", "zero_list", "zero_of"]
 
@@ -53,8 +48,7 @@ def add_lists(lists: Sequence[Tensor]) -> Tensor:
     total = whole[0] if len(whole) == 1 else raw.TensorListAdd(whole)
     for each in single:
         _, index, item = each.op.inputs
-        attrs = {"element_dtype": item.dtype}
-        total = make_one("TensorListAddItem", [total, index, item], attrs)
+        total = raw.TensorListAddItem(total, index, item)
     return total
 
 
@@ -62,18 +56,6 @@ def _is_single(given: Tensor) -> bool:
     return (
         given.op.type == "TensorListSetItem" and given.op.inputs[0].op.type == "TensorListReserve"
     )
-
-
-def _infer_same(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, *range(len(ctx.inputs)))
-    return [LIST]
-
-
-def _infer_add_item(ctx: InferContext) -> list[TensorSpec]:
-    require_list(ctx, 0)
-    require_int_scalars(ctx, 1)
-    require_elements(ctx, 2)
-    return [LIST]
 
 
 def _add_item_kernel(ctx: KernelContext) -> Kernel:
@@ -92,16 +74,13 @@ def _add_item_kernel(ctx: KernelContext) -> Kernel:
 
 def _add_item_gradient(op: Operation, grad: Tensor) -> Grads:
     _, index, item = op.inputs
-    inputs = [grad, index, element_shape_operand(shape_of(item), grad.graph)]
-    read = make_one("TensorListGetItem", inputs, {"element_dtype": item.dtype})
-    return [grad, None, read]
+    dims = element_shape_operand(shape_of(item), grad.graph)
+    return [grad, None, raw.TensorListGetItem(grad, index, dims, element_dtype=item.dtype)]
 
 
-define(
-    "TensorListZerosLike", _infer_same, lambda ctx: zeros_of, NOT_DIFFERENTIABLE, {}
+op("TensorListZerosLike", one_list, zeros_of, NOT_DIFFERENTIABLE, aliases=True)
+op(
+    "TensorListAdd", one_list, lambda *lists: sum_of(lists),
+    lambda op, grad: [grad] * len(op.inputs), aliases=True,
 )  # fmt: skip
-define(
-    "TensorListAdd", _infer_same, lambda ctx: lambda *lists: sum_of(lists),
-    lambda op, grad: [grad] * len(op.inputs), {},
-)  # fmt: skip
-define("TensorListAddItem", _infer_add_item, _add_item_kernel, _add_item_gradient)
+op("TensorListAddItem", one_list, kernel=_add_item_kernel, grad=_add_item_gradient, aliases=True)

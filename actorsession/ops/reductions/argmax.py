@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int16, int32, int64, uint16
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -21,13 +20,11 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import make_of
-from actorsession.ops.operands import check_dtype
-from actorsession.ops.shape_operands import constant_ints, normal_axis, require_index, shape_of_rank
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, normal_axis, require_rank, shape_of_rank
 
 __all__ = ["arg_max", "arg_min", "argmax", "argmin"]
 
@@ -44,14 +41,10 @@ def argmax(
     Args:
         input: numbers, rank 1 or more.
         axis: the axis to reduce, which the result lacks; 0 if left out.
-        name: wanted name.
         dimension: older name of ``axis``.
         output_type: int32 or int64, for ``argmax`` also int16 or uint16.
-
-    Raises:
-        ValueError: for an axis that the tensor does not have.
     """
-    return _along("ArgMax", input, axis if dimension is None else dimension, output_type, name)
+    return _along(raw.ArgMax, input, axis if dimension is None else dimension, output_type, name)
 
 
 def argmin(
@@ -62,7 +55,7 @@ def argmin(
     output_type: Any = int64,
 ) -> Tensor:
     """Return the index of the smallest element along an axis; arguments as for ``argmax``."""
-    return _along("ArgMin", input, axis if dimension is None else dimension, output_type, name)
+    return _along(raw.ArgMin, input, axis if dimension is None else dimension, output_type, name)
 
 
 def arg_max(
@@ -79,26 +72,21 @@ def arg_min(
     return argmin(input, dimension, name, output_type=output_type)
 
 
-def _along(op_type: str, x: Any, axis: Any, output_type: Any, name: str | None) -> Tensor:
-    operands = {"input": x, "dimension": 0 if axis is None else axis}
-    return make_of(op_type, operands, {"output_type": as_dtype(output_type)}, name)
+def _along(
+    build: Callable[..., Tensor], x: Any, axis: Any, output_type: Any, name: str | None
+) -> Tensor:
+    return build(x, 0 if axis is None else axis, output_type=output_type, name=name)
 
 
-def _infer(ctx: InferContext) -> list[TensorSpec]:
-    check_dtype(ctx, "biuf", (0,))
-    require_index(ctx, 1, rank=0)
-    dtype = as_dtype(ctx.attrs["output_type"])
-    valid = (int32, int64) if ctx.op == "ArgMin" else (int32, int64, int16, uint16)
-    if dtype not in valid:
-        names = ", ".join(d.name for d in valid)
-        raise TypeError(f"{ctx.op} gives one of {names}; got output_type {dtype.name}")
+def _infer(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=0)
     dims, axis = ctx.inputs[0].shape.sizes, constant_ints(ctx, 1)
     if dims is None:
-        return [TensorSpec(dtype, shape_of_rank(None))]
+        return [unknown_shape]
     if axis is None:
-        return [TensorSpec(dtype, shape_of_rank(max(0, len(dims) - 1)))]
+        return [shape_of_rank(max(0, len(dims) - 1))]
     along = normal_axis(axis[0], len(dims), ctx.op)
-    return [TensorSpec(dtype, TensorShape(dims[:along] + dims[along + 1 :]))]
+    return [TensorShape(dims[:along] + dims[along + 1 :])]
 
 
 def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[KernelContext], Kernel]:
@@ -133,19 +121,5 @@ def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[Kern
     return kernel
 
 
-register(
-    OpDef(
-        name="ArgMax",
-        infer=_infer,
-        kernel=_kernel(lambda x, axis: x.argmax(axis), -np.inf),
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
-register(
-    OpDef(
-        name="ArgMin",
-        infer=_infer,
-        kernel=_kernel(lambda x, axis: x.argmin(axis), np.inf),
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("ArgMax", _infer, kernel=_kernel(np.ndarray.argmax, -np.inf), grad=NOT_DIFFERENTIABLE)
+op("ArgMin", _infer, kernel=_kernel(np.ndarray.argmin, np.inf), grad=NOT_DIFFERENTIABLE)

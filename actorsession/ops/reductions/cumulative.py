@@ -6,31 +6,25 @@ dtype of the tensor from element to element, as in TensorFlow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import (
-    Array,
-    Gradient,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.comparison import greater, less
 from actorsession.ops.elements.elementwise import exp, log
 from actorsession.ops.elements.quotients import div_no_nan
 from actorsession.ops.elements.selection import where_v2
-from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.segment_kernels import lowest as lowest_value
-from actorsession.ops.shape_operands import constant_ints, normal_axis, require_index
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, normal_axis, require_rank
 
 __all__ = ["cumprod", "cumsum", "cumulative_logsumexp"]
 
@@ -45,19 +39,15 @@ def cumsum(
         axis: the axis, an int32 or int64 scalar; may be negative.
         exclusive: whether an element is excluded from its own sum, so that the first sum is 0.
         reverse: whether sums start at the end.
-        name: wanted name.
-
-    Raises:
-        ValueError: for an axis that the tensor does not have.
     """
-    return _cumulative("Cumsum", x, axis, exclusive, reverse, name)
+    return _cumulative(raw.Cumsum, x, axis, exclusive, reverse, name)
 
 
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
     """Return the products of all elements up to each one; arguments as for ``cumsum``."""
-    return _cumulative("Cumprod", x, axis, exclusive, reverse, name)
+    return _cumulative(raw.Cumprod, x, axis, exclusive, reverse, name)
 
 
 def cumulative_logsumexp(
@@ -68,29 +58,27 @@ def cumulative_logsumexp(
     The value of an empty sum is minus infinity. The arguments are those of ``cumsum``; ``x`` has a floating
     type.
     """
-    return _cumulative("CumulativeLogsumexp", x, axis, exclusive, reverse, name)
+    return _cumulative(raw.CumulativeLogsumexp, x, axis, exclusive, reverse, name)
 
 
 def _cumulative(
-    op_type: str, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None
+    build: Callable[..., Tensor],
+    x: Any,
+    axis: Any,
+    exclusive: bool,
+    reverse: bool,
+    name: str | None,
 ) -> Tensor:
     tensor = convert_to_tensor(x)
-    attrs = {"exclusive": bool(exclusive), "reverse": bool(reverse)}
-    with tensor.graph.name_scope(name or op_type) as scope:
-        where = convert_to_tensor(axis, name="axis", graph=tensor.graph)
-        return make_one(op_type, [tensor, where], attrs, scope)
+    return build(tensor, axis, exclusive=bool(exclusive), reverse=bool(reverse), name=name)
 
 
-def _infer(kinds: str) -> Any:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        check_dtype(ctx, kinds, (0,))
-        require_index(ctx, 1, rank=0)
-        axis, rank = constant_ints(ctx, 1), ctx.inputs[0].shape.rank
-        if axis is not None and rank is not None:
-            normal_axis(axis[0], rank, ctx.op)
-        return [ctx.inputs[0]]
-
-    return infer
+def _infer(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=0)
+    shape, axis = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    if axis is not None and shape.rank is not None:
+        normal_axis(axis[0], shape.rank, ctx.op)
+    return [shape]
 
 
 def _kernel(fold: np.ufunc, identity: float) -> Any:
@@ -124,15 +112,12 @@ def _back(op: Operation, value: Tensor, reverse: bool) -> Tensor:
     return make_one(op.type, [value, op.inputs[1]], attrs)
 
 
-def _cumsum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [_back(op, grad, not op.attrs["reverse"]), None]
-
-
 def _cumprod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     """Return the gradient; as in TensorFlow, that of elements equal to 0 is 0."""
     x, axis = op.inputs
-    attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
-    total = make_one("Cumsum", [op.outputs[0] * grad, axis], attrs)
+    total = raw.Cumsum(
+        op.outputs[0] * grad, axis, exclusive=op.attrs["exclusive"], reverse=not op.attrs["reverse"]
+    )
     return [div_no_nan(total, x), None]
 
 
@@ -149,17 +134,9 @@ def _logsumexp_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [share(greater(grad, zero), grad) - share(less(grad, zero), -grad), None]
 
 
-def _register(name: str, kinds: str, fold: np.ufunc, identity: float, gradient: Gradient) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer(kinds),
-            kernel=_kernel(fold, identity),
-            gradient=gradient,
-        )
-    )
-
-
-_register("Cumsum", "iufc", np.add, 0, _cumsum_gradient)
-_register("Cumprod", "iufc", np.multiply, 1, _cumprod_gradient)
-_register("CumulativeLogsumexp", "f", np.logaddexp, -np.inf, _logsumexp_gradient)
+op(
+    "Cumsum", _infer, kernel=_kernel(np.add, 0),
+    grad=lambda op, grad: [_back(op, grad, not op.attrs["reverse"]), None],
+)  # fmt: skip
+op("Cumprod", _infer, kernel=_kernel(np.multiply, 1), grad=_cumprod_gradient)
+op("CumulativeLogsumexp", _infer, kernel=_kernel(np.logaddexp, -np.inf), grad=_logsumexp_gradient)

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import as_dtype, int32, int64
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import size
@@ -18,19 +17,17 @@ from actorsession.ops.arrays.fills import ones_like
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.scatter import scatter_nd
 from actorsession.ops.arrays.shape import reshape, squeeze
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.arithmetic import maximum, minimum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import greater
 from actorsession.ops.elements.division import truediv
 from actorsession.ops.elements.elementwise import floor
-from actorsession.ops.operands import check_dtype
 from actorsession.ops.reductions.reduction import reduce_max
-from actorsession.ops.shape_operands import constant_ints, constant_ints_of
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, constant_ints_of, require_rank
 
 __all__ = ["bincount", "confusion_matrix", "histogram_fixed_width", "histogram_fixed_width_bins"]
-
-_NUMBERS = (int32, int64, float32, float64)
 
 
 # -- bincount ------------------------------------------------------------------------------------
@@ -52,7 +49,6 @@ def bincount(
         minlength: minimum length of the result.
         maxlength: maximum length of the result; larger integers are not counted.
         dtype: dtype of the result, if there are no weights.
-        name: wanted name.
 
     Returns:
         A vector whose length is the largest integer plus 1.
@@ -75,24 +71,17 @@ def bincount(
         return raw.DenseBincount(flat, length, given, binary_output=False)
 
 
-def _infer_bincount(ctx: InferContext) -> list[TensorSpec]:
-    if check_dtype(ctx, "i", (0, 1)) not in (int32, int64):
-        raise TypeError(f"DenseBincount counts int32 or int64; got {ctx.inputs[0].dtype.name}")
-    values, weights = ctx.inputs[0].shape, ctx.inputs[2]
-    if weights.dtype not in _NUMBERS:
-        names = ", ".join(dtype.name for dtype in _NUMBERS)
-        raise TypeError(f"DenseBincount takes weights of {names}; got {weights.dtype.name}")
-    if ctx.inputs[1].shape.rank not in (None, 0):
-        raise ValueError(f"DenseBincount: size is a scalar, got shape {ctx.inputs[1].shape}")
+def _infer_bincount(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=0)
+    values, length = ctx.inputs[0].shape, constant_ints(ctx, 1)
     if values.rank is not None and values.rank > 2:
         raise ValueError(f"DenseBincount counts in vectors and matrices; got shape {values}")
-    length = constant_ints(ctx, 1)
     if length is not None and length[0] < 0:
         raise ValueError(f"DenseBincount: size is at least 0, got {length[0]}")
     if values.rank is None:
-        return [TensorSpec(weights.dtype, unknown_shape)]
+        return [unknown_shape]
     bins = None if length is None else length[0]
-    return [TensorSpec(weights.dtype, TensorShape([*values[:-1], bins] if values.rank else [bins]))]
+    return [TensorShape([*values[:-1], bins] if values.rank else [bins])]
 
 
 def _bincount_kernel(ctx: KernelContext) -> Kernel:
@@ -131,14 +120,7 @@ def _check_counted(values: Any, length: Any, weights: Any) -> None:
         )
 
 
-register(
-    OpDef(
-        name="DenseBincount",
-        infer=_infer_bincount,
-        kernel=_bincount_kernel,
-        sized_by=(1,),
-    )
-)
+op("DenseBincount", _infer_bincount, kernel=_bincount_kernel, sized_by=(1,))
 
 
 # -- histograms ----------------------------------------------------------------------------------
@@ -155,14 +137,12 @@ def histogram_fixed_width(
         value_range: vector of the lower and the upper end, of the same dtype.
         nbins: number of bins.
         dtype: dtype of the counts, int32 or int64.
-        name: wanted name.
     """
     given = convert_to_tensor(values)
     with given.graph.name_scope(name or "histogram_fixed_width") as scope:
         ends = convert_to_tensor(value_range, given.dtype, graph=given.graph)
         count = convert_to_tensor(nbins, int32, "nbins", graph=given.graph)
-        attrs = {"dtype": as_dtype(dtype)}
-        return make_one("HistogramFixedWidth", [given, ends, count], attrs, scope)
+        return raw.HistogramFixedWidth(given, ends, count, dtype=dtype, name=scope)
 
 
 def histogram_fixed_width_bins(
@@ -175,10 +155,6 @@ def histogram_fixed_width_bins(
         value_range: vector of the lower and the upper end, of the same dtype.
         nbins: number of bins.
         dtype: accepted for compatibility with TensorFlow, whose result is always int32.
-        name: wanted name.
-
-    Raises:
-        ValueError: for less than one bin.
     """
     given = convert_to_tensor(values)
     graph = given.graph
@@ -195,21 +171,16 @@ def histogram_fixed_width_bins(
         return cast(maximum(minimum(place, last), 0), int32)
 
 
-def _infer_histogram(ctx: InferContext) -> list[TensorSpec]:
-    if check_dtype(ctx, "if", (0, 1)) not in _NUMBERS:
-        names = ", ".join(dtype.name for dtype in _NUMBERS)
-        raise TypeError(f"{ctx.op} takes values of {names}; got {ctx.inputs[0].dtype.name}")
-    made = as_dtype(ctx.attrs["dtype"])
-    if made not in (int32, int64) or ctx.inputs[2].dtype is not int32:
-        raise TypeError(f"{ctx.op} counts in int32 or int64, and has int32 bins; got {made.name}")
+def _infer_histogram(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 2, rank=0)
+    if ctx.inputs[2].dtype is not int32:
+        raise TypeError(f"{ctx.op} takes int32 bins; got {ctx.inputs[2].dtype.name}")
     if not ctx.inputs[1].shape.is_compatible_with([2]):
         raise ValueError(f"{ctx.op}: the range is a vector of 2, got {ctx.inputs[1].shape}")
-    if ctx.inputs[2].shape.rank not in (None, 0):
-        raise ValueError(f"{ctx.op}: nbins is a scalar, got shape {ctx.inputs[2].shape}")
     bins = constant_ints(ctx, 2)
     if bins is not None and bins[0] < 1:
         raise ValueError(f"{ctx.op}: a histogram has at least 1 bin; got {bins[0]}")
-    return [TensorSpec(made, TensorShape([None if bins is None else bins[0]]))]
+    return [TensorShape([None if bins is None else bins[0]])]
 
 
 def _histogram_kernel(ctx: KernelContext) -> Kernel:
@@ -232,14 +203,7 @@ def _histogram_kernel(ctx: KernelContext) -> Kernel:
     return histogram
 
 
-register(
-    OpDef(
-        name="HistogramFixedWidth",
-        infer=_infer_histogram,
-        kernel=_histogram_kernel,
-        sized_by=(2,),
-    )
-)
+op("HistogramFixedWidth", _infer_histogram, kernel=_histogram_kernel, sized_by=(2,))
 
 
 # -- confusion matrices --------------------------------------------------------------------------
@@ -260,7 +224,6 @@ def confusion_matrix(
         predictions: vector of the predicted classes.
         num_classes: number of classes; inferred from the values if left out.
         dtype: dtype of the result.
-        name: wanted name.
         weights: weight of each prediction, 1 if left out.
 
     Returns:

@@ -11,36 +11,33 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import int32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import DType, int32
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
-    Gradient,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.arrays.shape import broadcast_to, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_of
+from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, is_finite
 from actorsession.ops.elements.elementwise import conj, exp, log
 from actorsession.ops.elements.selection import where_v2
 from actorsession.ops.operands import check_dtype, scalar_like
 from actorsession.ops.reductions import reducers
+from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import (
     constant_ints,
     constant_ints_of,
     ints,
     normal_axis,
-    require_index,
+    require_rank,
     shape_of_rank,
 )
 
@@ -67,15 +64,11 @@ def reduce_sum(
         input_tensor: numbers.
         axis: an axis, several, or an integer tensor; all axes if left out.
         keepdims: whether reduced axes stay with length 1.
-        name: wanted name.
         reduction_indices: older name of ``axis``.
         keep_dims: older name of ``keepdims``.
-
-    Raises:
-        ValueError: for an axis that the tensor does not have.
     """
     keep = _either(keepdims, keep_dims)
-    return _reduce("Sum", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Sum, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_mean(
@@ -91,7 +84,7 @@ def reduce_mean(
     The arguments are those of ``reduce_sum``.
     """
     keep = _either(keepdims, keep_dims)
-    return _reduce("Mean", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Mean, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_prod(
@@ -104,7 +97,7 @@ def reduce_prod(
 ) -> Tensor:
     """Return the product over axes; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
-    return _reduce("Prod", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Prod, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_max(
@@ -120,7 +113,7 @@ def reduce_max(
     The arguments are those of ``reduce_sum``.
     """
     keep = _either(keepdims, keep_dims)
-    return _reduce("Max", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Max, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_min(
@@ -136,7 +129,7 @@ def reduce_min(
     The arguments are those of ``reduce_sum``.
     """
     keep = _either(keepdims, keep_dims)
-    return _reduce("Min", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Min, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_all(
@@ -149,7 +142,7 @@ def reduce_all(
 ) -> Tensor:
     """Return whether all bools over axes are true; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
-    return _reduce("All", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.All, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_any(
@@ -162,7 +155,7 @@ def reduce_any(
 ) -> Tensor:
     """Return whether any bool over axes is true; arguments as for ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
-    return _reduce("Any", input_tensor, _either(axis, reduction_indices), keep, name)
+    return _reduce(raw.Any, input_tensor, _either(axis, reduction_indices), keep, name)
 
 
 def reduce_euclidean_norm(
@@ -172,7 +165,7 @@ def reduce_euclidean_norm(
 
     The arguments are those of ``reduce_sum``.
     """
-    return _reduce("EuclideanNorm", input_tensor, axis, keepdims, name)
+    return _reduce(raw.EuclideanNorm, input_tensor, axis, keepdims, name)
 
 
 def reduce_logsumexp(
@@ -203,15 +196,15 @@ def _either(value: Any, older: Any) -> Any:
     return older if value is None else value
 
 
-def _reduce(op_type: str, x: Any, axis: Any, keep: bool | None, name: str | None) -> Tensor:
-    attrs = {"keep_dims": bool(keep)}
+def _reduce(
+    build: Callable[..., Tensor], x: Any, axis: Any, keep: bool | None, name: str | None
+) -> Tensor:
     if axis is not None:
         if isinstance(axis, (list, tuple)) and not axis:
             axis = np.empty(0, np.int32)  # an empty list would become floats
-        return make_of(op_type, {"input": x, "reduction_indices": axis}, attrs, name)
+        return build(x, axis, keep_dims=bool(keep), name=name)
     whole = x if hasattr(x, "shape") and hasattr(x, "_as_graph_element") else convert_to_tensor(x)
-    operands = {"input": whole, "reduction_indices": _all_axes(whole)}
-    result = make_of(op_type, operands, attrs, name)
+    result = build(whole, _all_axes(whole), keep_dims=bool(keep), name=name)
     if not keep:
         result.set_shape(())
     return result
@@ -224,30 +217,26 @@ def _all_axes(x: Any) -> Tensor:
     return raw.Range(start, rank(x), step)
 
 
-# -- static types --------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------
 
 
-def _infer(kinds: str) -> Callable[[InferContext], Sequence[TensorSpec]]:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        dtype = check_dtype(ctx, kinds, (0,))
-        require_index(ctx, 1)
-        if (ctx.inputs[1].shape.rank or 0) > 1:
-            raise ValueError(f"axes of {ctx.op} are a scalar or vector; got {ctx.inputs[1].shape}")
-        return [TensorSpec(dtype, _reduced_shape(ctx))]
-
-    return infer
-
-
-def _reduced_shape(ctx: InferContext) -> TensorShape:
+def _reduced(ctx: InferContext) -> list[TensorShape]:
+    if (ctx.inputs[1].shape.rank or 0) > 1:
+        raise ValueError(f"axes of {ctx.op} are a scalar or vector; got {ctx.inputs[1].shape}")
     dims, axes, keep = ctx.inputs[0].shape.sizes, constant_ints(ctx, 1), ctx.attrs["keep_dims"]
     if dims is None:
-        return unknown_shape
+        return [unknown_shape]
     if axes is None:
-        return shape_of_rank(len(dims)) if keep else unknown_shape
+        return [shape_of_rank(len(dims)) if keep else unknown_shape]
     reduced = _normal_axes(axes, len(dims), ctx.op)
     if keep:
-        return TensorShape([1 if i in reduced else d for i, d in enumerate(dims)])
-    return TensorShape([d for i, d in enumerate(dims) if i not in reduced])
+        return [TensorShape([1 if i in reduced else d for i, d in enumerate(dims)])]
+    return [TensorShape([d for i, d in enumerate(dims) if i not in reduced])]
+
+
+def _reduced_bools(ctx: InferContext) -> list[TensorShape]:
+    check_dtype(ctx, "b", (0,))
+    return _reduced(ctx)
 
 
 def _normal_axes(axes: Sequence[int], rank: int, op: str) -> set[int]:
@@ -275,10 +264,6 @@ def _kept(op: Operation, value: Tensor) -> Tensor:
             wanted = np.array([-1 if d is None else d for d in dims], np.int32)
             return reshape(value, constant(wanted, graph=x.graph))
     return reshape(value, raw.ReducedShape(shape(x), axes))
-
-
-def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    return [broadcast_to(_kept(op, grad), shape_tensor(op.inputs[0])), None]
 
 
 def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
@@ -327,57 +312,40 @@ def _norm_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [x * _kept(op, grad / conj(norm)), None]
 
 
-def _infer_reduced_shape(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, rank=1)
-    require_index(ctx, 1)
-    return [ctx.inputs[0]]
+def _infer_reduced_shape(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, rank=1)
+    return [ctx.inputs[0].shape]
 
 
-def _reduced_shape_kernel(ctx: KernelContext) -> Kernel:
-    def reduced_shape(dims: Array, axes: Any) -> Array:
-        out = dims.copy()
-        out[list(ints(axes))] = 1
-        return out
-
-    return reduced_shape
+def _reduced_dims(dims: Array, axes: Any) -> Array:
+    out = dims.copy()
+    out[list(ints(axes))] = 1
+    return out
 
 
-register(
-    OpDef(
-        # An op of our own: TensorFlow builds it from five ops in each gradient.
-        name="ReducedShape",
-        infer=_infer_reduced_shape,
-        kernel=_reduced_shape_kernel,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("ReducedShape", _infer_reduced_shape, _reduced_dims, NOT_DIFFERENTIABLE)
 
 
 # -- ops -----------------------------------------------------------------------------------------
 
 
-def _register(
-    name: str, kinds: str, kernel: Callable[[KernelContext], reducers.Reducer], gradient: Gradient
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer(kinds),
-            kernel=lambda ctx: reducers.bound_to_axes(ctx, kernel(ctx)),
-            gradient=gradient,
-        )
-    )
+def _by(reducer: Callable[[DType], reducers.Reducer]) -> Callable[[KernelContext], Kernel]:
+    return lambda ctx: reducers.bound_to_axes(ctx, reducer(ctx.inputs[0].dtype))
 
 
-def _of_dtype(make: Callable[[Any], reducers.Reducer]) -> Callable[[KernelContext], Any]:
-    return lambda ctx: make(ctx.inputs[0].dtype)
+_MAXIMUM = _by(lambda dtype: reducers.extremum(dtype, np.maximum))
+_MINIMUM = _by(lambda dtype: reducers.extremum(dtype, np.minimum))
+_AND = _by(lambda dtype: reducers.logical(np.logical_and))
+_OR = _by(lambda dtype: reducers.logical(np.logical_or))
 
-
-_register("Sum", "iufc", _of_dtype(reducers.total), _sum_gradient)
-_register("Mean", "iufc", _of_dtype(reducers.mean), _mean_gradient)
-_register("Prod", "iufc", _of_dtype(reducers.product), _prod_gradient)
-_register("Max", "iuf", _of_dtype(lambda d: reducers.extremum(d, np.maximum)), _extremum_gradient)
-_register("Min", "iuf", _of_dtype(lambda d: reducers.extremum(d, np.minimum)), _extremum_gradient)
-_register("EuclideanNorm", "iufc", _of_dtype(reducers.euclidean_norm), _norm_gradient)
-_register("All", "b", lambda ctx: reducers.logical(np.logical_and), NOT_DIFFERENTIABLE)
-_register("Any", "b", lambda ctx: reducers.logical(np.logical_or), NOT_DIFFERENTIABLE)
+op(
+    "Sum", _reduced, kernel=_by(reducers.total),
+    grad=lambda op, grad: [broadcast_to(_kept(op, grad), shape_tensor(op.inputs[0])), None],
+)  # fmt: skip
+op("Mean", _reduced, kernel=_by(reducers.mean), grad=_mean_gradient)
+op("Prod", _reduced, kernel=_by(reducers.product), grad=_prod_gradient)
+op("Max", _reduced, kernel=_MAXIMUM, grad=_extremum_gradient)
+op("Min", _reduced, kernel=_MINIMUM, grad=_extremum_gradient)
+op("EuclideanNorm", _reduced, kernel=_by(reducers.euclidean_norm), grad=_norm_gradient)
+op("All", _reduced_bools, kernel=_AND, grad=NOT_DIFFERENTIABLE)
+op("Any", _reduced_bools, kernel=_OR, grad=NOT_DIFFERENTIABLE)

@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.graph.shape import merge_all
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, merge_all
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape_tensor
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import constant, convert_all, convert_to_tensor, make_one
+from actorsession.ops.build import constant, convert_all, convert_to_tensor
 from actorsession.ops.elements.arithmetic import subtract
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, where_v2
 from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.topk import top_k
-from actorsession.ops.shape_operands import constant_ints_of, normal_axis, same_dtype
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints_of, normal_axis, require_rank
 
 __all__ = ["argsort", "searchsorted", "sort"]
 
@@ -50,32 +51,21 @@ def searchsorted(
         values: ``[..., m]`` of the same dtype; all axes but the last are those of the sequences.
         side: ``left`` for the first suitable position, ``right`` for the last.
         out_type: dtype of the result, int32 or int64.
-        name: wanted name.
 
     Returns:
         A position in [0, n] for each value.
-
-    Raises:
-        ValueError: for another ``side``.
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side is 'left' or 'right', got {side!r}")
     sequences, wanted = convert_all([sorted_sequence, values])
     dims = shape_tensor(wanted)
     flat = [reshape(t, stack([-1, shape_tensor(t)[-1]])) for t in (sequences, wanted)]
-    op_type = "LowerBound" if side == "left" else "UpperBound"
-    found = make_one(op_type, flat, {"out_type": as_dtype(out_type)}, name)
-    return reshape(found, dims)
+    bound = raw.LowerBound if side == "left" else raw.UpperBound
+    return reshape(bound(*flat, out_type=out_type, name=name), dims)
 
 
-def _infer_bound(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 0, 1)
-    dtype = as_dtype(ctx.attrs["out_type"])
-    if dtype not in (int32, int64):
-        raise TypeError(f"{ctx.op}: out_type is int32 or int64, got {dtype.name}")
-    for spec in ctx.inputs:
-        if spec.shape.rank not in (None, 2):
-            raise ValueError(f"{ctx.op} takes sequences and values of rank 2, got {spec.shape}")
+def _infer_bound(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, rank=2)
     sequences, values = (spec.shape for spec in ctx.inputs)
     if sequences.rank is not None and values.rank is not None:
         try:
@@ -84,12 +74,12 @@ def _infer_bound(ctx: InferContext) -> list[TensorSpec]:
             raise ValueError(
                 f"{ctx.op}: as many rows of values as sequences are taken, got {values} and {sequences}"
             ) from None
-    return [TensorSpec(dtype, values.with_rank(2))]
+    return [values.with_rank(2)]
 
 
 def _bound_kernel(ctx: KernelContext) -> Kernel:
     op, dtype = ctx.op, ctx.outputs[0].dtype.np_dtype
-    left = op == "LowerBound"
+    side: Any = "left" if op == "LowerBound" else "right"
 
     def found(sequences: Any, values: Any) -> Any:
         if sequences.ndim != 2 or values.ndim != 2 or len(sequences) != len(values):
@@ -99,20 +89,14 @@ def _bound_kernel(ctx: KernelContext) -> Kernel:
             )
         out = np.empty(values.shape, dtype)
         for row, (sequence, wanted) in enumerate(zip(sequences, values, strict=True)):
-            out[row] = np.searchsorted(sequence, wanted, "left" if left else "right")
+            out[row] = np.searchsorted(sequence, wanted, side)
         return out
 
     return found
 
 
-for _name in ("LowerBound", "UpperBound"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_bound,
-            kernel=_bound_kernel,
-        )
-    )
+op("LowerBound", _infer_bound, kernel=_bound_kernel)
+op("UpperBound", _infer_bound, kernel=_bound_kernel)
 
 
 # -- sort, argsort ---------------------------------------------------------------------------------
@@ -127,10 +111,6 @@ def sort(
         values: real numbers, of rank at least 1.
         axis: the axis to sort along; negative counts from the end.
         direction: ``ASCENDING`` or ``DESCENDING``.
-        name: wanted name.
-
-    Raises:
-        ValueError: for another direction, or an axis that does not exist.
     """
     return _sorted(values, axis, direction, name or "sort", indices=False)
 
@@ -149,7 +129,6 @@ def argsort(
         axis: the axis to sort along.
         direction: ``ASCENDING`` or ``DESCENDING``.
         stable: accepted for compatibility with TensorFlow; equal elements always keep their order.
-        name: wanted name.
     """
     return _sorted(values, axis, direction, name or "argsort", indices=True)
 

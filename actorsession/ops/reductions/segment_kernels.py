@@ -64,7 +64,9 @@ def row_counts(ids: Array, count: int, row_rank: int) -> Array:
     return number.reshape(count, *[1] * row_rank)
 
 
-def sorted_kernel(fold: np.ufunc, empty: float, mean: bool) -> Callable[[KernelContext], Kernel]:
+def sorted_kernel(
+    fold: np.ufunc, empty: float = 0, mean: bool = False
+) -> Callable[[KernelContext], Kernel]:
     """Return the kernel of an op on sorted segments.
 
     Args:

@@ -13,31 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import DType, int32
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Gradient, InferContext, OpDef, register
+from actorsession.graph.registry import InferContext
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.arrays.scatter import unsorted_segment_sum
+from actorsession.ops.arrays.scatter import segments_shape, unsorted_segment_sum
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, greater, greater_equal, logical_and
 from actorsession.ops.elements.elementwise import sqrt
 from actorsession.ops.elements.selection import where_v2
-from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.segment_kernels import (
     highest,
     lowest,
     sorted_kernel,
     unsorted_kernel,
 )
-from actorsession.ops.shape_operands import constant_ints, require_index
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import require_rank
 
 __all__ = [
     "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
@@ -55,54 +56,53 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     Args:
         data: numbers of rank at least 1.
         segment_ids: int32 or int64 vector with an id of at least 0 for each row, in rising order.
-        name: wanted name.
 
     Returns:
         A tensor with a row for each id up to the last one. Ids that decrease, are negative or are too few
         raise an InvalidArgumentError in the step.
     """
-    return _sorted("SegmentSum", data, segment_ids, name)
+    return raw.SegmentSum(data, segment_ids, name=name)
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """Return the means of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
-    return _sorted("SegmentMean", data, segment_ids, name)
+    return raw.SegmentMean(data, segment_ids, name=name)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """Return the products of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
-    return _sorted("SegmentProd", data, segment_ids, name)
+    return raw.SegmentProd(data, segment_ids, name=name)
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """Return the minima of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
-    return _sorted("SegmentMin", data, segment_ids, name)
+    return raw.SegmentMin(data, segment_ids, name=name)
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """Return the maxima of the rows of ``data`` with equal ids; arguments as for ``segment_sum``."""
-    return _sorted("SegmentMax", data, segment_ids, name)
+    return raw.SegmentMax(data, segment_ids, name=name)
 
 
 def unsorted_segment_prod(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """Return the products of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
-    return _unsorted("UnsortedSegmentProd", data, segment_ids, num_segments, name)
+    return raw.UnsortedSegmentProd(data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_min(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """Return the minima of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
-    return _unsorted("UnsortedSegmentMin", data, segment_ids, num_segments, name)
+    return raw.UnsortedSegmentMin(data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_max(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """Return the maxima of rows with equal ids; arguments as for ``unsorted_segment_sum``."""
-    return _unsorted("UnsortedSegmentMax", data, segment_ids, num_segments, name)
+    return raw.UnsortedSegmentMax(data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_mean(
@@ -117,15 +117,6 @@ def unsorted_segment_sqrt_n(
 ) -> Tensor:
     """Return sums of rows over the root of their number; arguments as for ``unsorted_segment_sum``."""
     return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", sqrt)
-
-
-def _sorted(op_type: str, data: Any, segment_ids: Any, name: str | None) -> Tensor:
-    return make_of(op_type, {"data": data, "segment_ids": segment_ids}, None, name)
-
-
-def _unsorted(op_type: str, data: Any, ids: Any, count: Any, name: str | None) -> Tensor:
-    operands = {"data": data, "segment_ids": ids, "num_segments": count}
-    return make_of(op_type, operands, None, name)
 
 
 def _unsorted_share(
@@ -144,39 +135,14 @@ def _unsorted_share(
         return out
 
 
-# -- static types --------------------------------------------------------------------------------
-
-
-def _infer_sorted(kinds: str) -> Any:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        dtype = check_dtype(ctx, kinds, (0,))
-        require_index(ctx, 1, rank=1)
-        data, ids = (spec.shape for spec in ctx.inputs)
-        if data.rank == 0:
-            raise ValueError(f"{ctx.op} takes data of rank at least 1, got a scalar")
-        if not ids.is_compatible_with(data[:1]):
-            raise ValueError(f"{ctx.op} takes an id for each row of {data}; got ids of shape {ids}")
-        rows = unknown_shape if data.rank is None else TensorShape([None]).concatenate(data[1:])
-        return [TensorSpec(dtype, rows)]
-
-    return infer
-
-
-def _infer_unsorted(kinds: str) -> Any:
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        dtype = check_dtype(ctx, kinds, (0,))
-        require_index(ctx, 1)
-        require_index(ctx, 2, rank=0)
-        data, ids = ctx.inputs[0].shape, ctx.inputs[1].shape
-        if data.rank is None or ids.rank is None:
-            return [TensorSpec(dtype, unknown_shape)]
-        if not ids.is_compatible_with(data[: ids.rank]):
-            raise ValueError(f"{ctx.op}: the shape of the ids {ids} begins that of the data {data}")
-        count = constant_ints(ctx, 2)
-        front = TensorShape([None if count is None else count[0]])
-        return [TensorSpec(dtype, front.concatenate(data[ids.rank :]))]
-
-    return infer
+def _sorted_segments(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=1)
+    data, ids = (spec.shape for spec in ctx.inputs)
+    if data.rank == 0:
+        raise ValueError(f"{ctx.op} takes data of rank at least 1, got a scalar")
+    if not ids.is_compatible_with(data[:1]):
+        raise ValueError(f"{ctx.op} takes an id for each row of {data}; got ids of shape {ids}")
+    return [unknown_shape if data.rank is None else TensorShape([None]).concatenate(data[1:])]
 
 
 # -- gradients -----------------------------------------------------------------------------------
@@ -248,39 +214,19 @@ def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 # -- ops -----------------------------------------------------------------------------------------
 
 
-def _register_sorted(
-    name: str, kinds: str, fold: np.ufunc, gradient: Gradient, empty: float = 0, mean: bool = False
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer_sorted(kinds),
-            kernel=sorted_kernel(fold, empty, mean),
-            gradient=gradient,
-            sized_by=(1,),  # the number of rows depends on the last id
-        )
-    )
+_PRODUCT = unsorted_kernel(np.multiply, lambda dtype: 1)
+_LEAST, _GREATEST = unsorted_kernel(np.fmin, highest), unsorted_kernel(np.fmax, lowest)
 
+for _name, _kernel, _gradient in (
+    ("SegmentSum", sorted_kernel(np.add), _sum_gradient),
+    ("SegmentMean", sorted_kernel(np.add, mean=True), _mean_gradient),
+    ("SegmentProd", sorted_kernel(np.multiply, 1), _prod_gradient),
+    ("SegmentMin", sorted_kernel(np.fmin), _extremum_gradient),
+    ("SegmentMax", sorted_kernel(np.fmax), _extremum_gradient),
+):
+    # The number of rows depends on the last id.
+    op(_name, _sorted_segments, kernel=_kernel, grad=_gradient, sized_by=(1,))
 
-def _register_unsorted(
-    name: str, kinds: str, fold: np.ufunc, gradient: Gradient, empty: Callable[[DType], Any]
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=_infer_unsorted(kinds),
-            kernel=unsorted_kernel(fold, empty),
-            gradient=gradient,
-            sized_by=(2,),
-        )
-    )
-
-
-_register_sorted("SegmentSum", "iufc", np.add, _sum_gradient)
-_register_sorted("SegmentMean", "iufc", np.add, _mean_gradient, mean=True)
-_register_sorted("SegmentProd", "iufc", np.multiply, _prod_gradient, empty=1)
-_register_sorted("SegmentMin", "iuf", np.fmin, _extremum_gradient)
-_register_sorted("SegmentMax", "iuf", np.fmax, _extremum_gradient)
-_register_unsorted("UnsortedSegmentProd", "iufc", np.multiply, _prod_gradient, lambda dtype: 1)
-_register_unsorted("UnsortedSegmentMin", "iuf", np.fmin, _extremum_gradient, highest)
-_register_unsorted("UnsortedSegmentMax", "iuf", np.fmax, _extremum_gradient, lowest)
+op("UnsortedSegmentProd", segments_shape, kernel=_PRODUCT, grad=_prod_gradient, sized_by=(2,))
+op("UnsortedSegmentMin", segments_shape, kernel=_LEAST, grad=_extremum_gradient, sized_by=(2,))
+op("UnsortedSegmentMax", segments_shape, kernel=_GREATEST, grad=_extremum_gradient, sized_by=(2,))

@@ -39,7 +39,6 @@ def reduce_variance(
         input_tensor: floating or complex numbers; the variance of the latter is real.
         axis: an axis or several; all if left out.
         keepdims: whether reduced axes stay with length 1.
-        name: wanted name.
 
     Raises:
         TypeError: for integers.
@@ -79,13 +78,9 @@ def count_nonzero(
         axis: an axis or several; all if left out.
         keepdims: whether reduced axes stay with length 1.
         dtype: dtype of the result.
-        name: wanted name.
         reduction_indices: older name of ``axis``.
         keep_dims: older name of ``keepdims``.
         input: newer name of ``input_tensor``.
-
-    Raises:
-        ValueError: if an argument was given under both its names.
     """
     value = convert_to_tensor(_either(input_tensor, input, "input_tensor"))
     axes = _either(axis, reduction_indices, "axis")
@@ -117,20 +112,12 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Return whether each element is at least as large as the one before, in row-major order.
-
-    Raises:
-        TypeError: if ``x`` is not numeric.
-    """
+    """Return whether each element is at least as large as the one before, in row-major order."""
     return _in_order(x, name or "is_non_decreasing", greater_equal)
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Return whether each element is larger than the one before, in row-major order.
-
-    Raises:
-        TypeError: if ``x`` is not numeric.
-    """
+    """Return whether each element is larger than the one before, in row-major order."""
     return _in_order(x, name or "is_strictly_increasing", greater)
 
 
@@ -153,7 +140,6 @@ def l2_normalize(
         x: floating or complex numbers.
         axis: an axis or several; all if left out.
         epsilon: lower bound of the squared norm.
-        name: wanted name.
         dim: older name of ``axis``.
     """
     axes = _either(axis, dim, "axis")

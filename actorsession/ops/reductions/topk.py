@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, bool_, float32, int32
+from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
@@ -21,17 +21,17 @@ from actorsession.graph.registry import (
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
-    register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import shape, shape_tensor, size
 from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import constant, convert_to_tensor, make
-from actorsession.ops.shape_operands import constant_ints, elements, require_index
+from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import constant_ints, elements, require_index, require_rank
 
 __all__ = ["TopKV2", "in_top_k", "top_k"]
 
@@ -59,32 +59,23 @@ def top_k(
         k: scalar int32.
         sorted: accepted for compatibility with TensorFlow; the entries are always sorted.
         index_type: int16, int32 or int64.
-        name: wanted name.
 
     Returns:
         Values, and indices into the last axis; the lower index comes first among equals.
     """
     value = convert_to_tensor(input)
-    with value.graph.name_scope(name or "TopKV2") as scope:
-        count = convert_to_tensor(k, name="k", graph=value.graph)
-        attrs = {"sorted": bool(sorted), "index_type": as_dtype(index_type)}
-        op = make("TopKV2", [value, count], attrs, scope)
-        return TopKV2(*op.outputs)
+    return TopKV2(*raw.TopKV2(value, k, sorted=bool(sorted), index_type=index_type, name=name))
 
 
-def _infer_top_k(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, rank=0)
-    value, k = ctx.inputs[0], constant_ints(ctx, 1)
-    if not value.dtype.is_numeric or value.dtype.is_complex:
-        raise TypeError(f"TopKV2: entries are real numbers, got {value.dtype.name}")
-    index_type = as_dtype(ctx.attrs["index_type"])
-    if value.shape.rank is None:
-        return [TensorSpec(value.dtype, unknown_shape), TensorSpec(index_type, unknown_shape)]
-    last = value.shape.sizes[-1] if value.shape.sizes else 0
-    if value.shape.rank == 0 or (k is not None and last is not None and not 0 <= k[0] <= last):
-        raise ValueError(f"TopKV2: k = {k} largest of the last axis of {value.shape}: too few")
-    out = value.shape[:-1].concatenate([None if k is None else k[0]])
-    return [TensorSpec(value.dtype, out), TensorSpec(index_type, out)]
+def _infer_top_k(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 1, rank=0)
+    shape, k = ctx.inputs[0].shape, constant_ints(ctx, 1)
+    if shape.rank is None:
+        return [unknown_shape, unknown_shape]
+    last = shape.sizes[-1] if shape.sizes else 0
+    if shape.rank == 0 or (k is not None and last is not None and not 0 <= k[0] <= last):
+        raise ValueError(f"TopKV2: k = {k} largest of the last axis of {shape}: too few")
+    return [shape[:-1].concatenate([None if k is None else k[0]])] * 2
 
 
 def _descending(x: Array) -> Array:
@@ -162,8 +153,6 @@ def _rows(indices: Tensor) -> Tensor:
     """Return the indices as a matrix with a row for each row of the input."""
     last = shape(indices)[-1:]
     front = raw.Prod(shape(indices)[:-1], constant([0], graph=indices.graph), keep_dims=True)
-    from actorsession.ops.arrays.joining import concat
-
     return reshape(indices, concat([front, last], 0))
 
 
@@ -171,15 +160,7 @@ def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     return 10.0 + 0.05 * elements(inputs[0])
 
 
-register(
-    OpDef(
-        name="TopKV2",
-        infer=_infer_top_k,
-        kernel=_top_k_kernel,
-        gradient=_top_k_gradient,
-        cost=_cost,
-    )
-)
+op("TopKV2", _infer_top_k, kernel=_top_k_kernel, grad=_top_k_gradient, cost=_cost)
 
 
 # -- InTopKV2 --------------------------------------------------------------------------------------
@@ -192,7 +173,6 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         predictions: float32 of shape [rows, classes].
         targets: int32 or int64 of shape [rows].
         k: scalar.
-        name: wanted name.
 
     Returns:
         bool of shape [rows]. Classes that tie with the target do not count as larger; the result is ``False``
@@ -205,12 +185,12 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         return raw.InTopKV2(value, classes, count, name=scope)
 
 
-def _infer_in_top_k(ctx: InferContext) -> list[TensorSpec]:
+def _infer_in_top_k(ctx: InferContext) -> list[TensorShape]:
     require_index(ctx, 1, 2)
     if ctx.inputs[0].dtype is not float32:
         raise TypeError(f"InTopKV2: predictions are float32, got {ctx.inputs[0].dtype.name}")
     rows = TensorShape(ctx.inputs[0].shape.with_rank(2)[:1])
-    return [TensorSpec(bool_, rows.merge_with(ctx.inputs[1].shape.with_rank(1)))]
+    return [rows.merge_with(ctx.inputs[1].shape.with_rank(1))]
 
 
 def _in_top_k(predictions: Any, targets: Any, k: Any) -> Any:
@@ -229,11 +209,4 @@ def _in_top_k(predictions: Any, targets: Any, k: Any) -> Any:
     return valid & (before < k)
 
 
-register(
-    OpDef(
-        name="InTopKV2",
-        infer=_infer_in_top_k,
-        kernel=lambda ctx: _in_top_k,
-        gradient=NOT_DIFFERENTIABLE,
-    )
-)
+op("InTopKV2", _infer_in_top_k, _in_top_k, NOT_DIFFERENTIABLE)

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int32, int64
-from actorsession.graph.node import TensorSpec
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_all, convert_to_tensor, make
-from actorsession.ops.shape_operands import same_dtype
+from actorsession.ops import raw
+from actorsession.ops.build import convert_all, convert_to_tensor
+from actorsession.ops.rows import op
+from actorsession.ops.shape_operands import require_rank
 
 __all__ = ["setdiff1d", "unique", "unique_with_counts"]
 
@@ -50,23 +51,17 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
     Args:
         x: vector of any dtype.
         out_idx: dtype of the indices, int32 or int64.
-        name: wanted name.
 
     Returns:
         ``y``, and ``idx`` such that ``x[i] == y[idx[i]]``.
-
-    Raises:
-        ValueError: if ``x`` is no vector.
     """
-    attrs = {"out_idx": as_dtype(out_idx)}
-    return Unique(*make("Unique", [convert_to_tensor(x)], attrs, name).outputs)
+    return Unique(*raw.Unique(convert_to_tensor(x), out_idx=out_idx, name=name))
 
 
 def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> UniqueWithCounts:
     """Return the distinct elements and how often each occurs; arguments as for ``unique``."""
-    attrs = {"out_idx": as_dtype(out_idx)}
-    op = make("UniqueWithCounts", [convert_to_tensor(x)], attrs, name)
-    return UniqueWithCounts(*op.outputs)
+    value = convert_to_tensor(x)
+    return UniqueWithCounts(*raw.UniqueWithCounts(value, out_idx=out_idx, name=name))
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None) -> ListDiff:
@@ -76,32 +71,20 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = int32, name: str | None = None)
         x: vector of any dtype.
         y: vector of that dtype.
         index_dtype: dtype of the indices, int32 or int64.
-        name: wanted name.
 
     Returns:
         ``out``, and ``idx`` such that ``out[i] == x[idx[i]]``.
-
-    Raises:
-        ValueError: if an operand is no vector.
     """
-    op = make("ListDiff", convert_all([x, y]), {"out_idx": as_dtype(index_dtype)}, name)
-    return ListDiff(*op.outputs)
+    return ListDiff(*raw.ListDiff(*convert_all([x, y]), out_idx=index_dtype, name=name))
 
 
-def _check_vectors(ctx: InferContext) -> None:
-    for spec in ctx.inputs:
-        if spec.shape.rank not in (None, 1):
-            raise ValueError(f"{ctx.op} takes vectors, got shape {spec.shape}")
-    if ctx.attrs["out_idx"] not in (int32, int64):
-        raise TypeError(f"{ctx.op}: indices are int32 or int64, got {ctx.attrs['out_idx'].name}")
+_VECTOR = TensorShape([None])
 
 
-def _infer_unique(ctx: InferContext) -> list[TensorSpec]:
-    _check_vectors(ctx)
-    value, index_type = ctx.inputs[0], ctx.attrs["out_idx"]
-    some = TensorShape([None])
-    out = [TensorSpec(value.dtype, some), TensorSpec(index_type, value.shape.merge_with(some))]
-    return [*out, TensorSpec(index_type, some)] if ctx.op == "UniqueWithCounts" else out
+def _infer_unique(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, rank=1)
+    made = [_VECTOR, ctx.inputs[0].shape.merge_with(_VECTOR)]
+    return [*made, _VECTOR] if ctx.op == "UniqueWithCounts" else made
 
 
 def _require_vectors(op: str, *values: Any) -> None:
@@ -132,23 +115,13 @@ def _unique_kernel(ctx: KernelContext) -> Kernel:
     return distinct
 
 
-_INDEX_TYPE = {"out_idx": int32}
-
-for _name in ("Unique", "UniqueWithCounts"):
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_unique,
-            kernel=_unique_kernel,
-        )
-    )
+op("Unique", _infer_unique, kernel=_unique_kernel)
+op("UniqueWithCounts", _infer_unique, kernel=_unique_kernel)
 
 
-def _infer_list_diff(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 0, 1)
-    _check_vectors(ctx)
-    some = TensorShape([None])
-    return [TensorSpec(ctx.inputs[0].dtype, some), TensorSpec(ctx.attrs["out_idx"], some)]
+def _infer_list_diff(ctx: InferContext) -> list[TensorShape]:
+    require_rank(ctx, 0, 1, rank=1)
+    return [_VECTOR, _VECTOR]
 
 
 def _list_diff_kernel(ctx: KernelContext) -> Kernel:
@@ -162,10 +135,4 @@ def _list_diff_kernel(ctx: KernelContext) -> Kernel:
     return difference
 
 
-register(
-    OpDef(
-        name="ListDiff",
-        infer=_infer_list_diff,
-        kernel=_list_diff_kernel,
-    )
-)
+op("ListDiff", _infer_list_diff, kernel=_list_diff_kernel)

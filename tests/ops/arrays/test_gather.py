@@ -121,7 +121,7 @@ def test_a_gather_that_can_never_work_is_refused() -> None:
             gather(x, [0], axis=2)
         with pytest.raises(ValueError, match="batch_dims 1 is at most axis 0"):
             gather(x, [[0]], axis=0, batch_dims=1)
-        with pytest.raises(TypeError, match="int32 or int64, got float32"):
+        with pytest.raises(TypeError, match="int32, int64 as indices; got float32"):
             gather(x, [0.5])
 
 

@@ -166,7 +166,7 @@ def test_tensors_that_can_never_be_stacked_are_refused() -> None:
         stack([source("float32", [2]), source("float32", [3])])
     with Graph().as_default(), pytest.raises(ValueError, match=r"axis 3 is not in \[-2, 2\)"):
         stack([source("float32", [2]), source("float32", [2])], 3)
-    with Graph().as_default(), pytest.raises(TypeError, match="share one dtype"):
+    with Graph().as_default(), pytest.raises(TypeError, match="inputs of one dtype"):
         make_one("Pack", [constant(1), constant(1.0)])
 
 

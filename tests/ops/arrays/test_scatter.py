@@ -70,7 +70,7 @@ def test_the_static_shape_of_one_hot() -> None:
 
 def test_a_one_hot_that_can_never_work_is_refused() -> None:
     with Graph().as_default():
-        with pytest.raises(TypeError, match="indices are integers, got float32"):
+        with pytest.raises(TypeError, match="integers as indices; got float32"):
             one_hot([0.5], 2)
         with pytest.raises(ValueError, match="at least 0, got -1"):
             one_hot([0], -1)
@@ -80,7 +80,7 @@ def test_a_one_hot_that_can_never_work_is_refused() -> None:
             one_hot([0], 2, axis=3)
         with pytest.raises(ValueError, match="input 1 has rank 0, got shape"):
             one_hot([0], [2])
-        with pytest.raises(ValueError, match="input 3 is a scalar, got shape"):
+        with pytest.raises(ValueError, match="input 3 has rank 0, got shape"):
             one_hot([0], 2, off_value=[0.0])
     with pytest.raises(InvalidArgumentError, match="at least 0, got -1"):
         computed(one_hot, i32([0]), i32(-1))
@@ -198,7 +198,7 @@ def test_ids_that_do_not_begin_the_shape_of_the_data_are_refused() -> None:
         unsorted_segment_sum(source("float32", [3, 2]), [0, 1], 2)
     with pytest.raises(InvalidArgumentError, match=r"ids of shape \[2\]"):
         computed(lambda x, i: unsorted_segment_sum(x, i, 2), A, i32([0, 1]), known=False)
-    with Graph().as_default(), pytest.raises(TypeError, match="data are numbers, got bool"):
+    with Graph().as_default(), pytest.raises(TypeError, match="as data; got bool"):
         unsorted_segment_sum(constant([True]), [0], 1)
 
 

@@ -301,7 +301,7 @@ def test_wrong_dtypes_are_a_type_error() -> None:
         reduction.reduce_sum(source(bool_, [2]))
     with pytest.raises(TypeError, match="All takes bool; got float32"):
         reduction.reduce_all(source(float32, [2]))
-    with pytest.raises(TypeError, match="int32 or int64"):
+    with pytest.raises(TypeError, match="int32, int64 as reduction_indices"):
         make_one("Sum", [source(float32, [2]), source(float32, [])])
 
 

@@ -29,7 +29,7 @@ def test_indices_are_int32_or_int64() -> None:
         assert unique([1]).idx.dtype is int32
         assert unique_with_counts([1], out_idx="int64").count.dtype is int64
         assert setdiff1d([1], [2], index_dtype="int64").idx.dtype is int64
-        with pytest.raises(TypeError, match="int32 or int64, got float32"):
+        with pytest.raises(TypeError, match="int32, int64 as idx; got float32"):
             unique([1], out_idx="float32")
 
 

@@ -311,7 +311,7 @@ ONE_HOTS = [
             Fault(
                 inputs=(ints(1), np.int32(2), np.ones([1], np.float32), LESS),
                 match="on_value is a scalar",
-                static="scalar",
+                static="rank 0",
             ),
         ],
     )

@@ -125,7 +125,7 @@ ROWS = [
             Fault(
                 inputs=(np.array([1], np.float32), np.float32(2), np.int32(2)),
                 match="three scalars",
-                static="is a scalar",
+                static="rank 0",
             ),
         ],
     ),

@@ -63,7 +63,7 @@ VECTORS = [
     (np.array([True, False, True]),),
     (np.array([1 + 2j, 1 + 2j, 1]),),
 ]
-NO_VECTOR = [Fault(inputs=(MATRIX,), match="takes vectors", static="takes vectors")]
+NO_VECTOR = [Fault(inputs=(MATRIX,), match="takes vectors", static="rank 1")]
 
 SETS = [
     Row(
@@ -102,7 +102,7 @@ SETS = [
             (np.zeros(0, np.float32), np.zeros(3, np.float32)),
         ],
         no_gradient=NOT_REGISTERED,
-        faults=[Fault(inputs=(MATRIX, NOT_FINITE), match="takes vectors", static="takes vectors")],
+        faults=[Fault(inputs=(MATRIX, NOT_FINITE), match="takes vectors", static="rank 1")],
     ),
 ]
 
