@@ -285,6 +285,11 @@ def check_types(op: str, dtypes: Sequence[DType]) -> None:
         TypeError: for an element type that the operation does not accept, inputs of two types where one is
             wanted, or another number of inputs.
     """
+    _check_types(op, tuple(dtypes))
+
+
+@functools.lru_cache(4096)  # most nodes of a graph have types that others have as well
+def _check_types(op: str, dtypes: tuple[DType, ...]) -> None:
     limited = _limited(op)
     if not limited:
         return
@@ -319,7 +324,7 @@ def _limited(op: str) -> Mapping[str, Attr]:
     return {name: attr for name, attr in signature.attrs.items() if attr.allowed and name in types}
 
 
-def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> list[DType]:
+def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> Sequence[DType]:
     """Return the element types of the outputs of a node.
 
     Args:
@@ -330,8 +335,29 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
     Raises:
         TypeError: for an element type that the table does not accept.
     """
+    read = [(name, attrs[name]) for name in _read_attrs(op) if name in attrs]
+    given = tuple([(k, tuple(v) if isinstance(v, list) else v) for k, v in read])
+    return _output_types(op, tuple(dtypes), given)
+
+
+@functools.cache
+def _read_attrs(op: str) -> Sequence[str]:
+    """Return the attributes on which the number and types of inputs and outputs depend."""
     signature = signature_of(op)
     assert signature is not None
+    args = (*signature.inputs, *signature.outputs)
+    return sorted(
+        {name for arg in args for name in (arg.type, arg.number)} & signature.attrs.keys()
+    )
+
+
+@functools.lru_cache(4096)
+def _output_types(
+    op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]
+) -> Sequence[DType]:
+    signature = signature_of(op)
+    assert signature is not None
+    attrs = dict(given)
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
     found: list[DType] = []
     for arg in signature.outputs:
