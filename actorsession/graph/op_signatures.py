@@ -8,6 +8,7 @@
 The first two parts are as TensorFlow 2.21 registers the type. ``*N`` after a type is a list whose length is
 attribute ``N``, ``[T]`` is a list whose types are the list attribute ``T``, and ``&`` marks a reference. In
 braces stand the element types that this library accepts: kinds (see ``DType.kind``), or names with commas.
+Inputs that share an attribute with braces have one element type, and ``{biufcsrv}`` asks no more than that.
 
 A third part says what is different here. ``stateful`` marks an operation with state or side effects, and
 ``ours`` one that TensorFlow does not have. ``-name`` is an attribute that nodes of this library do not store.
@@ -290,33 +291,17 @@ def check_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> N
         TypeError: for an element type that the operation does not accept, inputs of two types where one is
             wanted, or another number of inputs.
     """
-    lengths = tuple(
-        [
-            (name, value if isinstance(value, int) else len(value))
-            for name in _lengths(op)
-            if (value := attrs.get(name)) is not None
-        ]
-    )
-    _check_once(op, tuple(dtypes), lengths)
+    _check_types(op, tuple(dtypes), _given(op, attrs))
 
 
-@functools.cache
-def _lengths(op: str) -> Sequence[str]:
-    """Return the attributes that give the lengths of inputs, if there are several inputs that are lists."""
-    signature = signature_of(op)
-    args = signature.inputs if signature is not None else ()
-    names = [arg.number or arg.type for arg in args if arg.number or arg.is_list]
-    return names if len(names) > 1 else ()
-
-
-@functools.lru_cache(4096)
-def _check_once(op: str, dtypes: tuple[DType, ...], lengths: tuple[tuple[str, int], ...]) -> None:
+@functools.lru_cache(4096)  # most nodes of a graph have types that others have as well
+def _check_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]) -> None:
     limited = _limited(op)
     if not limited:
         return
     signature = signature_of(op)
     assert signature is not None
-    counts = _counts(signature.inputs, len(dtypes), dict(lengths))
+    counts = _counts(signature.inputs, len(dtypes), dict(given))
     if counts is None or sum(counts) != len(dtypes):
         names = ", ".join([arg.name for arg in signature.inputs])
         raise TypeError(f"{op} takes the inputs {names}; got {len(dtypes)}")
@@ -390,33 +375,42 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
     Raises:
         TypeError: for an element type that the table does not accept.
     """
-    of_inputs = _output_types(op, tuple(dtypes))
-    if of_inputs is not None:
-        return of_inputs
+    return _output_types(op, tuple(dtypes), _given(op, attrs))
+
+
+def _given(op: str, attrs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the attributes on which the number and types of inputs and outputs depend."""
+    read = [(name, attrs[name]) for name in _type_attrs(op) if name in attrs]
+    return tuple([(k, tuple(v) if isinstance(v, list) else v) for k, v in read])
+
+
+@functools.cache
+def _type_attrs(op: str) -> Sequence[str]:
+    signature = signature_of(op)
+    if signature is None:
+        return ()
+    args = (*signature.inputs, *signature.outputs)
+    return sorted(
+        {name for arg in args for name in (arg.type, arg.number)} & signature.attrs.keys()
+    )
+
+
+@functools.lru_cache(4096)
+def _output_types(
+    op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]
+) -> Sequence[DType]:
     signature = signature_of(op)
     assert signature is not None
+    attrs = dict(given)
     known = {**(bind(signature.inputs, dtypes, attrs, signature.attrs) or {}), **attrs}
     found: list[DType] = []
     for arg in signature.outputs:
         if arg.is_list:
             found += [as_dtype(dtype) for dtype in known[arg.type]]
-        else:
-            attr = signature.attrs.get(arg.type)
-            dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
-            if attr and not attr.allows(dtype):
-                raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
-            found += [dtype] * (known[arg.number] if arg.number else 1)
+            continue
+        attr = signature.attrs.get(arg.type)
+        dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
+        if attr and not attr.allows(dtype):
+            raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
+        found += [dtype] * (known[arg.number] if arg.number else 1)
     return found
-
-
-@functools.lru_cache(4096)
-def _output_types(op: str, dtypes: tuple[DType, ...]) -> Sequence[DType] | None:
-    """Return the element types of the outputs if those of the inputs alone decide them."""
-    signature = signature_of(op)
-    assert signature is not None
-    if any(arg.number or arg.is_list for arg in (*signature.inputs, *signature.outputs)):
-        return None
-    known = bind(signature.inputs, dtypes, {}, signature.attrs) or {}
-    if any(arg.type in signature.attrs and arg.type not in known for arg in signature.outputs):
-        return None
-    return tuple([fixed_type(arg, signature.attrs) or known[arg.type] for arg in signature.outputs])

@@ -215,7 +215,7 @@ async def test_the_master_logs_the_devices_and_the_placement_of_a_session_that_a
             await soon(session.run(y))
     messages = [r.message for r in caplog.records if r.name == "actorsession.session"]
     assert messages[0].startswith(f"Device mapping:\n{device(W0)} -> device type: CPU")
-    assert f"y: (AddV2): {device(W1)} (asked for {W1})" in messages
+    assert f"y: (AddV2): {device(W1)} (requested {W1})" in messages
 
 
 @pytest.mark.parametrize(("level", "found"), [(OptLevel.L1, "Const"), (OptLevel.L0, "AddV2")])

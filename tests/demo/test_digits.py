@@ -110,7 +110,7 @@ def test_a_path_may_be_a_string(tmp_path: Path) -> None:
         ({"labels": np.full(20, 10, dtype=np.uint8)}, "'labels' has the value 10"),
         (
             {"images": np.zeros((4, 64), dtype=np.uint8), "labels": np.zeros(4, dtype=np.uint8)},
-            "it holds 4 images",
+            "it contains 4 images",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The report: the table, the verdict, and the files that are written or left out."""
+"""The report: the table, the verdict, and the files that are written or omitted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_lesson_below_the_mark_is_a_failure_and_one_at_it_is_not() -> None:
 
 
 def test_without_a_distributed_step_there_is_no_trace(tmp_path: Path) -> None:
-    assert "left out" in save_trace([lesson()], tmp_path)
+    assert "omitted" in save_trace([lesson()], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -53,6 +53,6 @@ def test_without_matplotlib_the_picture_is_left_out_and_how_to_get_it_is_said(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = save_curves([lesson()], tmp_path)
-    assert "left out" in said
+    assert "omitted" in said
     assert "pip install 'actorsession[demo]'" in said
     assert list(tmp_path.iterdir()) == []

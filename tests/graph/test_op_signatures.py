@@ -96,4 +96,4 @@ def test_element_types_that_a_row_names_are_accepted() -> None:
 def test_the_element_types_of_outputs_follow(
     op: str, dtypes: list[acts.DType], attrs: dict[str, object], wanted: list[acts.DType]
 ) -> None:
-    assert output_types(op, dtypes, attrs) == wanted
+    assert list(output_types(op, dtypes, attrs)) == wanted

@@ -150,7 +150,7 @@ async def test_a_failed_run_leaves_session_and_state_usable(session: Any) -> Non
 async def test_a_device_that_does_not_exist_is_named_with_those_that_do(session: Any) -> None:
     with get_default_graph().device(NO_SUCH_DEVICE):
         x = ops.constant(1.0, name="far") * 2.0
-    with pytest.raises(InvalidArgumentError, match=r"task:7.*there are: /job:localhost"):
+    with pytest.raises(InvalidArgumentError, match=r"task:7.*the devices are: /job:localhost"):
         await session.run(x)
 
 

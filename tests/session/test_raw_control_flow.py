@@ -294,7 +294,7 @@ def test_inputs_from_different_frames_are_refused(session: acts.Session) -> None
 
 
 def test_leaving_a_loop_that_was_never_entered_is_refused(session: acts.Session) -> None:
-    with pytest.raises(InvalidArgumentError, match="in none"):
+    with pytest.raises(InvalidArgumentError, match="not inside a loop"):
         session.run(dataflow.exit_(acts.constant(1)))
 
 

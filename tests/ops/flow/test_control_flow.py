@@ -278,7 +278,9 @@ def test_a_predicate_that_is_no_scalar_when_it_runs_is_refused() -> None:
     branch = ops.cond(p, lambda: 1, lambda: 2)
     assert run([loop, branch], {p: False}) == [0, 2]
     for fetch, name in ((loop, "while"), (branch, "cond")):
-        with pytest.raises(InvalidArgumentError, match="is a scalar, but it has shape") as info:
+        with pytest.raises(
+            InvalidArgumentError, match="must be a scalar, but it has shape"
+        ) as info:
             run(fetch, {p: [False]})
         assert info.value.node == name
 
@@ -550,7 +552,7 @@ def test_a_node_of_a_body_that_asks_to_be_elsewhere_is_refused_with_the_reason()
     with acts.device("/cpu:0"):
         ops.while_loop(lambda i: i < 3, body, [0])
     with pytest.raises(
-        InvalidArgumentError, match=r"'while/far' asks for .*CPU:1, but is inside 'while'"
+        InvalidArgumentError, match=r"'while/far' requests .*CPU:1, but is inside 'while'"
     ):
         placed("while")
     assert placed("while", soft=True) == "CPU:0"
