@@ -56,6 +56,7 @@ case "$1 $2" in
         echo "$2" >>"$CALLS"
         eval "${{PYTEST_DOES:-:}}"
         ;;
+    "-m scripts.changed") echo tests/test_one.py ;;
     *) exec "{sys.executable}" "$@" ;;
 esac
 """
@@ -600,6 +601,15 @@ def test_the_tests_run_as_often_as_asked(checkout: Checkout) -> None:
     run = scripts_test(checkout, "--times", "3")
     assert "  ok      pytest, 3 of 3 (" in run.stdout
     assert checkout.made_calls().count("pytest") == 1 + 3
+
+
+def test_only_the_tests_close_to_a_change_run_when_that_is_asked(checkout: Checkout) -> None:
+    run = scripts_test(checkout, "--changed", "-x", PYTEST_DOES='echo "$*" >>"$CALLS"')
+    assert run.returncode == 0, run.stderr
+    assert "  ok      pytest, of what has changed (" in run.stdout
+    calls = checkout.made_calls()
+    assert "-m pytest -n 4 --dist loadfile tests/test_one.py -x" in calls
+    assert [call for call in calls if call.startswith(("mypy", "ruff"))] == []
 
 
 @pytest.mark.parametrize("number", ["0", "many", "-1", ""])

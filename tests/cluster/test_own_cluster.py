@@ -81,7 +81,9 @@ async def test_names_of_the_servers_own_cluster_are_unknown_in_it(
     with on(W1):
         y = ops.constant(1.0) + 1.0
     session = AsyncSession(cluster.target(), graph=graph, config=swapped(cluster))
-    with pytest.raises(InvalidArgumentError, match=f"the devices are: {PS0}/device:CPU:0, {TRAINER}"):
+    with pytest.raises(
+        InvalidArgumentError, match=f"the devices are: {PS0}/device:CPU:0, {TRAINER}"
+    ):
         await soon(session.run(y))
     await session.close()
 
