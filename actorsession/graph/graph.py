@@ -24,7 +24,6 @@ from actorsession.graph.graph_lock import GraphLock
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.node_index import NodeIndex, check_kind
-from actorsession.graph.op_signatures import check_types
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import DeviceFunction, Scope, scope_of
 from actorsession.graph.shape import TensorShape
@@ -206,7 +205,8 @@ class Graph:
         specs = self._infer(op_def, inputs, filled)
         scope = scope_of(self)
         with self._lock.mutex:
-            self._lock.check_open(f"a {op_type} was to be created at {source}")
+            if self._lock.finalized:
+                self._lock.check_open(f"a {op_type} was to be created at {source}")
             control = scopes.control_inputs_of(scope, inputs)
             if nodes.bodies:
                 check_reach(nodes.bodies, [*[t.op for t in inputs], *control], scope.body)
@@ -236,12 +236,9 @@ class Graph:
     def _infer(
         self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> tuple[TensorSpec, ...]:
-        check_types(op_def.name, [t.spec.dtype for t in inputs], attrs)
+        specs = tuple([t.spec for t in inputs])
         context = registry.InferContext(
-            op_def.name,
-            tuple([t.spec for t in inputs]),
-            attrs,
-            tuple([constant_value(t) for t in inputs]),
+            op_def.name, specs, attrs, tuple([constant_value(t) for t in inputs])
         )
         return tuple(op_def.infer(context))
 

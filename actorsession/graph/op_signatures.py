@@ -277,7 +277,7 @@ def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[i
     return [rest // share if count is None else count for count in fixed]
 
 
-def check_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> None:
+def check_types(op: str, dtypes: tuple[DType, ...], attrs: Mapping[str, Any]) -> None:
     """Check the element types of a node's inputs against those that the table accepts.
 
     Inputs that share a type attribute for which the table names element types have one element type.
@@ -288,36 +288,29 @@ def check_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> N
         attrs: attributes of the node.
 
     Raises:
-        TypeError: for an element type that the operation does not accept, inputs of two types where one is
-            wanted, or another number of inputs.
+        TypeError: for an element type that the operation does not accept, or inputs of two types where one is
+            wanted.
+        ValueError: for another number of inputs.
     """
-    _check_types(op, tuple(dtypes), _given(op, attrs))
+    _check_types(op, dtypes, _given(op, attrs))
 
 
-@functools.lru_cache(4096)  # most nodes of a graph have types that others have as well
 def _check_types(op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]) -> None:
-    limited = _limited(op)
-    if not limited:
-        return
     signature = signature_of(op)
-    assert signature is not None
-    counts = _counts(signature.inputs, len(dtypes), dict(given))
-    if counts is None or sum(counts) != len(dtypes):
-        names = ", ".join([arg.name for arg in signature.inputs])
-        raise TypeError(f"{op} takes the inputs {names}; got {len(dtypes)}")
-    at = 0
+    if signature is None:
+        return
+    limited = _limited(op)
     of_attribute: dict[str, DType] = {}
-    for arg, count in zip(signature.inputs, counts, strict=True):
+    for arg, dtype in zip(input_args(op, len(dtypes), dict(given)), dtypes, strict=True):
         attr = limited.get(arg.type)
-        for dtype in dtypes[at : at + count] if attr is not None else ():
-            assert attr is not None
-            if not attr.allows(dtype):
-                place = "" if len(signature.inputs) == 1 else f" as {arg.name}"
-                raise TypeError(f"{op} takes {attr.described()}{place}; got {dtype.name}")
-            if not arg.is_list and of_attribute.setdefault(arg.type, dtype) is not dtype:
-                names = ", ".join([given.name for given in dtypes])
-                raise TypeError(f"{op} takes inputs of one dtype; got {names}: cast one of them")
-        at += count
+        if attr is None:
+            continue
+        if not attr.allows(dtype):
+            place = "" if len(signature.inputs) == 1 else f" as {arg.name}"
+            raise TypeError(f"{op} takes {attr.described()}{place}; got {dtype.name}")
+        if not arg.is_list and of_attribute.setdefault(arg.type, dtype) is not dtype:
+            names = ", ".join([each.name for each in dtypes])
+            raise TypeError(f"{op} takes inputs of one dtype; got {names}: cast one of them")
 
 
 @functools.cache
@@ -364,8 +357,8 @@ def fixed_type(arg: Arg, attrs: Mapping[str, Attr]) -> DType | None:
     return resource if arg.is_ref else as_dtype(arg.type)
 
 
-def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> Sequence[DType]:
-    """Return the element types of the outputs of a node.
+def output_types(op: str, dtypes: tuple[DType, ...], attrs: Mapping[str, Any]) -> Sequence[DType]:
+    """Check the element types of a node's inputs, and return those of its outputs.
 
     Args:
         op: operation type of the table.
@@ -373,14 +366,17 @@ def output_types(op: str, dtypes: Sequence[DType], attrs: Mapping[str, Any]) -> 
         attrs: attributes of the node.
 
     Raises:
-        TypeError: for an element type that the table does not accept.
+        TypeError: for element types that the table does not accept; see ``check_types``.
     """
-    return _output_types(op, tuple(dtypes), _given(op, attrs))
+    return _output_types(op, dtypes, _given(op, attrs))
 
 
 def _given(op: str, attrs: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return the attributes on which the number and types of inputs and outputs depend."""
-    read = [(name, attrs[name]) for name in _type_attrs(op) if name in attrs]
+    names = _type_attrs(op)
+    if not names:
+        return ()
+    read = [(name, attrs[name]) for name in names if name in attrs]
     return tuple([(k, tuple(v) if isinstance(v, list) else v) for k, v in read])
 
 
@@ -391,14 +387,15 @@ def _type_attrs(op: str) -> Sequence[str]:
         return ()
     args = (*signature.inputs, *signature.outputs)
     return sorted(
-        {name for arg in args for name in (arg.type, arg.number)} & signature.attrs.keys()
+        {name for arg in args for name in (arg.type, arg.number)} & signature.stored.keys()
     )
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(4096)  # most nodes of a graph have types that others have as well
 def _output_types(
     op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]
 ) -> Sequence[DType]:
+    _check_types(op, dtypes, given)
     signature = signature_of(op)
     assert signature is not None
     attrs = dict(given)
@@ -409,6 +406,8 @@ def _output_types(
             found += [as_dtype(dtype) for dtype in known[arg.type]]
             continue
         attr = signature.attrs.get(arg.type)
+        if attr and arg.type not in known:
+            return ()  # of a list of no inputs, which the shape rule refuses
         dtype = fixed_type(arg, signature.attrs) or as_dtype(known[arg.type])
         if attr and not attr.allows(dtype):
             raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")

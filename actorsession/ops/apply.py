@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession.graph.graph import get_default_graph
 from actorsession.graph.op_signatures import Arg, Signature, bind, signature_of
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
@@ -64,26 +65,38 @@ def node(
             that the operation does not accept.
         ValueError: for shapes that can never work.
     """
+    inputs: Sequence[Tensor] = operands
+    for operand in operands:
+        if operand.__class__ is not Tensor:
+            inputs, name = _tensors(op_type, operands, name)
+            break
+    if attrs:
+        _complete(op_type, inputs, attrs)
+    graph = inputs[0].graph if inputs else get_default_graph()
+    return graph.create_op(op_type, inputs, attrs, name)
+
+
+def _tensors(
+    op_type: str, operands: Sequence[Any], name: str | None
+) -> tuple[Sequence[Tensor], str | None]:
+    """Return the operands as tensors, and the name for the node: that of its scope if constants were made."""
     signature = _known(op_type)
-    if all(isinstance(operand, Tensor) for operand in operands):
-        inputs: list[Tensor] = list(operands)
-        graph = graph_of(*inputs)
-    else:
-        flat = [leaf for _, leaf, _ in _leaves(signature.inputs, operands)]
-        graph = graph_of(*flat)
-        if all(isinstance(leaf, Tensor) for leaf in flat):
-            inputs = flat
-        else:
-            with graph.name_scope(name or op_type) as scope:
-                inputs = _converted(signature, operands, graph)
-            name = scope
+    flat = [leaf for _, leaf, _ in _leaves(signature.inputs, operands)]
+    if all(isinstance(leaf, Tensor) for leaf in flat):
+        return flat, name
+    graph = graph_of(*flat)
+    with graph.name_scope(name or op_type) as scope:
+        return _converted(signature, operands, graph), scope
+
+
+def _complete(op_type: str, inputs: Sequence[Tensor], attrs: dict[str, Any]) -> None:
+    """Bring attributes into the form that nodes store, and derive those that are ``None``."""
     for key, convert in _converters(op_type):
         if attrs[key] is not None:
             attrs[key] = convert(attrs[key])
     derived = [key for key, value in attrs.items() if value is None]
     if derived:
-        _derive(signature, inputs, attrs, derived)
-    return graph.create_op(op_type, inputs, attrs, name)
+        _derive(_known(op_type), inputs, attrs, derived)
 
 
 # Attributes of this library, and the attribute that TensorFlow has in their place.

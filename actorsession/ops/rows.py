@@ -18,7 +18,13 @@ import numpy as np
 
 from actorsession.errors import WrongDtypeError
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.op_signatures import fixed_type, input_args, output_types, signature_of
+from actorsession.graph.op_signatures import (
+    check_types,
+    fixed_type,
+    input_args,
+    output_types,
+    signature_of,
+)
 from actorsession.graph.registry import (
     Gradient,
     InferContext,
@@ -80,6 +86,8 @@ def op(
     if infer is None:
         assert shapes is not None
         infer = typed(shapes)
+    else:
+        infer = _after_check(infer)
     return register(OpDef(name=name, infer=infer, gradient=grad, **more))
 
 
@@ -89,12 +97,25 @@ def _of_values(function: Kernel, scalar: Kernel | None) -> Callable[[KernelConte
     return lambda ctx: by_rank(ctx, scalar, function)
 
 
+def _after_check(
+    infer: Callable[[InferContext], Sequence[TensorSpec]],
+) -> Callable[[InferContext], Sequence[TensorSpec]]:
+    """Return a shape function that first checks the element types of the inputs by the table."""
+
+    def checked(ctx: InferContext) -> Sequence[TensorSpec]:
+        check_types(ctx.op, tuple([spec.dtype for spec in ctx.inputs]), ctx.attrs)
+        return infer(ctx)
+
+    return checked
+
+
 def typed(shapes: Shapes) -> Callable[[InferContext], Sequence[TensorSpec]]:
     """Return the shape function of a shape rule: element types follow from the signature."""
 
     def infer(ctx: InferContext) -> Sequence[TensorSpec]:
+        of_inputs = tuple([spec.dtype for spec in ctx.inputs])
+        dtypes = output_types(ctx.op, of_inputs, ctx.attrs)
         made = shapes(ctx)
-        dtypes = output_types(ctx.op, [spec.dtype for spec in ctx.inputs], ctx.attrs)
         return [TensorSpec(dtype, shape) for dtype, shape in zip(dtypes, made, strict=True)]
 
     return infer

@@ -7,27 +7,24 @@ plans; clearing its container only empties it. Variables have a separate mechani
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import get_default_graph
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     InferContext,
     Kernel,
     KernelContext,
-    OpDef,
     lookup,
-    register,
 )
 from actorsession.graph.scopes import scope_of
 from actorsession.ops.build import make_one
 from actorsession.ops.rows import op, scalar
 
-__all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_op", "register_state"]
+__all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_state"]
 
 # Attributes in which nodes that share some state may differ.
 _OWN = frozenset({"container", "shared_name", "seed", "seed2"})
@@ -69,20 +66,6 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_text(v) for v in value)}]"
     return value.name if isinstance(value, DType) else str(value)
-
-
-def register_op(
-    name: str,
-    infer: Callable[[InferContext], Sequence[TensorSpec]],
-    kernel: Callable[[KernelContext], Kernel],
-    **more: Any,
-) -> None:
-    """Register an op that acts on such state."""
-    register(
-        OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, **more
-        )
-    )  # fmt: skip
 
 
 def check_handle_of(ctx: InferContext, what: str) -> None:

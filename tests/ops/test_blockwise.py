@@ -196,7 +196,7 @@ def takes(into: Kernel) -> int:
 def context(name: str, specs: tuple[TensorSpec, ...], attrs: dict[str, Any]) -> NodeContext | None:
     op, nothing_known = lookup(name), (None,) * len(specs)
     try:
-        check_types(name, [spec.dtype for spec in specs], {})
+        check_types(name, tuple([spec.dtype for spec in specs]), {})
         outputs = op.infer(InferContext(name, specs, attrs, nothing_known))
     except (IndexError, TypeError, ValueError):
         return None  # no way to use it

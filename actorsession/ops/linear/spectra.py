@@ -86,11 +86,12 @@ def _eigen_shapes(ctx: InferContext) -> list[TensorShape]:
 
 
 def _eigen_kernel(ctx: KernelContext) -> Kernel:
-    def values(x: Array) -> Any:
+    def decompose(x: Array) -> Any:
+        if ctx.attrs["compute_v"]:
+            return np.linalg.eigh(x)
         return np.linalg.eigvalsh(x), np.empty(0, x.dtype)
 
-    wanted = np.linalg.eigh if ctx.attrs["compute_v"] else values
-    return matrix_kernel(wanted, "self-adjoint and of finite numbers")(ctx)
+    return matrix_kernel(decompose, "self-adjoint and of finite numbers")(ctx)
 
 
 def _eigen_gradient(
