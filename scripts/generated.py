@@ -65,6 +65,7 @@ def op_modules() -> str:
     from actorsession import ops
     from actorsession.graph import extension, registry
 
+    registry._DEFERRED.clear()  # an operation type may have moved to another file
     by_module = defaultdict(list)
     register = registry.register
 
