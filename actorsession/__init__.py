@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from actorsession import ops
+from actorsession import ops  # noqa: F401 - registers the operation types
 from actorsession.graph import extension
 from actorsession.lazy_names import lazy_names
 
@@ -21,48 +21,105 @@ _NAMES = {
         "SimpleClusterResolver TFConfigClusterResolver"
     ),
     ".config": (
-        "ConfigProto DebugOptions DebugTensorWatch Experimental GraphOptions JitLevel "
-        "OptimizerOptions OptLevel RPCOptions RunMetadata RunOptions SessionMetadata StepStats "
-        "ThreadPoolOptionProto TraceLevel"
+        "*=config ConfigProto GraphOptions OptimizerOptions RPCOptions RunMetadata RunOptions "
+        "TraceLevel"
     ),
     ".errors": "*=errors",
     ".graph.constant_value": "get_static_value",
-    ".graph.device": "DeviceAttributes DeviceSpec",
+    ".graph.device": "DeviceSpec",
     ".graph.dtypes": (
-        "DType as_dtype bfloat16 bool_ complex64 complex128 float16 float32 float64 int8 int16 "
-        "int32 int64 resource string uint8 uint16 uint32 uint64 variant"
+        "DType as_dtype bfloat16 bool_ complex128 complex64 float16 float32 float64 int16 int32 "
+        "int64 int8 string uint16 uint32 uint64 uint8"
     ),
     ".graph.graph": (
-        "Graph add_to_collection add_to_collections colocate_with control_dependencies device "
-        "get_collection get_collection_ref get_default_graph name_scope reset_default_graph"
+        "Graph add_to_collection colocate_with control_dependencies device get_collection "
+        "get_default_graph name_scope reset_default_graph"
     ),
     ".graph.node": "GraphDef NodeDef",
     ".graph.operation": "Operation Tensor",
     ".graph.shape": "TensorShape",
-    ".interop": "*=interop import_graph_def make_ndarray make_tensor_proto",
+    ".interop": "import_graph_def",
     ".interop.graph_util": "*=graph_util",
+    ".namespaces.arrays": "*=arrays",
+    ".namespaces.autodiff": "*=autodiff",
+    ".namespaces.debugging": "*=debugging",
+    ".namespaces.flow": "*=flow",
+    ".namespaces.image": "*=image",
+    ".namespaces.io": "*=io",
+    ".namespaces.linalg": "*=linalg",
+    ".namespaces.lookup": "*=lookup",
+    ".namespaces.math": "*=math",
+    ".namespaces.nn": "*=nn",
+    ".namespaces.plugins": "*=plugins",
+    ".namespaces.quantization": "*=quantization",
+    ".namespaces.queue": "*=queue",
+    ".namespaces.random": "*=random",
+    ".namespaces.sets": "*=sets",
+    ".namespaces.signal": "*=signal",
+    ".namespaces.sparse": "*=sparse",
+    ".namespaces.strings": "*=strings",
+    ".namespaces.variables": "*=variables",
     ".observe.timeline": "*=timeline",
-    ".ops": "*=ops",
-    ".plan.passes.registry": (
-        "GraphPass PassContext PassGroup PassStatistics PlacedGraph "
-        "register_pass=register_graph_pass registered_passes=registered_graph_passes "
-        "unregister_pass=unregister_graph_pass"
+    ".ops.arrays.array": (
+        "concat fill identity ones ones_like pad placeholder placeholder_with_default "
+        "range_=range split stack stop_gradient tile transpose unstack zeros zeros_like"
     ),
-    ".runtime.debug.dump": "DebugDump DebugReport",
-    ".runtime.debug.sinks": "register_debug_sink unregister_debug_sink",
-    ".runtime.debug.state": "DebuggerState DebuggerStateRegistry",
-    ".runtime.devices": "Device DeviceFactory new_incarnation register_device_factory",
+    ".ops.arrays.gather": "gather gather_nd one_hot",
+    ".ops.arrays.masks": "boolean_mask",
+    ".ops.arrays.reversal": "reverse",
+    ".ops.arrays.shape": "broadcast_to expand_dims reshape shape size squeeze",
+    ".ops.arrays.slicing": "slice_=slice",
+    ".ops.build": "constant convert_to_tensor",
+    ".ops.derivatives.custom_gradients": "custom_gradient",
+    ".ops.derivatives.gradients": "gradients",
+    ".ops.derivatives.registry": "NotDifferentiable RegisterGradient",
+    ".ops.elements.arithmetic": "add add_n divide maximum minimum multiply pow subtract",
+    ".ops.elements.bitwise": "*=bitwise",
+    ".ops.elements.cast": "cast",
+    ".ops.elements.clip": "clip_by_global_norm clip_by_norm clip_by_value",
+    ".ops.elements.comparison": (
+        "equal greater greater_equal less less_equal logical_and logical_not logical_or not_equal "
+        "where"
+    ),
+    ".ops.elements.elementwise": "abs cos exp floor log negative sign sin sqrt square",
+    ".ops.flow.control": "group no_op tuple_=tuple",
+    ".ops.flow.control_flow": "cond while_loop",
+    ".ops.flow.mapping": "map_fn",
+    ".ops.flow.script": "async_py_func py_func",
+    ".ops.graph_keys": "GraphKeys",
+    ".ops.indexed_slices": "IndexedSlices",
+    ".ops.linear.contractions": "eye",
+    ".ops.linear.einsum": "einsum",
+    ".ops.linear.matmul": "matmul",
+    ".ops.lists.tensor_array": "TensorArray",
+    ".ops.neural.activations": "sigmoid tanh",
+    ".ops.neural.losses": "*=losses",
+    ".ops.queues.queues": "FIFOQueue RandomShuffleQueue",
+    ".ops.randomness.numbers": "random_normal random_uniform set_random_seed truncated_normal",
+    ".ops.reductions.argmax": "argmax argmin",
+    ".ops.reductions.reduction": (
+        "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
+    ),
+    ".ops.variables.assignment": "assign assign_add assign_sub",
+    ".ops.variables.get_variable": "get_variable",
+    ".ops.variables.initializers": "*=initializers",
+    ".ops.variables.lists": (
+        "global_variables global_variables_initializer local_variables "
+        "local_variables_initializer trainable_variables variables_initializer"
+    ),
+    ".ops.variables.scope": "AUTO_REUSE variable_scope",
+    ".ops.variables.session_ops": "delete_session_tensor get_session_handle get_session_tensor",
+    ".ops.variables.variable": "Variable",
+    ".opsets.sparse.basics": "SparseTensor",
+    ".opsets.tables.tables": "tables_initializer",
     ".session": (
-        "AsyncInteractiveSession AsyncSession GraphGrowthWarning GraphMutationWarning "
-        "InteractiveSession Session SessionFactory SessionOptions get_default_session "
-        "register_factory=register_session_factory"
+        "AsyncInteractiveSession AsyncSession InteractiveSession Session get_default_session"
     ),
-    ".session.conversions": "register_session_run_conversion_functions",
     ".session.handles": "TensorHandle",
-    ".train": "*=train AdamOptimizer GradientDescentOptimizer MomentumOptimizer",
+    ".train": "*=train",
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES, ops)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
 
 # What ``interop`` adds to rooms below it, which is imported when it is asked for.
 for _module, _keys in {

@@ -13,24 +13,16 @@ from actorsession.cluster import SecurityConfig as SecurityConfig
 from actorsession.cluster import Server as Server
 from actorsession.cluster import SimpleClusterResolver as SimpleClusterResolver
 from actorsession.cluster import TFConfigClusterResolver as TFConfigClusterResolver
+from actorsession import config as config
 from actorsession.config import ConfigProto as ConfigProto
-from actorsession.config import DebugOptions as DebugOptions
-from actorsession.config import DebugTensorWatch as DebugTensorWatch
-from actorsession.config import Experimental as Experimental
 from actorsession.config import GraphOptions as GraphOptions
-from actorsession.config import JitLevel as JitLevel
-from actorsession.config import OptLevel as OptLevel
 from actorsession.config import OptimizerOptions as OptimizerOptions
 from actorsession.config import RPCOptions as RPCOptions
 from actorsession.config import RunMetadata as RunMetadata
 from actorsession.config import RunOptions as RunOptions
-from actorsession.config import SessionMetadata as SessionMetadata
-from actorsession.config import StepStats as StepStats
-from actorsession.config import ThreadPoolOptionProto as ThreadPoolOptionProto
 from actorsession.config import TraceLevel as TraceLevel
 from actorsession import errors as errors
 from actorsession.graph.constant_value import get_static_value as get_static_value
-from actorsession.graph.device import DeviceAttributes as DeviceAttributes
 from actorsession.graph.device import DeviceSpec as DeviceSpec
 from actorsession.graph.dtypes import DType as DType
 from actorsession.graph.dtypes import as_dtype as as_dtype
@@ -45,21 +37,17 @@ from actorsession.graph.dtypes import int16 as int16
 from actorsession.graph.dtypes import int32 as int32
 from actorsession.graph.dtypes import int64 as int64
 from actorsession.graph.dtypes import int8 as int8
-from actorsession.graph.dtypes import resource as resource
 from actorsession.graph.dtypes import string as string
 from actorsession.graph.dtypes import uint16 as uint16
 from actorsession.graph.dtypes import uint32 as uint32
 from actorsession.graph.dtypes import uint64 as uint64
 from actorsession.graph.dtypes import uint8 as uint8
-from actorsession.graph.dtypes import variant as variant
 from actorsession.graph.graph import Graph as Graph
 from actorsession.graph.graph import add_to_collection as add_to_collection
-from actorsession.graph.graph import add_to_collections as add_to_collections
 from actorsession.graph.graph import colocate_with as colocate_with
 from actorsession.graph.graph import control_dependencies as control_dependencies
 from actorsession.graph.graph import device as device
 from actorsession.graph.graph import get_collection as get_collection
-from actorsession.graph.graph import get_collection_ref as get_collection_ref
 from actorsession.graph.graph import get_default_graph as get_default_graph
 from actorsession.graph.graph import name_scope as name_scope
 from actorsession.graph.graph import reset_default_graph as reset_default_graph
@@ -68,153 +56,185 @@ from actorsession.graph.node import NodeDef as NodeDef
 from actorsession.graph.operation import Operation as Operation
 from actorsession.graph.operation import Tensor as Tensor
 from actorsession.graph.shape import TensorShape as TensorShape
-from actorsession import interop as interop
 from actorsession.interop import import_graph_def as import_graph_def
-from actorsession.interop import make_ndarray as make_ndarray
-from actorsession.interop import make_tensor_proto as make_tensor_proto
 from actorsession.interop import graph_util as graph_util
+from actorsession.namespaces import arrays as arrays
+from actorsession.namespaces import autodiff as autodiff
+from actorsession.namespaces import debugging as debugging
+from actorsession.namespaces import flow as flow
+from actorsession.namespaces import image as image
+from actorsession.namespaces import io as io
+from actorsession.namespaces import linalg as linalg
+from actorsession.namespaces import lookup as lookup
+from actorsession.namespaces import math as math
+from actorsession.namespaces import nn as nn
+from actorsession.namespaces import plugins as plugins
+from actorsession.namespaces import quantization as quantization
+from actorsession.namespaces import queue as queue
+from actorsession.namespaces import random as random
+from actorsession.namespaces import sets as sets
+from actorsession.namespaces import signal as signal
+from actorsession.namespaces import sparse as sparse
+from actorsession.namespaces import strings as strings
+from actorsession.namespaces import variables as variables
 from actorsession.observe import timeline as timeline
-from actorsession import ops as ops
-from actorsession.plan.passes.registry import GraphPass as GraphPass
-from actorsession.plan.passes.registry import PassContext as PassContext
-from actorsession.plan.passes.registry import PassGroup as PassGroup
-from actorsession.plan.passes.registry import PassStatistics as PassStatistics
-from actorsession.plan.passes.registry import PlacedGraph as PlacedGraph
-from actorsession.plan.passes.registry import register_pass as register_graph_pass
-from actorsession.plan.passes.registry import registered_passes as registered_graph_passes
-from actorsession.plan.passes.registry import unregister_pass as unregister_graph_pass
-from actorsession.runtime.debug.dump import DebugDump as DebugDump
-from actorsession.runtime.debug.dump import DebugReport as DebugReport
-from actorsession.runtime.debug.sinks import register_debug_sink as register_debug_sink
-from actorsession.runtime.debug.sinks import unregister_debug_sink as unregister_debug_sink
-from actorsession.runtime.debug.state import DebuggerState as DebuggerState
-from actorsession.runtime.debug.state import DebuggerStateRegistry as DebuggerStateRegistry
-from actorsession.runtime.devices import Device as Device
-from actorsession.runtime.devices import DeviceFactory as DeviceFactory
-from actorsession.runtime.devices import new_incarnation as new_incarnation
-from actorsession.runtime.devices import register_device_factory as register_device_factory
+from actorsession.ops.arrays.array import concat as concat
+from actorsession.ops.arrays.array import fill as fill
+from actorsession.ops.arrays.array import identity as identity
+from actorsession.ops.arrays.array import ones as ones
+from actorsession.ops.arrays.array import ones_like as ones_like
+from actorsession.ops.arrays.array import pad as pad
+from actorsession.ops.arrays.array import placeholder as placeholder
+from actorsession.ops.arrays.array import placeholder_with_default as placeholder_with_default
+from actorsession.ops.arrays.array import range_ as range
+from actorsession.ops.arrays.array import split as split
+from actorsession.ops.arrays.array import stack as stack
+from actorsession.ops.arrays.array import stop_gradient as stop_gradient
+from actorsession.ops.arrays.array import tile as tile
+from actorsession.ops.arrays.array import transpose as transpose
+from actorsession.ops.arrays.array import unstack as unstack
+from actorsession.ops.arrays.array import zeros as zeros
+from actorsession.ops.arrays.array import zeros_like as zeros_like
+from actorsession.ops.arrays.gather import gather as gather
+from actorsession.ops.arrays.gather import gather_nd as gather_nd
+from actorsession.ops.arrays.gather import one_hot as one_hot
+from actorsession.ops.arrays.masks import boolean_mask as boolean_mask
+from actorsession.ops.arrays.reversal import reverse as reverse
+from actorsession.ops.arrays.shape import broadcast_to as broadcast_to
+from actorsession.ops.arrays.shape import expand_dims as expand_dims
+from actorsession.ops.arrays.shape import reshape as reshape
+from actorsession.ops.arrays.shape import shape as shape
+from actorsession.ops.arrays.shape import size as size
+from actorsession.ops.arrays.shape import squeeze as squeeze
+from actorsession.ops.arrays.slicing import slice_ as slice
+from actorsession.ops.build import constant as constant
+from actorsession.ops.build import convert_to_tensor as convert_to_tensor
+from actorsession.ops.derivatives.custom_gradients import custom_gradient as custom_gradient
+from actorsession.ops.derivatives.gradients import gradients as gradients
+from actorsession.ops.derivatives.registry import NotDifferentiable as NotDifferentiable
+from actorsession.ops.derivatives.registry import RegisterGradient as RegisterGradient
+from actorsession.ops.elements.arithmetic import add as add
+from actorsession.ops.elements.arithmetic import add_n as add_n
+from actorsession.ops.elements.arithmetic import divide as divide
+from actorsession.ops.elements.arithmetic import maximum as maximum
+from actorsession.ops.elements.arithmetic import minimum as minimum
+from actorsession.ops.elements.arithmetic import multiply as multiply
+from actorsession.ops.elements.arithmetic import pow as pow
+from actorsession.ops.elements.arithmetic import subtract as subtract
+from actorsession.ops.elements import bitwise as bitwise
+from actorsession.ops.elements.cast import cast as cast
+from actorsession.ops.elements.clip import clip_by_global_norm as clip_by_global_norm
+from actorsession.ops.elements.clip import clip_by_norm as clip_by_norm
+from actorsession.ops.elements.clip import clip_by_value as clip_by_value
+from actorsession.ops.elements.comparison import equal as equal
+from actorsession.ops.elements.comparison import greater as greater
+from actorsession.ops.elements.comparison import greater_equal as greater_equal
+from actorsession.ops.elements.comparison import less as less
+from actorsession.ops.elements.comparison import less_equal as less_equal
+from actorsession.ops.elements.comparison import logical_and as logical_and
+from actorsession.ops.elements.comparison import logical_not as logical_not
+from actorsession.ops.elements.comparison import logical_or as logical_or
+from actorsession.ops.elements.comparison import not_equal as not_equal
+from actorsession.ops.elements.comparison import where as where
+from actorsession.ops.elements.elementwise import abs as abs
+from actorsession.ops.elements.elementwise import cos as cos
+from actorsession.ops.elements.elementwise import exp as exp
+from actorsession.ops.elements.elementwise import floor as floor
+from actorsession.ops.elements.elementwise import log as log
+from actorsession.ops.elements.elementwise import negative as negative
+from actorsession.ops.elements.elementwise import sign as sign
+from actorsession.ops.elements.elementwise import sin as sin
+from actorsession.ops.elements.elementwise import sqrt as sqrt
+from actorsession.ops.elements.elementwise import square as square
+from actorsession.ops.flow.control import group as group
+from actorsession.ops.flow.control import no_op as no_op
+from actorsession.ops.flow.control import tuple_ as tuple
+from actorsession.ops.flow.control_flow import cond as cond
+from actorsession.ops.flow.control_flow import while_loop as while_loop
+from actorsession.ops.flow.mapping import map_fn as map_fn
+from actorsession.ops.flow.script import async_py_func as async_py_func
+from actorsession.ops.flow.script import py_func as py_func
+from actorsession.ops.graph_keys import GraphKeys as GraphKeys
+from actorsession.ops.indexed_slices import IndexedSlices as IndexedSlices
+from actorsession.ops.linear.contractions import eye as eye
+from actorsession.ops.linear.einsum import einsum as einsum
+from actorsession.ops.linear.matmul import matmul as matmul
+from actorsession.ops.lists.tensor_array import TensorArray as TensorArray
+from actorsession.ops.neural.activations import sigmoid as sigmoid
+from actorsession.ops.neural.activations import tanh as tanh
+from actorsession.ops.neural import losses as losses
+from actorsession.ops.queues.queues import FIFOQueue as FIFOQueue
+from actorsession.ops.queues.queues import RandomShuffleQueue as RandomShuffleQueue
+from actorsession.ops.randomness.numbers import random_normal as random_normal
+from actorsession.ops.randomness.numbers import random_uniform as random_uniform
+from actorsession.ops.randomness.numbers import set_random_seed as set_random_seed
+from actorsession.ops.randomness.numbers import truncated_normal as truncated_normal
+from actorsession.ops.reductions.argmax import argmax as argmax
+from actorsession.ops.reductions.argmax import argmin as argmin
+from actorsession.ops.reductions.reduction import reduce_all as reduce_all
+from actorsession.ops.reductions.reduction import reduce_any as reduce_any
+from actorsession.ops.reductions.reduction import reduce_max as reduce_max
+from actorsession.ops.reductions.reduction import reduce_mean as reduce_mean
+from actorsession.ops.reductions.reduction import reduce_min as reduce_min
+from actorsession.ops.reductions.reduction import reduce_prod as reduce_prod
+from actorsession.ops.reductions.reduction import reduce_sum as reduce_sum
+from actorsession.ops.variables.assignment import assign as assign
+from actorsession.ops.variables.assignment import assign_add as assign_add
+from actorsession.ops.variables.assignment import assign_sub as assign_sub
+from actorsession.ops.variables.get_variable import get_variable as get_variable
+from actorsession.ops.variables import initializers as initializers
+from actorsession.ops.variables.lists import global_variables as global_variables
+from actorsession.ops.variables.lists import global_variables_initializer as global_variables_initializer
+from actorsession.ops.variables.lists import local_variables as local_variables
+from actorsession.ops.variables.lists import local_variables_initializer as local_variables_initializer
+from actorsession.ops.variables.lists import trainable_variables as trainable_variables
+from actorsession.ops.variables.lists import variables_initializer as variables_initializer
+from actorsession.ops.variables.scope import AUTO_REUSE as AUTO_REUSE
+from actorsession.ops.variables.scope import variable_scope as variable_scope
+from actorsession.ops.variables.session_ops import delete_session_tensor as delete_session_tensor
+from actorsession.ops.variables.session_ops import get_session_handle as get_session_handle
+from actorsession.ops.variables.session_ops import get_session_tensor as get_session_tensor
+from actorsession.ops.variables.variable import Variable as Variable
+from actorsession.opsets.sparse.basics import SparseTensor as SparseTensor
+from actorsession.opsets.tables.tables import tables_initializer as tables_initializer
 from actorsession.session import AsyncInteractiveSession as AsyncInteractiveSession
 from actorsession.session import AsyncSession as AsyncSession
-from actorsession.session import GraphGrowthWarning as GraphGrowthWarning
-from actorsession.session import GraphMutationWarning as GraphMutationWarning
 from actorsession.session import InteractiveSession as InteractiveSession
 from actorsession.session import Session as Session
-from actorsession.session import SessionFactory as SessionFactory
-from actorsession.session import SessionOptions as SessionOptions
 from actorsession.session import get_default_session as get_default_session
-from actorsession.session import register_factory as register_session_factory
-from actorsession.session.conversions import register_session_run_conversion_functions as register_session_run_conversion_functions
 from actorsession.session.handles import TensorHandle as TensorHandle
 from actorsession import train as train
-from actorsession.train import AdamOptimizer as AdamOptimizer
-from actorsession.train import GradientDescentOptimizer as GradientDescentOptimizer
-from actorsession.train import MomentumOptimizer as MomentumOptimizer
-from actorsession.ops import *
 
 __version__: str
 
 __all__ = [
-"AUTO_REUSE", "AdamOptimizer", "AggregationMethod", "Assert", "AsyncInteractiveSession",
-"AsyncSession", "Barrier", "ClusterResolver", "ClusterSpec", "ConditionalAccumulator",
-"ConditionalAccumulatorBase", "ConfigProto", "DType", "DebugDump", "DebugOptions", "DebugReport",
-"DebugTensorWatch", "DebuggerState", "DebuggerStateRegistry", "Defun", "Device", "DeviceAttributes",
-"DeviceFactory", "DeviceSpec", "Experimental", "FIFOQueue", "FileClusterResolver",
-"FixedLenFeature", "FixedLenSequenceFeature", "GradientDescentOptimizer", "Graph", "GraphDef",
-"GraphGrowthWarning", "GraphKeys", "GraphMutationWarning", "GraphOptions", "GraphPass",
-"IndexedSlices", "IndexedSlicesValue", "Initializer", "InteractiveSession", "JitLevel",
-"LocalCluster", "MapStagingArea", "MomentumOptimizer", "NoGradient", "NodeDef", "NotDifferentiable",
-"Operation", "OptLevel", "OptimizerOptions", "PaddingFIFOQueue", "PartitionedVariable",
-"PassContext", "PassGroup", "PassStatistics", "PlacedGraph", "Print", "PriorityQueue", "QueueBase",
-"RPCOptions", "RandomShuffleQueue", "RegisterGradient", "RunMetadata", "RunOptions",
-"SecurityConfig", "Server", "Session", "SessionFactory", "SessionMetadata", "SessionOptions",
-"SimpleClusterResolver", "SparseConditionalAccumulator", "SparseFeature", "SparseTensor",
-"SparseTensorValue", "StagingArea", "StepStats", "TFConfigClusterResolver", "Tensor", "TensorArray",
-"TensorHandle", "TensorShape", "ThreadPoolOptionProto", "TraceLevel", "UnconnectedGradients",
-"VarLenFeature", "Variable", "VariableAggregation", "VariableScope", "VariableSynchronization",
-"abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops", "add_n",
-"add_to_collection", "add_to_collections", "all_variables", "angle", "arg_max", "arg_min", "argmax",
-"argmin", "argsort", "as_dtype", "as_string", "asin", "asinh", "assert_equal", "assert_greater",
-"assert_greater_equal", "assert_integer", "assert_less", "assert_less_equal", "assert_near",
-"assert_negative", "assert_non_negative", "assert_non_positive", "assert_none_equal",
-"assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
-"assert_type", "assert_variables_initialized", "assign", "assign_add", "assign_sub",
-"async_py_func", "atan", "atan2", "atanh", "batch_gather", "batch_scatter_update", "batch_to_space",
-"batch_to_space_nd", "betainc", "bfloat16", "bincount", "bitcast", "bitwise", "bool_",
-"boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
-"ceil", "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "complex", "complex128",
-"complex64", "concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer",
-"control_dependencies", "convert_to_tensor", "cos", "cosh", "count_nonzero", "count_up_to", "cross",
-"cumprod", "cumsum", "custom_gradient", "decode_base64", "decode_compressed", "decode_csv",
-"decode_json_example", "decode_raw", "delete_session_tensor", "depth_to_space",
-"deserialize_many_sparse", "device", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
-"dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64", "ensure_shape",
-"equal", "erf", "erfc", "errors", "exp", "expand_dims", "expm1", "extract_image_patches", "eye",
-"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
-"fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
-"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
-"fft", "fft2d", "fft3d", "fill", "fingerprint", "fixed_size_partitioner", "float16", "float32",
-"float64", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather", "gather_nd",
-"get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
-"get_local_variable", "get_seed", "get_session_handle", "get_session_tensor", "get_static_value",
-"get_variable", "get_variable_scope", "global_norm", "global_variables",
-"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-"grad_pass_through", "gradients", "graph_util", "greater", "greater_equal", "group",
-"guarantee_const", "he_normal_initializer", "he_uniform_initializer", "hessians",
-"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
-"identity_n", "ifft", "ifft2d", "ifft3d", "igamma", "igammac", "imag", "image", "import_graph_def",
-"initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
-"initialize_variables", "initializers", "int16", "int32", "int64", "int8", "interop",
-"invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
-"is_strictly_increasing", "is_variable_initialized", "lbeta", "lecun_normal_initializer",
-"lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
-"local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logical_and",
-"logical_not", "logical_or", "logical_xor", "lookup", "losses", "make_ndarray", "make_tensor_proto",
-"manip", "map_fn", "matching_files", "math", "matmul", "matrix_band_part", "matrix_determinant",
-"matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve",
-"matrix_solve_ls", "matrix_square_root", "matrix_transpose", "matrix_triangular_solve", "maximum",
-"meshgrid", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
-"moving_average_variables", "multinomial", "multiply", "name_scope", "negative", "new_incarnation",
-"nn", "no_op", "no_regularizer", "norm", "not_equal", "numpy_function", "one_hot", "ones",
-"ones_initializer", "ones_like", "ops", "orthogonal_initializer", "pad", "parallel_stack",
-"parse_example", "parse_sequence_example", "parse_single_example", "parse_single_sequence_example",
-"parse_tensor", "placeholder", "placeholder_with_default", "polygamma", "pow", "py_func", "qr",
-"random", "random_crop", "random_gamma", "random_normal", "random_normal_initializer",
-"random_poisson", "random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank",
-"read_file", "real", "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_join",
-"reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-"regex_replace", "register_debug_sink", "register_device_factory", "register_graph_pass",
-"register_session_factory", "register_session_run_conversion_functions", "registered_graph_passes",
-"repeat", "report_uninitialized_variables", "required_space_to_batch_paddings",
-"reset_default_graph", "reshape", "resource", "reverse", "reverse_sequence", "reverse_v2", "rint",
-"roll", "round", "rsqrt", "saturate_cast", "scalar_mul", "scan", "scatter_add", "scatter_div",
-"scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add", "scatter_nd_sub",
-"scatter_nd_update", "scatter_sub", "scatter_update", "searchsorted", "segment_max", "segment_mean",
-"segment_min", "segment_prod", "segment_sum", "self_adjoint_eig", "self_adjoint_eigvals",
-"sequence_mask", "serialize_many_sparse", "serialize_sparse", "serialize_tensor", "set_random_seed",
-"setdiff1d", "sets", "shape", "shape_n", "sigmoid", "sign", "signal", "sin", "sinh", "size",
-"slice", "sort", "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add",
-"sparse_concat", "sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge",
-"sparse_minimum", "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse",
-"sparse_reduce_sum", "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape",
-"sparse_reshape", "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n",
-"sparse_segment_sum", "sparse_slice", "sparse_softmax", "sparse_split",
-"sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator",
-"sparse_transpose", "spectral", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
-"stop_gradient", "strided_slice", "string", "string_join", "string_split", "string_strip",
-"string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
-"string_to_number", "strings", "substr", "subtract", "svd", "switch_case", "tables_initializer",
-"tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
-"tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub",
-"tensor_scatter_update", "tensordot", "tile", "timeline", "to_bfloat16", "to_complex128",
-"to_complex64", "to_double", "to_float", "to_int32", "to_int64", "trace", "train",
-"trainable_variables", "transpose", "truediv", "truncated_normal", "truncated_normal_initializer",
-"truncatediv", "truncatemod", "tuple", "uint16", "uint32", "uint64", "uint8",
-"uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unravel_index",
-"unregister_debug_sink", "unregister_graph_pass", "unsorted_segment_max", "unsorted_segment_mean",
-"unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n", "unsorted_segment_sum",
-"unstack", "variable_axis_size_partitioner", "variable_creator_scope", "variable_op_scope",
-"variable_scope", "variables_initializer", "variance_scaling_initializer", "variant",
-"verify_tensor_all_finite", "where", "where_v2", "while_loop", "write_file", "zeros",
-"zeros_initializer", "zeros_like", "zeta"
+"AUTO_REUSE", "AsyncInteractiveSession", "AsyncSession", "ClusterResolver", "ClusterSpec",
+"ConfigProto", "DType", "DeviceSpec", "FIFOQueue", "FileClusterResolver", "Graph", "GraphDef",
+"GraphKeys", "GraphOptions", "IndexedSlices", "InteractiveSession", "LocalCluster", "NodeDef",
+"NotDifferentiable", "Operation", "OptimizerOptions", "RPCOptions", "RandomShuffleQueue",
+"RegisterGradient", "RunMetadata", "RunOptions", "SecurityConfig", "Server", "Session",
+"SimpleClusterResolver", "SparseTensor", "TFConfigClusterResolver", "Tensor", "TensorArray",
+"TensorHandle", "TensorShape", "TraceLevel", "Variable", "abs", "add", "add_n", "add_to_collection",
+"argmax", "argmin", "arrays", "as_dtype", "assign", "assign_add", "assign_sub", "async_py_func",
+"autodiff", "bfloat16", "bitwise", "bool_", "boolean_mask", "broadcast_to", "cast",
+"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "complex128", "complex64",
+"concat", "cond", "config", "constant", "control_dependencies", "convert_to_tensor", "cos",
+"custom_gradient", "debugging", "delete_session_tensor", "device", "divide", "einsum", "equal",
+"errors", "exp", "expand_dims", "eye", "fill", "float16", "float32", "float64", "floor", "flow",
+"gather", "gather_nd", "get_collection", "get_default_graph", "get_default_session",
+"get_session_handle", "get_session_tensor", "get_static_value", "get_variable", "global_variables",
+"global_variables_initializer", "gradients", "graph_util", "greater", "greater_equal", "group",
+"identity", "image", "import_graph_def", "initializers", "int16", "int32", "int64", "int8", "io",
+"less", "less_equal", "linalg", "local_variables", "local_variables_initializer", "log",
+"logical_and", "logical_not", "logical_or", "lookup", "losses", "map_fn", "math", "matmul",
+"maximum", "minimum", "multiply", "name_scope", "negative", "nn", "no_op", "not_equal", "one_hot",
+"ones", "ones_like", "pad", "placeholder", "placeholder_with_default", "plugins", "pow", "py_func",
+"quantization", "queue", "random", "random_normal", "random_uniform", "range", "reduce_all",
+"reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+"reset_default_graph", "reshape", "reverse", "set_random_seed", "sets", "shape", "sigmoid", "sign",
+"signal", "sin", "size", "slice", "sparse", "split", "sqrt", "square", "squeeze", "stack",
+"stop_gradient", "string", "strings", "subtract", "tables_initializer", "tanh", "tile", "timeline",
+"train", "trainable_variables", "transpose", "truncated_normal", "tuple", "uint16", "uint32",
+"uint64", "uint8", "unstack", "variable_scope", "variables", "variables_initializer", "where",
+"while_loop", "zeros", "zeros_like"
 ]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-__all__ = ["LazyName", "lazy_names", "read_table"]
+__all__ = ["LazyName", "lazy_names", "no_attribute", "read_table"]
 
 
 class LazyName(NamedTuple):
@@ -46,33 +46,61 @@ def read_table(package: str, table: Mapping[str, str]) -> Iterator[tuple[str, La
 
 
 def lazy_names(
-    package: str, table: Mapping[str, str], *more: ModuleType
+    package: str, table: Mapping[str, str]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Make ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Args:
         package: full name of the package.
         table: see ``read_table``.
-        more: packages all of whose names are names of this one as well.
 
     Returns:
         The three objects, to be assigned in the package.
     """
-    names = {name: LazyName(m.__name__, name) for m in more for name in m.__all__}
-    names.update(read_table(package, table))
+    names = dict(read_table(package, table))
     everything = sorted(names)
 
     def load(name: str) -> Any:
         where = names.get(name)
         if where is None:
-            import difflib
-
-            near = difflib.get_close_matches(name, everything, n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+            inner = {ours: found.module for ours, found in names.items() if not found.attribute}
+            raise no_attribute(package, name, everything, inner)
         found = importlib.import_module(where.module)
         value = getattr(found, where.attribute) if where.attribute else found
         setattr(sys.modules[package], name, value)
         return value
 
     return everything, load, lambda: everything
+
+
+def no_attribute(
+    package: str, name: str, names: Iterable[str], inner: Mapping[str, str]
+) -> AttributeError:
+    """Return the error for a name that a package does not have, with what may have been meant.
+
+    Args:
+        package: full name of the package.
+        name: the name.
+        names: all names of the package.
+        inner: full names of the modules among them, by their names in the package. One that has ``name`` is
+            suggested, else names of the package that are spelt like it.
+    """
+    import difflib
+
+    meant: list[str] = []
+    if not name.startswith("_") and not _is_submodule(package, name):
+        having = [ours for ours, module in inner.items() if name in _names_of(module)]
+        meant = [f"{ours}.{name}" for ours in sorted(having)]
+        meant = meant or difflib.get_close_matches(name, names, n=3)
+    hint = f"; did you mean {', '.join(meant)}?" if meant else ""
+    return AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name)
+
+
+def _is_submodule(package: str, name: str) -> bool:
+    """Return whether a module is about to be imported: ``from package import module`` asks for it first."""
+    is_package = hasattr(sys.modules.get(package), "__path__")
+    return is_package and find_spec(f"{package}.{name}") is not None
+
+
+def _names_of(module: str) -> Sequence[str]:
+    return getattr(importlib.import_module(module), "__all__", ())

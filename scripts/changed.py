@@ -25,6 +25,7 @@ ALWAYS = ("tests/test_architecture.py", "tests/test_docs_names.py", "tests/test_
 OTHERS = {
     "actorsession/graph/op_signatures.txt": ("tests/graph/test_op_signatures.py", "tests/ops/test_raw.py"),
     "actorsession/ops/": ("tests/ops/test_table.py", "tests/ops/test_exports.py"),
+    "actorsession/opsets/": ("tests/ops/test_table.py", "tests/ops/test_exports.py"),
     "docs/": ("tests/test_docs.py", "tests/test_docs_commands.py", "tests/test_semantics.py"),
     "README.md": ("tests/test_readme.py",),
     "scripts/": ("tests/test_scripts.py",),
@@ -76,7 +77,7 @@ def _close_tests(path: str, module: str, graph: grimp.ImportGraph) -> Iterator[s
         Path(path).relative_to("actorsession") if path.startswith("actorsession/") else Path(path)
     )
     folder = ROOT / "tests" / inner.parent
-    if path.startswith("actorsession/ops/") and folder.is_dir():
+    if path.startswith(("actorsession/ops/", "actorsession/opsets/")) and folder.is_dir():
         yield from _below(folder.glob("test_*.py"))
     for parent in (folder, folder.parent):
         yield from _below(parent.glob(f"test_{inner.stem}*.py"))

@@ -30,8 +30,20 @@ from actorsession.graph.shape import TensorShape
 from actorsession.lazy_names import read_table
 
 ROOT = Path(__file__).resolve().parent.parent
-LAZY_PACKAGES = ("actorsession", "actorsession.cluster", "actorsession.ops", "actorsession.session")
+LAZY_PACKAGES = (
+    "actorsession",
+    "actorsession.cluster",
+    "actorsession.ops",
+    "actorsession.opsets",
+    "actorsession.session",
+    *sorted(
+        f"actorsession.namespaces.{file.stem}"
+        for file in ROOT.glob("actorsession/namespaces/*.py")
+        if file.stem != "__init__"
+    ),
+)
 _WIDTH = 100
+_ROOMS = ("actorsession.ops.", "actorsession.opsets.")
 
 
 def table_of(package: str) -> Mapping[str, str]:
@@ -51,10 +63,16 @@ def stub_of(package: str) -> str:
             above, _, name = where.rpartition(".")
             lines.append(f"from {above} import {name} as {ours}")
     if package == "actorsession":
-        lines += ["from actorsession.ops import *", "", "__version__: str"]
+        lines += ["", "__version__: str"]
     names = textwrap.fill(", ".join(f'"{name}"' for name in module.__all__), _WIDTH)
     lines += ["", "__all__ = [", names, "]"]
     return "\n".join(["# Written by scripts/generated.py.", *lines, ""])
+
+
+def _source_of(module: str) -> Path:
+    """The file of a module or package."""
+    path = ROOT / module.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def op_modules() -> str:
@@ -62,7 +80,7 @@ def op_modules() -> str:
 
     To be called in a process that has imported no such file yet.
     """
-    from actorsession import ops
+    from actorsession import ops, opsets
     from actorsession.graph import extension, registry
 
     registry._DEFERRED.clear()  # an operation type may have moved to another file
@@ -82,8 +100,9 @@ def op_modules() -> str:
 
     registry.register = noting
     extension.ExtensionPoint.fill = noting_fill  # type: ignore[method-assign]
-    for found in pkgutil.walk_packages(ops.__path__, "actorsession.ops."):
-        importlib.import_module(found.name)
+    for room in (ops, opsets):
+        for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(found.name)
     lines = [
         '"""Which file registers each operation type."""',
         "",
@@ -94,11 +113,11 @@ def op_modules() -> str:
         "_TYPES = {",
     ]
     for module, names in sorted(by_module.items()):
-        lines += _entry(module.removeprefix("actorsession.ops."), sorted(names))
+        lines += _entry(module.removeprefix("actorsession."), sorted(names))
     lines += [
         "}",
         "OP_MODULES = {",
-        '    name: f"actorsession.ops.{module}"',
+        '    name: f"actorsession.{module}"',
         "    for module, names in _TYPES.items()",
         "    for name in names.split()",
         "}",
@@ -108,7 +127,7 @@ def op_modules() -> str:
     ]
     for point, modules in sorted(by_point.items()):
         keys = {key: module for module, keys in modules.items() for key in keys}
-        ours = {k: m for k, m in sorted(keys.items()) if m.startswith("actorsession.ops.")}
+        ours = {k: m for k, m in sorted(keys.items()) if m.startswith(_ROOMS)}
         lines += [
             f'    "{point}": {{',
             *(f'        "{k}": "{m}",' for k, m in ours.items()),
@@ -242,9 +261,7 @@ def main() -> int:
     made = {ROOT / "actorsession/ops/raw.py": raw_ops}
     made[ROOT / "actorsession/ops/op_modules.py"] = op_modules
     for package in LAZY_PACKAGES:
-        made[ROOT / package.replace(".", "/") / "__init__.pyi"] = functools.partial(
-            stub_of, package
-        )
+        made[_source_of(package).with_suffix(".pyi")] = functools.partial(stub_of, package)
     stale = False
     for path, text in made.items():  # in this order: the others import the first
         current = text()

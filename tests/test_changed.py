@@ -48,7 +48,7 @@ def test_tests_with_the_name_or_in_the_folder_of_a_module_are_close(
     graph: grimp.ImportGraph,
 ) -> None:
     assert "tests/cluster/test_worker.py" in close(graph, "actorsession/cluster/worker/worker.py")
-    graph.add_module("actorsession.ops.sets")
+    graph.add_module("actorsession.namespaces.sets")
     graph.add_module("actorsession.ops.elements.division")
     found = close(graph, "actorsession/ops/elements/division.py")
     assert "tests/ops/elements/test_comparison.py" in found

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
 import actorsession
-from actorsession import ops
+import actorsession.compat.v1
+from actorsession import compat, ops, opsets
+
+# Older functions of TensorFlow, each of which a public one replaces.
+ONLY_IN_COMPAT = {
+    "all_variables", "arg_max", "arg_min", "assert_variables_initialized", "batch_to_space",
+    "div", "floor_div", "initialize_all_tables", "initialize_all_variables",
+    "initialize_local_variables", "initialize_variables", "realdiv", "sparse_to_dense",
+    "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32",
+    "to_int64", "variable_op_scope", "where_v2",
+}  # fmt: skip
+
+
+def namespaces() -> list[ModuleType]:
+    """The modules among the public names."""
+    found = (getattr(actorsession, name) for name in actorsession.__all__)
+    return [module for module in found if isinstance(module, ModuleType)]
 
 
 def test_every_public_name_exists_once() -> None:
@@ -17,15 +34,50 @@ def test_every_public_name_exists_once() -> None:
     assert [n for n in names if not hasattr(actorsession, n)] == []
 
 
-def test_the_words_of_graphs_are_public() -> None:
-    assert set(ops.__all__) <= set(actorsession.__all__)
-    assert all(getattr(actorsession, n) is getattr(ops, n) for n in ops.__all__)
+def test_the_face_is_small_and_shows_no_inner_room() -> None:
+    names = dir(actorsession)
+    assert len(names) <= 200
+    rooms = {
+        "actors",
+        "cluster",
+        "graph",
+        "messages",
+        "ops",
+        "opsets",
+        "plan",
+        "rpc",
+        "runtime",
+        "session",
+    }
+    assert rooms & set(names) == set()
+
+
+def test_every_name_of_an_operation_is_on_the_face_in_a_namespace_or_of_tensorflow_1() -> None:
+    """Older spellings of TensorFlow are only in ``compat.v1``; the functions behind them are all public."""
+    faces = [
+        vars(module) | {n: getattr(module, n) for n in module.__all__} for module in namespaces()
+    ]
+    faces.append({name: getattr(actorsession, name) for name in actorsession.__all__})
+    public = {id(found) for face in faces for found in face.values()}
+    hidden = {
+        n for room in (ops, opsets) for n in room.__all__ if id(getattr(room, n)) not in public
+    }
+    assert hidden == ONLY_IN_COMPAT
+
+
+def test_a_name_that_is_elsewhere_is_suggested() -> None:
+    with pytest.raises(AttributeError, match=r"did you mean debugging.assert_equal\?"):
+        _ = actorsession.assert_equal  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"did you mean placeholder"):
+        _ = actorsession.placehoder  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"did you mean nn.relu\?"):
+        _ = compat.v1.relu
 
 
 def test_what_a_first_program_needs_is_there() -> None:
     needed = {
-        "AsyncSession", "Session", "Graph", "Variable", "placeholder", "constant", "gradients",
-        "GradientDescentOptimizer", "AdamOptimizer", "global_variables_initializer", "LocalCluster",
+        "AsyncSession", "Session", "Graph", "Variable", "placeholder", "constant", "gradients", "train",
+        "global_variables_initializer", "LocalCluster",
         "Server", "ClusterSpec", "device", "control_dependencies", "name_scope", "nn", "errors",
         "ConfigProto", "RunOptions", "RunMetadata",
     }  # fmt: skip

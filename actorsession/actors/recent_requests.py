@@ -15,6 +15,7 @@ from collections import deque
 from functools import partial
 from typing import Any
 
+from actorsession.actors.futures import chain
 from actorsession.errors import AbortedError
 
 __all__ = ["RecentRequests"]
@@ -58,7 +59,11 @@ class RecentRequests:
         first = self._answers[request_id]
         if first is None:
             raise AbortedError(f"request {request_id!r} was run already and is not run twice")
-        return _joined(first) if isinstance(first, asyncio.Future) else first
+        if not isinstance(first, asyncio.Future):
+            return first
+        joined: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        chain(first, joined)
+        return joined
 
     def answered(self, request_id: str, answer: Any, *, keep: bool) -> None:
         """Record the answer to a new request.
@@ -78,21 +83,3 @@ class RecentRequests:
         good = not answer.cancelled() and answer.exception() is None
         if request_id in self._answers:  # not forgotten meanwhile
             self._answers[request_id] = answer.result() if good and keep else None
-
-
-def _joined(first: asyncio.Future[Any]) -> asyncio.Future[Any]:
-    """Return a future that ends as ``first`` does, and whose cancellation does not cancel ``first``."""
-    joined: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-    def ended(first: asyncio.Future[Any]) -> None:
-        if joined.done():
-            return
-        if first.cancelled():
-            joined.cancel()
-        elif (error := first.exception()) is not None:
-            joined.set_exception(error)
-        else:
-            joined.set_result(first.result())
-
-    first.add_done_callback(ended)
-    return joined

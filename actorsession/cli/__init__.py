@@ -64,7 +64,7 @@ def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
     for module in _MODULES:
         module.add_to(commands)
     if with_demo:
-        from actorsession.demo import command
+        from actorsession.cli import demo
 
-        command.add_to(commands)
+        demo.add_to(commands)
     return parser

@@ -150,7 +150,7 @@ async def _traffic(cluster: acts.LocalCluster, session: acts.AsyncSession) -> Tr
 
 async def _traced(
     session: acts.AsyncSession, model: Model, feeds: dict[acts.Tensor, np.ndarray]
-) -> acts.StepStats:
+) -> acts.config.StepStats:
     metadata = acts.RunMetadata()
     options = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE)
     await session.run(model.train, feeds, options, metadata)

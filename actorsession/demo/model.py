@@ -65,7 +65,9 @@ def build_model() -> Model:
     )
     steps_done = acts.train.create_global_step()
     # The gradients become part of the graph, and so does the update that uses them.
-    train = acts.GradientDescentOptimizer(LEARNING_RATE).minimize(loss, global_step=steps_done)
+    train = acts.train.GradientDescentOptimizer(LEARNING_RATE).minimize(
+        loss, global_step=steps_done
+    )
     return Model(
         images=images, labels=labels, loss=loss, accuracy=accuracy, train=train,
         steps_done=steps_done, initialize=acts.global_variables_initializer(),

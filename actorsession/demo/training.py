@@ -62,7 +62,7 @@ class Lesson:
     curve: list[Checkpoint] = field(default_factory=list)
     step_messages: float = 0.0
     step_bytes: float = 0.0
-    trace: acts.StepStats | None = None
+    trace: acts.config.StepStats | None = None
 
     @property
     def accuracy(self) -> float:

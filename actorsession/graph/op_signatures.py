@@ -32,7 +32,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.records import dataclass
 
 __all__ = [
-    "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "fixed_type", "input_args",
+    "KIND_WORDS", "REQUIRED", "Arg", "Attr", "Signature", "bind", "check_types", "fixed_type", "input_args",
     "opsets", "output_types", "signature_of", "signature_row", "tensorflow_signature",
 ]  # fmt: skip
 
@@ -43,10 +43,11 @@ NOT_IMPLEMENTED = "tensorflow"
 """The section of types that are known and not implemented."""
 
 
-_KIND_WORDS = {
+KIND_WORDS = {
     "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
     "c": "complex types", "s": "strings", "r": "resources", "v": "variants",
 }  # fmt: skip
+"""What messages call the kinds of types (see ``DType.kind``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Attr:
     def described(self) -> str:
         """Return the accepted element types in words."""
         words = [
-            [_KIND_WORDS[kind] for kind in item] if _are_kinds(item) else [item]
+            [KIND_WORDS[kind] for kind in item] if _are_kinds(item) else [item]
             for item in self.allowed
         ]
         return ", ".join([word for each in words for word in each])
@@ -217,7 +218,7 @@ def _known_type(name: str) -> DType | None:
 
 
 def _are_kinds(item: str) -> bool:
-    return all(letter in _KIND_WORDS for letter in item)
+    return all(letter in KIND_WORDS for letter in item)
 
 
 # -- types and counts ----------------------------------------------------------------------------
@@ -357,7 +358,7 @@ def fixed_type(arg: Arg, attrs: Mapping[str, Attr]) -> DType | None:
     return resource if arg.is_ref else as_dtype(arg.type)
 
 
-def output_types(op: str, dtypes: tuple[DType, ...], attrs: Mapping[str, Any]) -> Sequence[DType]:
+def output_types(op: str, dtypes: tuple[DType, ...], attrs: Mapping[str, Any]) -> tuple[DType, ...]:
     """Check the element types of a node's inputs, and return those of its outputs.
 
     Args:
@@ -394,7 +395,7 @@ def _type_attrs(op: str) -> Sequence[str]:
 @functools.lru_cache(4096)  # most nodes of a graph have types that others have as well
 def _output_types(
     op: str, dtypes: tuple[DType, ...], given: tuple[tuple[str, Any], ...]
-) -> Sequence[DType]:
+) -> tuple[DType, ...]:
     _check_types(op, dtypes, given)
     signature = signature_of(op)
     assert signature is not None
@@ -412,4 +413,4 @@ def _output_types(
         if attr and not attr.allows(dtype):
             raise TypeError(f"{op} gives {attr.described()} as {arg.name}; got {dtype.name}")
         found += [dtype] * (known[arg.number] if arg.number else 1)
-    return found
+    return tuple(found)

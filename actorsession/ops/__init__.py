@@ -15,8 +15,8 @@ from actorsession.ops.op_modules import EXTENSION_MODULES, OP_MODULES
 # Names by the module that defines them; see ``lazy_names``. The stub beside this file is generated from it.
 _NAMES = {
     ".arrays.array": (
-        "concat fill identity ones ones_like pad placeholder placeholder_with_default split stack "
-        "stop_gradient tile transpose unstack zeros zeros_like range_=range"
+        "concat fill identity ones ones_like pad placeholder placeholder_with_default "
+        "range_=range split stack stop_gradient tile transpose unstack zeros zeros_like"
     ),
     ".arrays.batch_blocks": (
         "batch_to_space batch_to_space_nd required_space_to_batch_paddings space_to_batch "
@@ -48,9 +48,8 @@ _NAMES = {
         "add add_n div divide floordiv floormod maximum minimum mod multiply pow realdiv "
         "squared_difference subtract truediv"
     ),
-    ".elements.bitwise": "*=bitwise",
     ".elements.cast": (
-        "cast to_bfloat16 to_complex64 to_complex128 to_double to_float to_int32 to_int64"
+        "cast to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64"
     ),
     ".elements.clip": (
         "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm"
@@ -66,8 +65,6 @@ _NAMES = {
         "sqrt square tan"
     ),
     ".elements.error_functions": "erf erfc",
-    ".elements.gamma_functions": "digamma lbeta lgamma polygamma zeta",
-    ".elements.incomplete": "betainc igamma igammac",
     ".elements.nearness": "rint",
     ".elements.quotients": "div_no_nan",
     ".elements.recast": "bitcast saturate_cast",
@@ -88,11 +85,7 @@ _NAMES = {
     ".flow.mapping": "foldl foldr map_fn scan",
     ".flow.script": "async_py_func numpy_function py_func",
     ".graph_keys": "GraphKeys",
-    ".image": "*=image",
-    ".images.augmentation": "random_crop",
-    ".images.patches": "extract_image_patches",
     ".indexed_slices": "IndexedSlices IndexedSlicesValue",
-    ".linalg": "*=linalg",
     ".linear.contractions": "eye norm tensordot trace",
     ".linear.determinants": "matrix_determinant",
     ".linear.diagonals": "diag diag_part matrix_band_part",
@@ -107,34 +100,11 @@ _NAMES = {
     ".linear.spectra": "self_adjoint_eig self_adjoint_eigvals svd",
     ".linear.transposition": "matrix_transpose",
     ".lists.tensor_array": "TensorArray",
-    ".lookup": "*=lookup",
-    ".manip": "*=manip",
-    ".math": "*=math",
     ".neural.activations": "sigmoid tanh",
-    ".neural.fake_quantisation": (
-        "fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient "
-        "fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient "
-        "fake_quant_with_min_max_vars_per_channel "
-        "fake_quant_with_min_max_vars_per_channel_gradient"
-    ),
-    ".neural.losses": "*=losses",
     ".neural.rectifiers": "log_sigmoid",
-    ".nn": "*=nn",
-    ".parsing.csv": "decode_csv",
-    ".parsing.examples": "parse_example parse_single_example",
-    ".parsing.features": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
-    ".parsing.files": "matching_files read_file write_file",
-    ".parsing.json_examples": "decode_json_example",
-    ".parsing.sequence_examples": "parse_sequence_example parse_single_sequence_example",
-    ".parsing.serialized": "decode_compressed parse_tensor serialize_tensor",
-    ".queues.accumulators": (
-        "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
-    ),
-    ".queues.barriers": "Barrier",
     ".queues.base": "QueueBase",
     ".queues.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue",
-    ".queues.staging": "MapStagingArea StagingArea",
-    ".random": "*=random get_seed random_normal random_uniform set_random_seed truncated_normal",
+    ".randomness.numbers": "get_seed random_normal random_uniform set_random_seed truncated_normal",
     ".randomness.samples": "multinomial random_gamma random_poisson random_shuffle",
     ".reductions.argmax": "arg_max arg_min argmax argmin",
     ".reductions.cumulative": "cumprod cumsum",
@@ -152,37 +122,6 @@ _NAMES = {
     ),
     ".reductions.spread": "count_nonzero is_non_decreasing is_strictly_increasing",
     ".reductions.unique": "setdiff1d unique unique_with_counts",
-    ".sets": "*=sets",
-    ".signal": "*=signal",
-    ".signals.transforms": "fft fft2d fft3d ifft ifft2d ifft3d",
-    ".sparse_names": "*=sparse",
-    ".sparse_tensors.basics": (
-        "SparseTensor SparseTensorValue sparse_add sparse_placeholder sparse_reorder "
-        "sparse_tensor_dense_matmul sparse_tensor_to_dense sparse_to_dense"
-    ),
-    ".sparse_tensors.edit_distance": "edit_distance",
-    ".sparse_tensors.functions": (
-        "sparse_concat sparse_fill_empty_rows sparse_reduce_max sparse_reduce_sum "
-        "sparse_reset_shape sparse_reshape sparse_retain sparse_slice sparse_softmax "
-        "sparse_transpose"
-    ),
-    ".sparse_tensors.makers": "sparse_merge sparse_to_indicator",
-    ".sparse_tensors.pieces": (
-        "sparse_maximum sparse_minimum sparse_reduce_max_sparse sparse_reduce_sum_sparse "
-        "sparse_split"
-    ),
-    ".sparse_tensors.segments": "sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum",
-    ".sparse_tensors.serialising": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
-    ".spectral": "*=spectral",
-    ".strings": "*=strings",
-    ".tables.tables": "initialize_all_tables tables_initializer",
-    ".text.characters": "decode_base64 encode_base64 string_strip substr",
-    ".text.fingerprints": "fingerprint",
-    ".text.hash_buckets": "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong",
-    ".text.joining": "reduce_join string_join",
-    ".text.numbers": "as_string decode_raw string_to_number",
-    ".text.regex": "regex_replace",
-    ".text.splitting": "string_split",
     ".variables.assignment": (
         "assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div "
         "scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update "
@@ -191,9 +130,9 @@ _NAMES = {
     ".variables.creation": "VariableAggregation VariableSynchronization variable_creator_scope",
     ".variables.get_variable": "get_local_variable get_variable",
     ".variables.initializers": (
-        "*=initializers Initializer constant_initializer glorot_normal_initializer "
-        "glorot_uniform_initializer he_normal_initializer he_uniform_initializer "
-        "identity_initializer lecun_normal_initializer lecun_uniform_initializer ones_initializer "
+        "Initializer constant_initializer glorot_normal_initializer glorot_uniform_initializer "
+        "he_normal_initializer he_uniform_initializer identity_initializer "
+        "lecun_normal_initializer lecun_uniform_initializer ones_initializer "
         "orthogonal_initializer random_normal_initializer random_uniform_initializer "
         "truncated_normal_initializer uniform_unit_scaling_initializer "
         "variance_scaling_initializer zeros_initializer"

@@ -102,7 +102,6 @@ from actorsession.ops.elements.arithmetic import realdiv as realdiv
 from actorsession.ops.elements.arithmetic import squared_difference as squared_difference
 from actorsession.ops.elements.arithmetic import subtract as subtract
 from actorsession.ops.elements.arithmetic import truediv as truediv
-from actorsession.ops.elements import bitwise as bitwise
 from actorsession.ops.elements.cast import cast as cast
 from actorsession.ops.elements.cast import to_bfloat16 as to_bfloat16
 from actorsession.ops.elements.cast import to_complex128 as to_complex128
@@ -158,14 +157,6 @@ from actorsession.ops.elements.elementwise import square as square
 from actorsession.ops.elements.elementwise import tan as tan
 from actorsession.ops.elements.error_functions import erf as erf
 from actorsession.ops.elements.error_functions import erfc as erfc
-from actorsession.ops.elements.gamma_functions import digamma as digamma
-from actorsession.ops.elements.gamma_functions import lbeta as lbeta
-from actorsession.ops.elements.gamma_functions import lgamma as lgamma
-from actorsession.ops.elements.gamma_functions import polygamma as polygamma
-from actorsession.ops.elements.gamma_functions import zeta as zeta
-from actorsession.ops.elements.incomplete import betainc as betainc
-from actorsession.ops.elements.incomplete import igamma as igamma
-from actorsession.ops.elements.incomplete import igammac as igammac
 from actorsession.ops.elements.nearness import rint as rint
 from actorsession.ops.elements.quotients import div_no_nan as div_no_nan
 from actorsession.ops.elements.recast import bitcast as bitcast
@@ -217,12 +208,8 @@ from actorsession.ops.flow.script import async_py_func as async_py_func
 from actorsession.ops.flow.script import numpy_function as numpy_function
 from actorsession.ops.flow.script import py_func as py_func
 from actorsession.ops.graph_keys import GraphKeys as GraphKeys
-from actorsession.ops import image as image
-from actorsession.ops.images.augmentation import random_crop as random_crop
-from actorsession.ops.images.patches import extract_image_patches as extract_image_patches
 from actorsession.ops.indexed_slices import IndexedSlices as IndexedSlices
 from actorsession.ops.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
-from actorsession.ops import linalg as linalg
 from actorsession.ops.linear.contractions import eye as eye
 from actorsession.ops.linear.contractions import norm as norm
 from actorsession.ops.linear.contractions import tensordot as tensordot
@@ -252,53 +239,19 @@ from actorsession.ops.linear.spectra import self_adjoint_eigvals as self_adjoint
 from actorsession.ops.linear.spectra import svd as svd
 from actorsession.ops.linear.transposition import matrix_transpose as matrix_transpose
 from actorsession.ops.lists.tensor_array import TensorArray as TensorArray
-from actorsession.ops import lookup as lookup
-from actorsession.ops import manip as manip
-from actorsession.ops import math as math
 from actorsession.ops.neural.activations import sigmoid as sigmoid
 from actorsession.ops.neural.activations import tanh as tanh
-from actorsession.ops.neural.fake_quantisation import fake_quant_with_min_max_args as fake_quant_with_min_max_args
-from actorsession.ops.neural.fake_quantisation import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
-from actorsession.ops.neural.fake_quantisation import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
-from actorsession.ops.neural.fake_quantisation import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
-from actorsession.ops.neural.fake_quantisation import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
-from actorsession.ops.neural.fake_quantisation import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
-from actorsession.ops.neural import losses as losses
 from actorsession.ops.neural.rectifiers import log_sigmoid as log_sigmoid
-from actorsession.ops import nn as nn
-from actorsession.ops.parsing.csv import decode_csv as decode_csv
-from actorsession.ops.parsing.examples import parse_example as parse_example
-from actorsession.ops.parsing.examples import parse_single_example as parse_single_example
-from actorsession.ops.parsing.features import FixedLenFeature as FixedLenFeature
-from actorsession.ops.parsing.features import FixedLenSequenceFeature as FixedLenSequenceFeature
-from actorsession.ops.parsing.features import SparseFeature as SparseFeature
-from actorsession.ops.parsing.features import VarLenFeature as VarLenFeature
-from actorsession.ops.parsing.files import matching_files as matching_files
-from actorsession.ops.parsing.files import read_file as read_file
-from actorsession.ops.parsing.files import write_file as write_file
-from actorsession.ops.parsing.json_examples import decode_json_example as decode_json_example
-from actorsession.ops.parsing.sequence_examples import parse_sequence_example as parse_sequence_example
-from actorsession.ops.parsing.sequence_examples import parse_single_sequence_example as parse_single_sequence_example
-from actorsession.ops.parsing.serialized import decode_compressed as decode_compressed
-from actorsession.ops.parsing.serialized import parse_tensor as parse_tensor
-from actorsession.ops.parsing.serialized import serialize_tensor as serialize_tensor
-from actorsession.ops.queues.accumulators import ConditionalAccumulator as ConditionalAccumulator
-from actorsession.ops.queues.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
-from actorsession.ops.queues.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
-from actorsession.ops.queues.barriers import Barrier as Barrier
 from actorsession.ops.queues.base import QueueBase as QueueBase
 from actorsession.ops.queues.queues import FIFOQueue as FIFOQueue
 from actorsession.ops.queues.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from actorsession.ops.queues.queues import PriorityQueue as PriorityQueue
 from actorsession.ops.queues.queues import RandomShuffleQueue as RandomShuffleQueue
-from actorsession.ops.queues.staging import MapStagingArea as MapStagingArea
-from actorsession.ops.queues.staging import StagingArea as StagingArea
-from actorsession.ops import random as random
-from actorsession.ops.random import get_seed as get_seed
-from actorsession.ops.random import random_normal as random_normal
-from actorsession.ops.random import random_uniform as random_uniform
-from actorsession.ops.random import set_random_seed as set_random_seed
-from actorsession.ops.random import truncated_normal as truncated_normal
+from actorsession.ops.randomness.numbers import get_seed as get_seed
+from actorsession.ops.randomness.numbers import random_normal as random_normal
+from actorsession.ops.randomness.numbers import random_uniform as random_uniform
+from actorsession.ops.randomness.numbers import set_random_seed as set_random_seed
+from actorsession.ops.randomness.numbers import truncated_normal as truncated_normal
 from actorsession.ops.randomness.samples import multinomial as multinomial
 from actorsession.ops.randomness.samples import random_gamma as random_gamma
 from actorsession.ops.randomness.samples import random_poisson as random_poisson
@@ -340,66 +293,6 @@ from actorsession.ops.reductions.spread import is_strictly_increasing as is_stri
 from actorsession.ops.reductions.unique import setdiff1d as setdiff1d
 from actorsession.ops.reductions.unique import unique as unique
 from actorsession.ops.reductions.unique import unique_with_counts as unique_with_counts
-from actorsession.ops import sets as sets
-from actorsession.ops import signal as signal
-from actorsession.ops.signals.transforms import fft as fft
-from actorsession.ops.signals.transforms import fft2d as fft2d
-from actorsession.ops.signals.transforms import fft3d as fft3d
-from actorsession.ops.signals.transforms import ifft as ifft
-from actorsession.ops.signals.transforms import ifft2d as ifft2d
-from actorsession.ops.signals.transforms import ifft3d as ifft3d
-from actorsession.ops import sparse_names as sparse
-from actorsession.ops.sparse_tensors.basics import SparseTensor as SparseTensor
-from actorsession.ops.sparse_tensors.basics import SparseTensorValue as SparseTensorValue
-from actorsession.ops.sparse_tensors.basics import sparse_add as sparse_add
-from actorsession.ops.sparse_tensors.basics import sparse_placeholder as sparse_placeholder
-from actorsession.ops.sparse_tensors.basics import sparse_reorder as sparse_reorder
-from actorsession.ops.sparse_tensors.basics import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
-from actorsession.ops.sparse_tensors.basics import sparse_tensor_to_dense as sparse_tensor_to_dense
-from actorsession.ops.sparse_tensors.basics import sparse_to_dense as sparse_to_dense
-from actorsession.ops.sparse_tensors.edit_distance import edit_distance as edit_distance
-from actorsession.ops.sparse_tensors.functions import sparse_concat as sparse_concat
-from actorsession.ops.sparse_tensors.functions import sparse_fill_empty_rows as sparse_fill_empty_rows
-from actorsession.ops.sparse_tensors.functions import sparse_reduce_max as sparse_reduce_max
-from actorsession.ops.sparse_tensors.functions import sparse_reduce_sum as sparse_reduce_sum
-from actorsession.ops.sparse_tensors.functions import sparse_reset_shape as sparse_reset_shape
-from actorsession.ops.sparse_tensors.functions import sparse_reshape as sparse_reshape
-from actorsession.ops.sparse_tensors.functions import sparse_retain as sparse_retain
-from actorsession.ops.sparse_tensors.functions import sparse_slice as sparse_slice
-from actorsession.ops.sparse_tensors.functions import sparse_softmax as sparse_softmax
-from actorsession.ops.sparse_tensors.functions import sparse_transpose as sparse_transpose
-from actorsession.ops.sparse_tensors.makers import sparse_merge as sparse_merge
-from actorsession.ops.sparse_tensors.makers import sparse_to_indicator as sparse_to_indicator
-from actorsession.ops.sparse_tensors.pieces import sparse_maximum as sparse_maximum
-from actorsession.ops.sparse_tensors.pieces import sparse_minimum as sparse_minimum
-from actorsession.ops.sparse_tensors.pieces import sparse_reduce_max_sparse as sparse_reduce_max_sparse
-from actorsession.ops.sparse_tensors.pieces import sparse_reduce_sum_sparse as sparse_reduce_sum_sparse
-from actorsession.ops.sparse_tensors.pieces import sparse_split as sparse_split
-from actorsession.ops.sparse_tensors.segments import sparse_segment_mean as sparse_segment_mean
-from actorsession.ops.sparse_tensors.segments import sparse_segment_sqrt_n as sparse_segment_sqrt_n
-from actorsession.ops.sparse_tensors.segments import sparse_segment_sum as sparse_segment_sum
-from actorsession.ops.sparse_tensors.serialising import deserialize_many_sparse as deserialize_many_sparse
-from actorsession.ops.sparse_tensors.serialising import serialize_many_sparse as serialize_many_sparse
-from actorsession.ops.sparse_tensors.serialising import serialize_sparse as serialize_sparse
-from actorsession.ops import spectral as spectral
-from actorsession.ops import strings as strings
-from actorsession.ops.tables.tables import initialize_all_tables as initialize_all_tables
-from actorsession.ops.tables.tables import tables_initializer as tables_initializer
-from actorsession.ops.text.characters import decode_base64 as decode_base64
-from actorsession.ops.text.characters import encode_base64 as encode_base64
-from actorsession.ops.text.characters import string_strip as string_strip
-from actorsession.ops.text.characters import substr as substr
-from actorsession.ops.text.fingerprints import fingerprint as fingerprint
-from actorsession.ops.text.hash_buckets import string_to_hash_bucket as string_to_hash_bucket
-from actorsession.ops.text.hash_buckets import string_to_hash_bucket_fast as string_to_hash_bucket_fast
-from actorsession.ops.text.hash_buckets import string_to_hash_bucket_strong as string_to_hash_bucket_strong
-from actorsession.ops.text.joining import reduce_join as reduce_join
-from actorsession.ops.text.joining import string_join as string_join
-from actorsession.ops.text.numbers import as_string as as_string
-from actorsession.ops.text.numbers import decode_raw as decode_raw
-from actorsession.ops.text.numbers import string_to_number as string_to_number
-from actorsession.ops.text.regex import regex_replace as regex_replace
-from actorsession.ops.text.splitting import string_split as string_split
 from actorsession.ops.variables.assignment import assign as assign
 from actorsession.ops.variables.assignment import assign_add as assign_add
 from actorsession.ops.variables.assignment import assign_sub as assign_sub
@@ -420,7 +313,6 @@ from actorsession.ops.variables.creation import VariableSynchronization as Varia
 from actorsession.ops.variables.creation import variable_creator_scope as variable_creator_scope
 from actorsession.ops.variables.get_variable import get_local_variable as get_local_variable
 from actorsession.ops.variables.get_variable import get_variable as get_variable
-from actorsession.ops.variables import initializers as initializers
 from actorsession.ops.variables.initializers import Initializer as Initializer
 from actorsession.ops.variables.initializers import constant_initializer as constant_initializer
 from actorsession.ops.variables.initializers import glorot_normal_initializer as glorot_normal_initializer
@@ -469,89 +361,67 @@ from actorsession.ops.variables.session_ops import get_session_tensor as get_ses
 from actorsession.ops.variables.variable import Variable as Variable
 
 __all__ = [
-"AUTO_REUSE", "AggregationMethod", "Assert", "Barrier", "ConditionalAccumulator",
-"ConditionalAccumulatorBase", "Defun", "FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature",
-"GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "MapStagingArea", "NoGradient",
-"NotDifferentiable", "PaddingFIFOQueue", "PartitionedVariable", "Print", "PriorityQueue",
-"QueueBase", "RandomShuffleQueue", "RegisterGradient", "SparseConditionalAccumulator",
-"SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea", "TensorArray",
-"UnconnectedGradients", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
-"VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops",
-"add_n", "all_variables", "angle", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_string",
-"asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer",
-"assert_less", "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
-"assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
+"AUTO_REUSE", "AggregationMethod", "Assert", "Defun", "FIFOQueue", "GraphKeys", "IndexedSlices",
+"IndexedSlicesValue", "Initializer", "NoGradient", "NotDifferentiable", "PaddingFIFOQueue",
+"PartitionedVariable", "Print", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
+"RegisterGradient", "TensorArray", "UnconnectedGradients", "Variable", "VariableAggregation",
+"VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add",
+"add_check_numerics_ops", "add_n", "all_variables", "angle", "arg_max", "arg_min", "argmax",
+"argmin", "argsort", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+"assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
+"assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
 "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type",
 "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
 "atan2", "atanh", "batch_gather", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
-"betainc", "bincount", "bitcast", "bitwise", "boolean_mask", "broadcast_dynamic_shape",
-"broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
-"cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
-"complex", "concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer",
-"convert_to_tensor", "cos", "cosh", "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum",
-"custom_gradient", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example",
-"decode_raw", "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "diag",
-"diag_part", "digamma", "div", "div_no_nan", "divide", "dynamic_partition", "dynamic_stitch",
-"edit_distance", "einsum", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "exp",
-"expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
-"fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
-"fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
-"fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fill", "fingerprint",
-"fixed_size_partitioner", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather",
-"gather_nd", "get_local_variable", "get_seed", "get_session_handle", "get_session_tensor",
-"get_variable", "get_variable_scope", "global_norm", "global_variables",
-"global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-"grad_pass_through", "gradients", "greater", "greater_equal", "group", "guarantee_const",
-"he_normal_initializer", "he_uniform_initializer", "hessians", "histogram_fixed_width",
-"histogram_fixed_width_bins", "identity", "identity_initializer", "identity_n", "ifft", "ifft2d",
-"ifft3d", "igamma", "igammac", "imag", "image", "initialize_all_tables", "initialize_all_variables",
-"initialize_local_variables", "initialize_variables", "initializers", "invert_permutation",
-"is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing",
-"is_variable_initialized", "lbeta", "lecun_normal_initializer", "lecun_uniform_initializer", "less",
-"less_equal", "lgamma", "lin_space", "linalg", "linspace", "local_variables",
+"bincount", "bitcast", "boolean_mask", "broadcast_dynamic_shape", "broadcast_static_shape",
+"broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky", "cholesky_solve",
+"clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "concat",
+"cond", "confusion_matrix", "conj", "constant", "constant_initializer", "convert_to_tensor", "cos",
+"cosh", "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient",
+"delete_session_tensor", "depth_to_space", "diag", "diag_part", "div", "div_no_nan", "divide",
+"dynamic_partition", "dynamic_stitch", "einsum", "ensure_shape", "equal", "erf", "erfc", "exp",
+"expand_dims", "expm1", "eye", "fill", "fixed_size_partitioner", "floor", "floor_div", "floordiv",
+"floormod", "foldl", "foldr", "gather", "gather_nd", "get_local_variable", "get_seed",
+"get_session_handle", "get_session_tensor", "get_variable", "get_variable_scope", "global_norm",
+"global_variables", "global_variables_initializer", "glorot_normal_initializer",
+"glorot_uniform_initializer", "grad_pass_through", "gradients", "greater", "greater_equal", "group",
+"guarantee_const", "he_normal_initializer", "he_uniform_initializer", "hessians",
+"histogram_fixed_width", "histogram_fixed_width_bins", "identity", "identity_initializer",
+"identity_n", "imag", "initialize_all_variables", "initialize_local_variables",
+"initialize_variables", "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+"is_strictly_increasing", "is_variable_initialized", "lecun_normal_initializer",
+"lecun_uniform_initializer", "less", "less_equal", "lin_space", "linspace", "local_variables",
 "local_variables_initializer", "log", "log1p", "log_sigmoid", "logical_and", "logical_not",
-"logical_or", "logical_xor", "lookup", "losses", "manip", "map_fn", "matching_files", "math",
-"matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
-"matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
-"matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid",
-"min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
-"multinomial", "multiply", "negative", "nn", "no_op", "no_regularizer", "norm", "not_equal",
-"numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "orthogonal_initializer",
-"pad", "parallel_stack", "parse_example", "parse_sequence_example", "parse_single_example",
-"parse_single_sequence_example", "parse_tensor", "placeholder", "placeholder_with_default",
-"polygamma", "pow", "py_func", "qr", "random", "random_crop", "random_gamma", "random_normal",
-"random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
-"random_uniform_initializer", "range", "rank", "read_file", "real", "realdiv", "reciprocal",
-"reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max", "reduce_mean",
-"reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "repeat",
+"logical_or", "logical_xor", "map_fn", "matmul", "matrix_band_part", "matrix_determinant",
+"matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve",
+"matrix_solve_ls", "matrix_square_root", "matrix_transpose", "matrix_triangular_solve", "maximum",
+"meshgrid", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
+"moving_average_variables", "multinomial", "multiply", "negative", "no_op", "no_regularizer",
+"norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like",
+"orthogonal_initializer", "pad", "parallel_stack", "placeholder", "placeholder_with_default", "pow",
+"py_func", "qr", "random_gamma", "random_normal", "random_normal_initializer", "random_poisson",
+"random_shuffle", "random_uniform", "random_uniform_initializer", "range", "rank", "real",
+"realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
+"reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
 "report_uninitialized_variables", "required_space_to_batch_paddings", "reshape", "reverse",
 "reverse_sequence", "reverse_v2", "rint", "roll", "round", "rsqrt", "saturate_cast", "scalar_mul",
 "scan", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd",
 "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
 "searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-"self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "serialize_many_sparse",
-"serialize_sparse", "serialize_tensor", "set_random_seed", "setdiff1d", "sets", "shape", "shape_n",
-"sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
-"space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
-"sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge", "sparse_minimum",
-"sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
-"sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape", "sparse_reshape",
-"sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
-"sparse_slice", "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul",
-"sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator", "sparse_transpose", "spectral",
-"split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
-"strided_slice", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
-"string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "strings",
-"substr", "subtract", "svd", "switch_case", "tables_initializer", "tan", "tanh",
-"tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
-"tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
-"tensordot", "tile", "to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float",
-"to_int32", "to_int64", "trace", "trainable_variables", "transpose", "truediv", "truncated_normal",
+"self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "set_random_seed", "setdiff1d",
+"shape", "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
+"space_to_batch_nd", "space_to_depth", "sparse_mask", "split", "sqrt", "square",
+"squared_difference", "squeeze", "stack", "stop_gradient", "strided_slice", "subtract", "svd",
+"switch_case", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
+"tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+"tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile",
+"to_bfloat16", "to_complex128", "to_complex64", "to_double", "to_float", "to_int32", "to_int64",
+"trace", "trainable_variables", "transpose", "truediv", "truncated_normal",
 "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
 "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unravel_index",
 "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
 "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack", "variable_axis_size_partitioner",
 "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
 "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "while_loop",
-"write_file", "zeros", "zeros_initializer", "zeros_like", "zeta"
+"zeros", "zeros_initializer", "zeros_like"
 ]

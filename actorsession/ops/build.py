@@ -30,7 +30,7 @@ from actorsession.graph.shape import ShapeLike, TensorShape
 from actorsession.ops.rows import op
 
 __all__ = [
-    "constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_of", "make_one",
+    "constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_one",
 ]  # fmt: skip
 
 
@@ -69,29 +69,6 @@ def make_one(
 ) -> Tensor:
     """Add a node with one output and return that tensor."""
     return make(op_type, inputs, attrs, name, graph).outputs[0]
-
-
-def make_of(
-    op_type: str,
-    operands: Mapping[str, Any],
-    attrs: Mapping[str, Any] | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Add a node with one output; plain operands become constants named after the node and the input.
-
-    Args:
-        op_type: operation type.
-        operands: operands by TensorFlow's names of the inputs, in order.
-        attrs: attribute values.
-        name: wanted name.
-    """
-    values = list(operands.values())
-    if all(isinstance(value, Tensor) for value in values):
-        return make_one(op_type, values, attrs, name)
-    graph = graph_of(*values)
-    with graph.name_scope(name or op_type) as scope:
-        inputs = [convert_to_tensor(v, name=key, graph=graph) for key, v in operands.items()]
-        return make_one(op_type, inputs, attrs, scope)
 
 
 def to_array(value: Any, dtype: DType | None = None) -> Array:

@@ -6,242 +6,151 @@ from __future__ import annotations
 __all__ = ["EXTENSION_MODULES", "OP_MODULES"]
 
 _TYPES = {
-    "arrays.array": "Identity StopGradient",
-    "arrays.batch_blocks": "BatchToSpaceND SpaceToBatchND",
-    "arrays.depth_blocks": "DepthToSpace SpaceToDepth",
-    "arrays.dimensions": "Rank Shape Size",
-    "arrays.fills": "Fill OnesLike Range ZerosLike",
-    "arrays.gather": "GatherNd GatherV2",
-    "arrays.grids": "BroadcastArgs ParallelConcat",
-    "arrays.joining": "ConcatOffset ConcatV2 Pack Unpack",
-    "arrays.layout": "InvertPermutation Pad PadV2 Tile Transpose",
-    "arrays.linspace": "LinSpace",
-    "arrays.mirroring": "MirrorPad MirrorPadGrad",
-    "arrays.partitions": "DynamicPartition DynamicStitch ParallelDynamicStitch",
-    "arrays.pass_through": "EnsureShape GuaranteeConst IdentityN ShapeN",
-    "arrays.placeholder": "Placeholder PlaceholderWithDefault",
-    "arrays.reversal": "ReverseSequence ReverseV2 Roll",
-    "arrays.scatter": "OneHot ScatterNd UnsortedSegmentSum",
-    "arrays.shape": "BroadcastTo ExpandDims Reshape Squeeze",
-    "arrays.slicing": "Slice",
-    "arrays.splitting": "Split SplitV",
-    "arrays.strided": "StridedSlice StridedSliceGrad",
-    "arrays.tensor_scatter": (
+    "ops.arrays.array": "Identity StopGradient",
+    "ops.arrays.batch_blocks": "BatchToSpaceND SpaceToBatchND",
+    "ops.arrays.depth_blocks": "DepthToSpace SpaceToDepth",
+    "ops.arrays.dimensions": "Rank Shape Size",
+    "ops.arrays.fills": "Fill OnesLike Range ZerosLike",
+    "ops.arrays.gather": "GatherNd GatherV2",
+    "ops.arrays.grids": "BroadcastArgs ParallelConcat",
+    "ops.arrays.joining": "ConcatOffset ConcatV2 Pack Unpack",
+    "ops.arrays.layout": "InvertPermutation Pad PadV2 Tile Transpose",
+    "ops.arrays.linspace": "LinSpace",
+    "ops.arrays.mirroring": "MirrorPad MirrorPadGrad",
+    "ops.arrays.partitions": "DynamicPartition DynamicStitch ParallelDynamicStitch",
+    "ops.arrays.pass_through": "EnsureShape GuaranteeConst IdentityN ShapeN",
+    "ops.arrays.placeholder": "Placeholder PlaceholderWithDefault",
+    "ops.arrays.reversal": "ReverseSequence ReverseV2 Roll",
+    "ops.arrays.scatter": "OneHot ScatterNd UnsortedSegmentSum",
+    "ops.arrays.shape": "BroadcastTo ExpandDims Reshape Squeeze",
+    "ops.arrays.slicing": "Slice",
+    "ops.arrays.splitting": "Split SplitV",
+    "ops.arrays.strided": "StridedSlice StridedSliceGrad",
+    "ops.arrays.tensor_scatter": (
         "TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate"
     ),
-    "arrays.unravelling": "UnravelIndex",
-    "broadcasting": "BroadcastGradientArgs",
-    "build": "Const",
-    "convolutions.depthwise_nodes": (
+    "ops.arrays.unravelling": "UnravelIndex",
+    "ops.broadcasting": "BroadcastGradientArgs",
+    "ops.build": "Const",
+    "ops.convolutions.depthwise_nodes": (
         "DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter "
         "DepthwiseConv2dNativeBackpropInput"
     ),
-    "convolutions.dilation": "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput",
-    "convolutions.fractional_pooling": (
+    "ops.convolutions.dilation": "Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput",
+    "ops.convolutions.fractional_pooling": (
         "FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad"
     ),
-    "convolutions.nodes": (
+    "ops.convolutions.nodes": (
         "Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 "
         "Conv3DBackpropInputV2"
     ),
-    "convolutions.pooling_argmax": "MaxPoolGradWithArgmax MaxPoolWithArgmax",
-    "convolutions.pooling_nodes": (
+    "ops.convolutions.pooling_argmax": "MaxPoolGradWithArgmax MaxPoolWithArgmax",
+    "ops.convolutions.pooling_nodes": (
         "AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad MaxPool MaxPool3D MaxPool3DGrad "
         "MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad"
     ),
-    "elements.arithmetic": "Add AddN AddV2 Maximum Minimum Mul Pow SquaredDifference Sub",
-    "elements.bessel": "BesselI0 BesselI0e BesselI1 BesselI1e",
-    "elements.bitwise": (
+    "ops.elements.arithmetic": "Add AddN AddV2 Maximum Minimum Mul Pow SquaredDifference Sub",
+    "ops.elements.bitwise": (
         "BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift PopulationCount RightShift"
     ),
-    "elements.cast": "Cast",
-    "elements.clip": "ClipByValue",
-    "elements.comparison": (
+    "ops.elements.cast": "Cast",
+    "ops.elements.clip": "ClipByValue",
+    "ops.elements.comparison": (
         "Equal Greater GreaterEqual IsFinite IsInf IsNan Less LessEqual LogicalAnd LogicalNot "
         "LogicalOr NotEqual"
     ),
-    "elements.complex_numbers": "Angle Complex ComplexAbs Imag Real",
-    "elements.division": "Div FloorDiv FloorMod RealDiv TruncateDiv TruncateMod",
-    "elements.elementwise": (
+    "ops.elements.complex_numbers": "Angle Complex ComplexAbs Imag Real",
+    "ops.elements.division": "Div FloorDiv FloorMod RealDiv TruncateDiv TruncateMod",
+    "ops.elements.elementwise": (
         "Abs Ceil Conj Cos Exp Expm1 Floor Inv InvGrad Log Log1p Neg Reciprocal ReciprocalGrad "
         "Round Rsqrt RsqrtGrad Sign Sin Sqrt SqrtGrad Square Tan"
     ),
-    "elements.error_functions": "Erf Erfc Erfinv Ndtri",
-    "elements.gamma_functions": "Digamma Lgamma Polygamma Zeta",
-    "elements.incomplete": "Betainc Igamma IgammaGradA Igammac",
-    "elements.nearness": "ApproximateEqual NextAfter Rint",
-    "elements.quotients": "DivNoNan MulNoNan Xdivy Xlog1py Xlogy",
-    "elements.recast": "Bitcast",
-    "elements.selection": "Select SelectV2 Where",
-    "elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
-    "flow.assertions": "Assert CheckNumerics Print",
-    "flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
-    "flow.constructs": "If While",
-    "flow.control": "NoOp",
-    "flow.dataflow": (
+    "ops.elements.error_functions": "Erf Erfc Erfinv Ndtri",
+    "ops.elements.nearness": "ApproximateEqual NextAfter Rint",
+    "ops.elements.quotients": "DivNoNan MulNoNan Xdivy Xlog1py Xlogy",
+    "ops.elements.recast": "Bitcast",
+    "ops.elements.selection": "Select SelectV2 Where",
+    "ops.elements.trigonometry": "Acos Acosh Asin Asinh Atan Atan2 Atanh Cosh Sinh",
+    "ops.flow.assertions": "Assert CheckNumerics Print",
+    "ops.flow.calls": "PartitionedCall RemoteCall StatefulPartitionedCall SymbolicGradient",
+    "ops.flow.constructs": "If While",
+    "ops.flow.control": "NoOp",
+    "ops.flow.dataflow": (
         "ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter RefExit RefMerge "
         "RefNextIteration RefSwitch Switch _SwitchN"
     ),
-    "flow.script": "AsyncPyFunc PyFunc PyFuncStateless",
-    "images.boxes": "SampleDistortedBoundingBoxV2",
-    "images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
-    "images.crops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
-    "images.drawing": "DrawBoundingBoxes DrawBoundingBoxesV2",
-    "images.files": "DecodeJpeg DecodePng EncodeJpeg EncodePng",
-    "images.formats": "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage ExtractJpegShape",
-    "images.glimpses": "ExtractGlimpse",
-    "images.jpeg_quality": "EncodeJpegVariableQuality",
-    "images.patches": "ExtractImagePatches",
-    "images.resizing": (
-        "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
-        "ResizeNearestNeighbor ResizeNearestNeighborGrad"
-    ),
-    "images.suppression": (
-        "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
-        "NonMaxSuppressionWithOverlaps"
-    ),
-    "linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
-    "linear.diagonals": "Diag DiagPart MatrixBandPart",
-    "linear.einsum": "Einsum",
-    "linear.factorisations": "Cholesky Lu Qr",
-    "linear.least_squares": "MatrixSolveLs",
-    "linear.matmul": "BatchMatMul BatchMatMulV2 MatMul",
-    "linear.matrix_diagonals": "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3",
-    "linear.matrix_functions": "MatrixLogarithm MatrixSquareRoot",
-    "linear.products": "Cross",
-    "linear.solving": "MatrixInverse MatrixSolve MatrixTriangularSolve",
-    "linear.spectra": "SelfAdjointEigV2 Svd",
-    "linear.transposition": "ConjugateTranspose",
-    "linear.tridiagonal": "TridiagonalMatMul TridiagonalSolve",
-    "lists.array_nodes": (
+    "ops.flow.script": "AsyncPyFunc PyFunc PyFuncStateless",
+    "ops.linear.determinants": "LogMatrixDeterminant MatrixDeterminant",
+    "ops.linear.diagonals": "Diag DiagPart MatrixBandPart",
+    "ops.linear.einsum": "Einsum",
+    "ops.linear.factorisations": "Cholesky Lu Qr",
+    "ops.linear.least_squares": "MatrixSolveLs",
+    "ops.linear.matmul": "BatchMatMul BatchMatMulV2 MatMul",
+    "ops.linear.matrix_diagonals": "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3",
+    "ops.linear.matrix_functions": "MatrixLogarithm MatrixSquareRoot",
+    "ops.linear.products": "Cross",
+    "ops.linear.solving": "MatrixInverse MatrixSolve MatrixTriangularSolve",
+    "ops.linear.spectra": "SelfAdjointEigV2 Svd",
+    "ops.linear.transposition": "ConjugateTranspose",
+    "ops.linear.tridiagonal": "TridiagonalMatMul TridiagonalSolve",
+    "ops.lists.array_nodes": (
         "StackCloseV2 StackPopV2 StackPushV2 StackV2 TensorArrayCloseV3 TensorArrayConcatV3 "
         "TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3 TensorArrayScatterV3 "
         "TensorArraySizeV3 TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3"
     ),
-    "lists.blocks": (
+    "ops.lists.blocks": (
         "TensorListFromTensor TensorListGather TensorListScatterAdd "
         "TensorListScatterIntoExistingList TensorListScatterV2 TensorListStack"
     ),
-    "lists.nodes": (
+    "ops.lists.nodes": (
         "EmptyTensorList TensorListElementShape TensorListGetItem TensorListLength "
         "TensorListPopBack TensorListPushBack TensorListReserve TensorListResize "
         "TensorListSetItem"
     ),
-    "lists.parts": "TensorListConcatV2 TensorListSplit",
-    "lists.sums": "TensorListAdd TensorListAddItem TensorListZerosLike",
-    "neural.accidental_hits": "ComputeAccidentalHits",
-    "neural.activations": (
+    "ops.lists.parts": "TensorListConcatV2 TensorListSplit",
+    "ops.lists.sums": "TensorListAdd TensorListAddItem TensorListZerosLike",
+    "ops.neural.activations": (
         "Elu EluGrad Relu Relu6 Relu6Grad ReluGrad Sigmoid SigmoidGrad Softplus SoftplusGrad Tanh "
         "TanhGrad"
     ),
-    "neural.biases": "BiasAdd BiasAddGrad",
-    "neural.candidate_sampling": (
-        "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
-        "LogUniformCandidateSampler UniformCandidateSampler"
-    ),
-    "neural.cross_entropy": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
-    "neural.ctc_decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
-    "neural.ctc_loss": "CTCLoss",
-    "neural.fake_quantisation": (
-        "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
-        "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
-        "FakeQuantWithMinMaxVarsPerChannelGradient"
-    ),
-    "neural.fused_batch_norm": (
+    "ops.neural.biases": "BiasAdd BiasAddGrad",
+    "ops.neural.cross_entropy": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
+    "ops.neural.fused_batch_norm": (
         "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
         "FusedBatchNormV2 FusedBatchNormV3"
     ),
-    "neural.l2_loss": "L2Loss",
-    "neural.lrn": "LRN LRNGrad",
-    "neural.rectifiers": "LeakyRelu LeakyReluGrad Selu SeluGrad Softsign SoftsignGrad",
-    "neural.softmax": "LogSoftmax Softmax",
-    "parsing.csv": "DecodeCSV",
-    "parsing.example_nodes": "ParseExample ParseExampleV2 ParseSingleExample",
-    "parsing.files": "MatchingFiles ReadFile WriteFile",
-    "parsing.json_examples": "DecodeJSONExample",
-    "parsing.sequence_nodes": "ParseSequenceExampleV2",
-    "parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
-    "queues.accumulators": (
-        "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
-        "AccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient "
-        "SparseAccumulatorTakeGradient SparseConditionalAccumulator"
-    ),
-    "queues.barriers": (
-        "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
-        "BarrierTakeMany"
-    ),
-    "queues.kernels": (
+    "ops.neural.l2_loss": "L2Loss",
+    "ops.neural.lrn": "LRN LRNGrad",
+    "ops.neural.rectifiers": "LeakyRelu LeakyReluGrad Selu SeluGrad Softsign SoftsignGrad",
+    "ops.neural.softmax": "LogSoftmax Softmax",
+    "ops.queues.kernels": (
         "FIFOQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 QueueCloseV2 QueueDequeueManyV2 "
         "QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosedV2 "
         "QueueSizeV2 RandomShuffleQueueV2 RefSelect"
     ),
-    "queues.staging_nodes": (
-        "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
-        "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
-        "OrderedMapUnstage OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage"
-    ),
-    "randomness.numbers": "RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal",
-    "randomness.samples": "Multinomial RandomGamma RandomPoissonV2 RandomShuffle",
-    "randomness.stateless": (
+    "ops.randomness.numbers": "RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal",
+    "ops.randomness.samples": "Multinomial RandomGamma RandomPoissonV2 RandomShuffle",
+    "ops.randomness.stateless": (
         "StatelessMultinomial StatelessRandomGammaV2 StatelessRandomNormal StatelessRandomPoisson "
         "StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformInt "
         "StatelessTruncatedNormal"
     ),
-    "reductions.argmax": "ArgMax ArgMin",
-    "reductions.cumulative": "Cumprod Cumsum CumulativeLogsumexp",
-    "reductions.histograms": "DenseBincount HistogramFixedWidth",
-    "reductions.reduction": "All Any EuclideanNorm Max Mean Min Prod ReducedShape Sum",
-    "reductions.searching": "LowerBound UpperBound",
-    "reductions.segments": (
+    "ops.reductions.argmax": "ArgMax ArgMin",
+    "ops.reductions.cumulative": "Cumprod Cumsum CumulativeLogsumexp",
+    "ops.reductions.histograms": "DenseBincount HistogramFixedWidth",
+    "ops.reductions.reduction": "All Any EuclideanNorm Max Mean Min Prod ReducedShape Sum",
+    "ops.reductions.searching": "LowerBound UpperBound",
+    "ops.reductions.segments": (
         "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax "
         "UnsortedSegmentMin UnsortedSegmentProd"
     ),
-    "reductions.topk": "InTopKV2 TopKV2",
-    "reductions.unique": "ListDiff Unique UniqueWithCounts",
-    "signals.fourier": (
-        "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
-    ),
-    "sparse_tensors.edit_distance": "EditDistance",
-    "sparse_tensors.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
-    "sparse_tensors.pieces": (
-        "SparseReduceMaxSparse SparseReduceSumSparse SparseSparseMaximum SparseSparseMinimum "
-        "SparseSplit"
-    ),
-    "sparse_tensors.rows": "SparseFillEmptyRows SparseFillEmptyRowsGrad SparseSoftmax",
-    "sparse_tensors.segments": (
-        "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments "
-        "SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments "
-        "SparseSegmentSum SparseSegmentSumGrad SparseSegmentSumWithNumSegments"
-    ),
-    "sparse_tensors.serialising": "DeserializeManySparse SerializeManySparse SerializeSparse",
-    "sparse_tensors.sets": (
-        "DenseToDenseSetOperation DenseToSparseSetOperation SetSize SparseToSparseSetOperation"
-    ),
-    "sparse_tensors.shapes": (
-        "SparseConcat SparseReduceMax SparseReduceSum SparseReshape SparseSlice SparseSliceGrad"
-    ),
-    "sparse_tensors.sums": "SparseAdd SparseAddGrad SparseTensorDenseAdd",
-    "sparse_tensors.with_dense": "SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul",
-    "tables.kernels": (
-        "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
-        "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
-        "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
-    ),
-    "text.characters": (
-        "DecodeBase64 EncodeBase64 StringLength StringLower StringStrip StringUpper Substr "
-        "UnicodeTranscode"
-    ),
-    "text.fingerprints": "Fingerprint",
-    "text.hash_buckets": "StringToHashBucket StringToHashBucketFast StringToHashBucketStrong",
-    "text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
-    "text.numbers": "AsString DecodeRaw StringToNumber",
-    "text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
-    "text.splitting": "StringSplit StringSplitV2",
-    "training.nodes": (
+    "ops.reductions.topk": "InTopKV2 TopKV2",
+    "ops.reductions.unique": "ListDiff Unique UniqueWithCounts",
+    "ops.training.nodes": (
         "ResourceApplyAdam ResourceApplyGradientDescent ResourceApplyMomentum "
         "ResourceSparseApplyMomentum"
     ),
-    "training.updates": (
+    "ops.training.updates": (
         "ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
         "ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2 "
         "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
@@ -250,21 +159,114 @@ _TYPES = {
         "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
         "ResourceSparseApplyRMSProp"
     ),
-    "variables.checkpointing": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
-    "variables.scatter_updates": (
+    "ops.variables.checkpointing": "MergeV2Checkpoints RestoreV2 SaveV2 ShardedFilename",
+    "ops.variables.scatter_updates": (
         "ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul "
         "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub "
         "ResourceScatterNdUpdate ResourceStridedSliceAssign"
     ),
-    "variables.session_ops": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
-    "variables.state": (
+    "ops.variables.session_ops": "DeleteSessionTensor GetSessionHandle GetSessionTensor",
+    "ops.variables.state": (
         "AssignAddVariableOp AssignSubVariableOp AssignVariableOp ReadVariableOp "
         "ResourceCountUpTo ResourceScatterAdd ResourceScatterSub ResourceScatterUpdate "
         "VarHandleOp VarIsInitializedOp"
     ),
+    "opsets.accumulators.accumulators": (
+        "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
+        "AccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient "
+        "SparseAccumulatorTakeGradient SparseConditionalAccumulator"
+    ),
+    "opsets.ctc.decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
+    "opsets.ctc.loss": "CTCLoss",
+    "opsets.images.boxes": "SampleDistortedBoundingBoxV2",
+    "opsets.images.colours": "AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV",
+    "opsets.images.crops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
+    "opsets.images.drawing": "DrawBoundingBoxes DrawBoundingBoxesV2",
+    "opsets.images.files": "DecodeJpeg DecodePng EncodeJpeg EncodePng",
+    "opsets.images.formats": "DecodeAndCropJpeg DecodeBmp DecodeGif DecodeImage ExtractJpegShape",
+    "opsets.images.glimpses": "ExtractGlimpse",
+    "opsets.images.jpeg_quality": "EncodeJpegVariableQuality",
+    "opsets.images.patches": "ExtractImagePatches",
+    "opsets.images.resizing": (
+        "ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
+        "ResizeNearestNeighbor ResizeNearestNeighborGrad"
+    ),
+    "opsets.images.suppression": (
+        "CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 "
+        "NonMaxSuppressionWithOverlaps"
+    ),
+    "opsets.parsing.csv": "DecodeCSV",
+    "opsets.parsing.example_nodes": "ParseExample ParseExampleV2 ParseSingleExample",
+    "opsets.parsing.files": "MatchingFiles ReadFile WriteFile",
+    "opsets.parsing.json_examples": "DecodeJSONExample",
+    "opsets.parsing.sequence_nodes": "ParseSequenceExampleV2",
+    "opsets.parsing.serialized": "DecodeCompressed ParseTensor SerializeTensor",
+    "opsets.quantisation.fake_quant": (
+        "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
+        "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
+        "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "opsets.sampling.accidental_hits": "ComputeAccidentalHits",
+    "opsets.sampling.candidates": (
+        "AllCandidateSampler FixedUnigramCandidateSampler LearnedUnigramCandidateSampler "
+        "LogUniformCandidateSampler UniformCandidateSampler"
+    ),
+    "opsets.signals.fourier": (
+        "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
+    ),
+    "opsets.sparse.edit_distance": "EditDistance",
+    "opsets.sparse.kernels": "SparseReorder SparseTensorDenseMatMul SparseToDense",
+    "opsets.sparse.pieces": (
+        "SparseReduceMaxSparse SparseReduceSumSparse SparseSparseMaximum SparseSparseMinimum "
+        "SparseSplit"
+    ),
+    "opsets.sparse.rows": "SparseFillEmptyRows SparseFillEmptyRowsGrad SparseSoftmax",
+    "opsets.sparse.segments": (
+        "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanWithNumSegments "
+        "SparseSegmentSqrtN SparseSegmentSqrtNGrad SparseSegmentSqrtNWithNumSegments "
+        "SparseSegmentSum SparseSegmentSumGrad SparseSegmentSumWithNumSegments"
+    ),
+    "opsets.sparse.serialising": "DeserializeManySparse SerializeManySparse SerializeSparse",
+    "opsets.sparse.sets": (
+        "DenseToDenseSetOperation DenseToSparseSetOperation SetSize SparseToSparseSetOperation"
+    ),
+    "opsets.sparse.shapes": (
+        "SparseConcat SparseReduceMax SparseReduceSum SparseReshape SparseSlice SparseSliceGrad"
+    ),
+    "opsets.sparse.sums": "SparseAdd SparseAddGrad SparseTensorDenseAdd",
+    "opsets.sparse.with_dense": "SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul",
+    "opsets.special.bessel": "BesselI0 BesselI0e BesselI1 BesselI1e",
+    "opsets.special.gamma": "Digamma Lgamma Polygamma Zeta",
+    "opsets.special.incomplete": "Betainc Igamma IgammaGradA Igammac",
+    "opsets.staging.barriers": (
+        "Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize "
+        "BarrierTakeMany"
+    ),
+    "opsets.staging.nodes": (
+        "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "
+        "OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage "
+        "OrderedMapUnstage OrderedMapUnstageNoKey Stage StageClear StagePeek StageSize Unstage"
+    ),
+    "opsets.tables.kernels": (
+        "HashTableV2 InitializeTableFromTextFileV2 InitializeTableV2 LookupTableExportV2 "
+        "LookupTableFindV2 LookupTableImportV2 LookupTableInsertV2 LookupTableRemoveV2 "
+        "LookupTableSizeV2 MutableHashTableOfTensorsV2 MutableHashTableV2"
+    ),
+    "opsets.text.characters": (
+        "DecodeBase64 EncodeBase64 StringLength StringLower StringStrip StringUpper Substr "
+        "UnicodeTranscode"
+    ),
+    "opsets.text.fingerprints": "Fingerprint",
+    "opsets.text.hash_buckets": (
+        "StringToHashBucket StringToHashBucketFast StringToHashBucketStrong"
+    ),
+    "opsets.text.joining": "ReduceJoin StringFormat StringJoin UnsortedSegmentJoin",
+    "opsets.text.numbers": "AsString DecodeRaw StringToNumber",
+    "opsets.text.regex": "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace",
+    "opsets.text.splitting": "StringSplit StringSplitV2",
 }
 OP_MODULES = {
-    name: f"actorsession.ops.{module}"
+    name: f"actorsession.{module}"
     for module, names in _TYPES.items()
     for name in names.split()
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from actorsession.graph.dtypes import DType
+from actorsession.graph.op_signatures import KIND_WORDS
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import InferContext
 from actorsession.ops.build import convert_to_tensor, graph_of
@@ -19,11 +20,6 @@ __all__ = [
     "broadcast", "by_rank", "check_dtype", "converted", "in_scope", "merged_shape", "scalar_like",
     "writes",
 ]  # fmt: skip
-
-_KIND_WORDS = {
-    "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
-    "c": "complex types", "s": "strings", "r": "resources",
-}  # fmt: skip
 
 
 # -- nodes ---------------------------------------------------------------------------------------
@@ -84,7 +80,7 @@ def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = N
     dtypes = [ctx.inputs[i].dtype for i in (range(len(ctx.inputs)) if indices is None else indices)]
     for dtype in dtypes:
         if dtype.kind not in kinds:
-            words = ", ".join(_KIND_WORDS[k] for k in kinds)
+            words = ", ".join(KIND_WORDS[k] for k in kinds)
             raise TypeError(f"{ctx.op} takes {words}; got {dtype.name}")
         if dtype is not dtypes[0]:
             names = ", ".join(d.name for d in dtypes)

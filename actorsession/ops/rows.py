@@ -37,7 +37,7 @@ from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all, s
 
 __all__ = [
     "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "merged_shape",
-    "no_outputs", "op", "same", "scalar", "typed", "writes",
+    "no_outputs", "op", "same", "scalar", "writes",
 ]  # fmt: skip
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
@@ -53,6 +53,7 @@ def op(
     kernel: Callable[[KernelContext], Kernel] | None = None,
     scalar: Kernel | None = None,
     into: Kernel | None = None,
+    into_kernel: Callable[[KernelContext], Kernel | None] | None = None,
     emit: str | Callable[[KernelContext, Sequence[str]], str | None] | None = None,
     infer: Callable[[InferContext], Sequence[TensorSpec]] | None = None,
     **more: Any,
@@ -67,6 +68,7 @@ def op(
         kernel: makes that function for a node, in place of ``function``.
         scalar: computes the outputs for a first input of rank 0, if that is a different function.
         into: computes the result into an array; ``function`` if that is a ufunc of numpy.
+        into_kernel: makes that function for a node, in place of ``into``; ``None`` where it has none.
         emit: format of an inline expression, or a function that gives one; see ``OpDef``.
         infer: shape function in place of ``shapes``, for element types that do not follow from the signature.
         more: further fields of ``OpDef``.
@@ -77,15 +79,14 @@ def op(
         more["emit"] = lambda ctx, args: emit.format(*args)
     elif emit is not None:
         more["emit"] = emit
-    if into is not None:
-        more["into"] = writes(into)
+    more["into"] = into_kernel if into is None else writes(into)
     if function is not None:
         more["kernel"] = _of_values(function, scalar)
     else:
         more["kernel"] = kernel
     if infer is None:
         assert shapes is not None
-        infer = typed(shapes)
+        infer = _typed(shapes)
     else:
         infer = _after_check(infer)
     return register(OpDef(name=name, infer=infer, gradient=grad, **more))
@@ -109,7 +110,7 @@ def _after_check(
     return checked
 
 
-def typed(shapes: Shapes) -> Callable[[InferContext], Sequence[TensorSpec]]:
+def _typed(shapes: Shapes) -> Callable[[InferContext], Sequence[TensorSpec]]:
     """Return the shape function of a shape rule: element types follow from the signature."""
 
     def infer(ctx: InferContext) -> Sequence[TensorSpec]:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
-from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue
+from actorsession.opsets.sparse.basics import SparseTensor, SparseTensorValue
 from actorsession.records import dataclass
 
 __all__ = ["Conversion", "conversion_of", "register_session_run_conversion_functions"]

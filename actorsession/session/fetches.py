@@ -17,8 +17,8 @@ from actorsession.errors import InaccessibleTensorError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.sparse_tensors.basics import SparseTensor
 from actorsession.ops.variables.variable import Variable
+from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.session.conversions import Conversion, conversion_of
 
 __all__ = ["FetchPlan", "Wrap", "check_not_empty", "fetch_key", "map_fetches", "reading_of"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.graph.dtypes import string
 from actorsession.graph.graph import control_dependencies, name_scope
 from actorsession.graph.operation import Operation, Tensor
@@ -51,7 +51,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> ops.Variable:
     """
     with name_scope(name or "matching_filenames") as scope:
         return ops.Variable(
-            ops.matching_files(pattern),
+            opsets.matching_files(pattern),
             trainable=False,
             validate_shape=False,
             name=scope,

@@ -20,7 +20,7 @@ from actorsession.ops.arrays.joining import stack
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements import arithmetic, comparison, elementwise
 from actorsession.ops.elements.cast import cast
-from actorsession.ops.random import random_normal
+from actorsession.ops.randomness.numbers import random_normal
 from actorsession.ops.reductions.reduction import reduce_sum
 
 __all__ = [

@@ -20,14 +20,14 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.flow import control
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.queues.accumulators import (
+from actorsession.ops.queues.queues import FIFOQueue
+from actorsession.ops.variables.lists import global_variables, report_uninitialized_variables
+from actorsession.ops.variables.variable import Variable
+from actorsession.opsets.accumulators.accumulators import (
     ConditionalAccumulator,
     ConditionalAccumulatorBase,
     SparseConditionalAccumulator,
 )
-from actorsession.ops.queues.queues import FIFOQueue
-from actorsession.ops.variables.lists import global_variables, report_uninitialized_variables
-from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 from actorsession.train.queue_runner import QueueRunner
 

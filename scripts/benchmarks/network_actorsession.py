@@ -40,7 +40,7 @@ def build_network(question: Question) -> Network:
     loss = acts.reduce_mean(
         acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     )
-    kind = acts.AdamOptimizer if given["adam"] else acts.GradientDescentOptimizer
+    kind = acts.train.AdamOptimizer if given["adam"] else acts.train.GradientDescentOptimizer
     train = kind(given["rate"]).minimize(loss)
     return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)
 
@@ -59,7 +59,7 @@ def build_cnn(question: Question) -> Network:
     loss = acts.reduce_mean(
         acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     )
-    train = acts.GradientDescentOptimizer(given["rate"]).minimize(loss)
+    train = acts.train.GradientDescentOptimizer(given["rate"]).minimize(loss)
     return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
-from actorsession import cli
+from actorsession import cli, ops
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
 from tests.cli.kit import asked, called, rest, serving

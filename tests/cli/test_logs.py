@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
-from actorsession import cli
+from actorsession import cli, ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cli.logs import OncePerMinute, log_to_stderr
 from actorsession.cluster import read_statistics, stop_server

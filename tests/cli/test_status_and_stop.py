@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
-from actorsession import cli
+from actorsession import cli, ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.graph.graph import Graph
 from actorsession.rpc.security import TOKEN_VARIABLE

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import (

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, ServerStatistics, read_statistics
 from actorsession.errors import (

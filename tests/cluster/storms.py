@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import LocalCluster, read_statistics
 from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError

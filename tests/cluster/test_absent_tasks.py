@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import Deadline
 from actorsession.cluster import ClusterSpec, Server
 from actorsession.cluster.master import device_discovery as device_finder

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import registry
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline

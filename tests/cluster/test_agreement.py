@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import LocalCluster
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph

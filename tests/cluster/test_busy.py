@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cli import _parser
 from actorsession.cluster import Server, read_statistics

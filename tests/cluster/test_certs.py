@@ -14,7 +14,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cli import main
 from actorsession.cluster import SecurityConfig, Server
 from actorsession.cluster.admin import certs

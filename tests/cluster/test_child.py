@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster.launch.worker_process import LAST_WORD
 from actorsession.errors import UnauthenticatedError
 from actorsession.graph.graph import Graph

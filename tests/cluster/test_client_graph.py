@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph

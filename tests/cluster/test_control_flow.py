@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import actorsession as acts
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession

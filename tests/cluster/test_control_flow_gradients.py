@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, on, soon

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import (
     ConfigProto,
     CostGraphDef,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions

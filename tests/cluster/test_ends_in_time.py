@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PATIENCE, W0, W1, is_empty, on, until_all

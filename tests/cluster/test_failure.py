@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, read_statistics
 from actorsession.config import ConfigProto, RunOptions

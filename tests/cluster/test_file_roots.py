@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import actorsession
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.checkpoints import save
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
@@ -30,9 +30,9 @@ ONE = {"worker": ["127.0.0.1:0"]}
 
 # A path, and a node of each operation type that opens files: it opens that path, or begins with it.
 OPENERS: dict[str, Callable[[str], Any]] = {
-    "ReadFile": lambda path: ops.read_file(path + ".txt"),
-    "WriteFile": lambda path: ops.write_file(path + ".txt", b"new"),
-    "MatchingFiles": lambda path: ops.matching_files(path + "*"),
+    "ReadFile": lambda path: opsets.read_file(path + ".txt"),
+    "WriteFile": lambda path: opsets.write_file(path + ".txt", b"new"),
+    "MatchingFiles": lambda path: opsets.matching_files(path + "*"),
     "SaveV2": lambda path: save_v2(path, ["v"], [""], [ops.constant(1.0)]),
     "RestoreV2": lambda path: restore_v2(path, ["v"], [""], ["float32"]),
     "MergeV2Checkpoints": lambda path: merge_v2_checkpoints([path], path + "-merged"),
@@ -41,8 +41,8 @@ OPENERS: dict[str, Callable[[str], Any]] = {
 
 
 def _table(path: str) -> Any:
-    init = ops.lookup.TextFileInitializer(path, string, -2, int64, -1)
-    return ops.lookup.StaticHashTable(init, -1).initializer
+    init = actorsession.lookup.TextFileInitializer(path, string, -2, int64, -1)
+    return actorsession.lookup.StaticHashTable(init, -1).initializer
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ async def test_an_index_names_no_file_that_is_a_link_out(
     """A peer may write the index by itself."""
     index = b'{"weight_map": {"v": "linked.safetensors"}}'
     fetch = OPENERS["RestoreV2"](f"{root}/made")
-    with_index = ops.write_file(f"{root}/made.safetensors.index.json", index)
+    with_index = opsets.write_file(f"{root}/made.safetensors.index.json", index)
     async with AsyncSession(server.target, graph) as session:
         await session.run(with_index)
     assert f"{root}/linked.safetensors" in await refusal(server, graph, fetch)
@@ -163,23 +163,23 @@ async def test_inside_of_the_roots_all_goes_on(
     async with AsyncSession(server.target, graph) as session:
         await soon(session.run(OPENERS[op](f"{root}/inner/../root/inner/x")))
         with pytest.raises(NotFoundError):
-            await soon(session.run(ops.read_file(f"{root}/none")))
+            await soon(session.run(opsets.read_file(f"{root}/none")))
 
 
 async def test_a_pattern_finds_names_in_the_roots_as_they_were_asked_for(
     server: Server, root: Path, graph: Graph
 ) -> None:
     async with AsyncSession(server.target, graph) as session:
-        found = await session.run(ops.matching_files(f"{root}/*.txt"))
+        found = await session.run(opsets.matching_files(f"{root}/*.txt"))
         assert list(found) == [f"{root}/{name}.txt".encode() for name in ("linked", "x")]
         with pytest.raises(PermissionDeniedError):
-            await session.run(ops.matching_files(f"{root}/fold*/x.txt"))
+            await session.run(opsets.matching_files(f"{root}/fold*/x.txt"))
 
 
 async def test_sessions_with_state_of_their_own_have_the_same_roots(
     server: Server, outside: Path, graph: Graph
 ) -> None:
-    fetch = ops.read_file(f"{outside}/x.txt")
+    fetch = opsets.read_file(f"{outside}/x.txt")
     told = await refusal(server, graph, fetch, isolate_session_state=True)
     assert "outside the file roots" in told
 
@@ -188,7 +188,7 @@ async def test_sessions_that_bring_their_cluster_have_the_same_roots(
     server: Server, outside: Path, graph: Graph
 ) -> None:
     cluster = actorsession.ClusterSpec({"own": [server.target]})
-    told = await refusal(server, graph, ops.read_file(f"{outside}/x.txt"), cluster_def=cluster)
+    told = await refusal(server, graph, opsets.read_file(f"{outside}/x.txt"), cluster_def=cluster)
     assert "outside the file roots" in told
 
 
@@ -212,7 +212,7 @@ async def test_beyond_loopback_those_that_are_named_count(
     monkeypatch.setenv("ACTORSESSION_TOKEN", "a token for the tests")
     async with Server({"worker": ["0.0.0.0:0"]}, file_roots=[root]) as server:
         async with AsyncSession(server.target, graph) as session:
-            assert await session.run(ops.read_file(f"{root}/x.txt")) == b"old"
+            assert await session.run(opsets.read_file(f"{root}/x.txt")) == b"old"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "unix://{folder}/s", "inproc://roots"])
@@ -221,9 +221,9 @@ async def test_where_only_this_machine_comes_in_all_is_open_unless_roots_are_nam
 ) -> None:
     where = {"worker": [address.format(folder=outside.parent)]}
     async with Server(where) as server, AsyncSession(server.target, graph) as session:
-        assert await session.run(ops.read_file(f"{outside}/x.txt")) == b"old"
+        assert await session.run(opsets.read_file(f"{outside}/x.txt")) == b"old"
     async with Server(where, file_roots=[]) as server:
-        told = await refusal(server, graph, ops.read_file(f"{outside}/x.txt"))
+        told = await refusal(server, graph, opsets.read_file(f"{outside}/x.txt"))
         assert "which has no file roots" in told
 
 

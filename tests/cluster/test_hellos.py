@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import RunOptions

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cli import main
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
+from actorsession.namespaces import strings
 from actorsession.runtime.hang_report import Cause
 from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.wait_graph import QUEUED
@@ -168,18 +169,18 @@ def test_patterns_and_widths_of_any_kind_hold_no_worker(graph: Graph) -> None:
     """Each of them held the loop of the worker: for ever, for 18 s, and for as long as text doubles."""
     text = ops.placeholder("string", [], name="text")
     times = ops.placeholder("int32", [], name="times")
-    matched = ops.strings.regex_full_match(text, "a*a*a*a*a*a*a*a*b")
+    matched = strings.regex_full_match(text, "a*a*a*a*a*a*a*a*b")
     _, doubled = ops.while_loop(
-        lambda i, y: i < times, lambda i, y: (i + 1, ops.string_join([y, y])), [0, text]
+        lambda i, y: i < times, lambda i, y: (i + 1, opsets.string_join([y, y])), [0, text]
     )
-    length = ops.strings.length(doubled)
+    length = strings.length(doubled)
     short = ops.constant(1.0) + 1.0
     with holding_worker() as (_, target), Session(target, graph=graph) as session:
         assert not session.run(matched, {text: "a" * 400})
         assert session.run(matched, {text: "a" * 400 + "b"})
         assert session.run(length, {text: "ab", times: 20}) == 2 << 20
         with pytest.raises(InvalidArgumentError, match="width is 4095 at most"):
-            ops.strings.as_string(ops.constant(1), width=2**27)
+            strings.as_string(ops.constant(1), width=2**27)
         assert session.run(short) == 2.0
 
 

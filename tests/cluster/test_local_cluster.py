@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.launch.socket_folder import SocketFolder
 from actorsession.cluster.launch.worker_process import WorkerProcess

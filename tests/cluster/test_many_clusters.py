@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import InProcess, chain

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import Children, Deadline, LocalRef, registry
 from actorsession.config import ConfigProto
 from actorsession.errors import (

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import Deadline
 from actorsession.cluster import ClusterSpec, Server
 from actorsession.config import RunOptions

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, update_cluster

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster
 from actorsession.config import ConfigProto, RunOptions

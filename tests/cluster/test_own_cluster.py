@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import ClusterSpec, LocalCluster, Server
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, WorkerRestartedError

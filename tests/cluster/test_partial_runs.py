@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import CallContext
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.worker.worker_session import WorkerSession

@@ -128,7 +128,7 @@ async def test_the_error_of_a_remote_kernel_names_node_device_task_and_line(
     graph = acts.Graph()
     with graph.as_default(), acts.device("/job:worker/task:1"):
         divisor = acts.placeholder(acts.int32, [], name="divisor")
-        quotient = acts.floordiv(acts.constant(7), divisor, name="quotient")
+        quotient = acts.math.floordiv(acts.constant(7), divisor, name="quotient")
         with acts.device("/job:worker/task:0"):
             after = quotient + 1
     async with acts.AsyncSession(processes.target("worker", 0), graph=graph) as session:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 import actorsession as acts
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import DeadlineExceededError, InternalError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
 from actorsession.errors import (

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster import (
     ClusterResolver,

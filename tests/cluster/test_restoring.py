@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import ClusterSpec, Server
 from actorsession.errors import (
     FailedPreconditionError,

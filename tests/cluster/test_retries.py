@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import Children, Deadline
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, InvalidArgumentError, UnavailableError

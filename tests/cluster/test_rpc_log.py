@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import Deadline
 from actorsession.cluster.worker.rpc_log import RpcEvent, RpcLog
 from actorsession.errors import ProtocolError

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import LocalCluster, SecurityConfig, Server, read_statistics
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import registry
 from actorsession.cluster import ClusterSpec, Server, read_statistics
 from actorsession.config import ConfigProto

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, InvalidArgumentError

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import SecurityConfig, Server
 from actorsession.config import ConfigProto, RPCOptions

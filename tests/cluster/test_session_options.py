@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import Deadline, registry
 from actorsession.cluster import Server
 from actorsession.config import (

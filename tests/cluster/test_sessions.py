@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import (
     CancelledError,

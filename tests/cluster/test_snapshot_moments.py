@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.checkpoints import atomic
 from actorsession.cluster import Server
 from actorsession.cluster.launch import child, worker_process

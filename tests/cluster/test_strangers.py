@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError
 from actorsession.graph.graph import Graph

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph

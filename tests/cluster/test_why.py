@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import NEVER
 from actorsession.actors.loops import run as run_to_end

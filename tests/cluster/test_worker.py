@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors import CallContext, Deadline, LocalRef
 from actorsession.cluster.worker.worker import Worker
 from actorsession.errors import (

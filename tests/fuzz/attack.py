@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.actors.loops import run
 from actorsession.cluster import read_statistics
 from actorsession.config import ConfigProto

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto, RPCOptions, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import OpError

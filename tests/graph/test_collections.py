@@ -79,8 +79,9 @@ def test_a_finalized_graph_takes_nothing_more() -> None:
 
 def test_functions_mean_the_default_graph() -> None:
     with Graph().as_default() as graph:
-        acts.add_to_collections(["a", "b"], 1)
+        for name in ("a", "b"):
+            acts.add_to_collection(name, 1)
         acts.add_to_collection("a", 2)
-        acts.get_collection_ref("b").append(3)
+        graph.get_collection_ref("b").append(3)
         assert (acts.get_collection("a"), acts.get_collection("b")) == ([1, 2], [1, 3])
         assert graph.get_collection("a") == [1, 2]

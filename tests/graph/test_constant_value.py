@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph import registry
 from actorsession.graph.constant_value import (
     _PASS_ON,

@@ -10,7 +10,7 @@ import msgpack
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.function import (

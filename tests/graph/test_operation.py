@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops  # defines the operators
+from actorsession import ops  # defines the operators
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph import operation
 from actorsession.graph.dtypes import float32, int8, int32
@@ -17,6 +17,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import OperatorMixin, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.interop import make_ndarray
+from actorsession.namespaces import nn
 from tests.graph.kit import join, leaf, op, pair
 
 
@@ -122,7 +123,7 @@ def test_attributes_are_given_as_in_tensorflow() -> None:
     """Bytes for text, lists for tuples, types as ``DType``, messages for shapes and tensors."""
     with Graph().as_default():
         image, kernel = ops.zeros([1, 4, 4, 1]), ops.placeholder("float32", [2, None, 1, 1])
-        found = ops.nn.conv2d(image, kernel, strides=[1, 1, 2, 1], padding="SAME").op
+        found = nn.conv2d(image, kernel, strides=[1, 1, 2, 1], padding="SAME").op
         queue = ops.FIFOQueue(3, ["float32", "int32"], [[], [2]]).queue_ref.op
     assert found.get_attr("padding") == b"SAME"
     assert found.get_attr("strides") == [1, 1, 2, 1]

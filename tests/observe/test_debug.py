@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype

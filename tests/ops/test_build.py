@@ -12,6 +12,7 @@ from actorsession import ops
 from actorsession.errors import WrongDtypeError
 from actorsession.graph.dtypes import float32, float64, int32, int64, uint64
 from actorsession.graph.graph import Graph
+from actorsession.namespaces import math, nn
 from actorsession.ops.arrays.fills import fill, range_
 from actorsession.ops.build import constant, convert_to_tensor
 from tests.ops.interpreter import evaluate, source
@@ -159,14 +160,14 @@ def test_a_constant_is_made_of_values_and_not_of_tensors(listed: bool) -> None:
         (lambda x: ops.reduce_max(x), ["Const", "Max"]),
         (lambda x: ops.argmax(x), ["ArgMax/dimension", "ArgMax"]),
         (lambda x: ops.square([1.0]), ["Square/x", "Square"]),
-        (lambda x: ops.nn.relu([1.0]), ["Relu/features", "Relu"]),
+        (lambda x: nn.relu([1.0]), ["Relu/features", "Relu"]),
         (lambda x: ops.gather_nd(x, [[0, 0]]), ["GatherNd/indices", "GatherNd"]),
         (lambda x: ops.one_hot(x, 3, 1.0), [
             "one_hot/on_value", "one_hot/off_value", "one_hot/depth", "one_hot"
         ]),
         (lambda x: ops.segment_sum(x, [0, 1]), ["SegmentSum/segment_ids", "SegmentSum"]),
         (lambda x: ops.floor_div(1, 2), ["FloorDiv/x", "FloorDiv/y", "FloorDiv"]),
-        (lambda x: ops.math.xdivy(1.0, 2.0), ["xdivy/Xdivy/x", "xdivy/Xdivy/y", "xdivy/Xdivy"]),
+        (lambda x: math.xdivy(1.0, 2.0), ["xdivy/Xdivy/x", "xdivy/Xdivy/y", "xdivy/Xdivy"]),
     ],
 )  # fmt: skip
 def test_a_constant_is_named_after_the_operand_that_it_is(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops as tf
+import actorsession.compat.v1 as tf
 from actorsession.graph.graph import Graph
 from tests.ops.interpreter import evaluate
 

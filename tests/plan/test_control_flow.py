@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.function import FunctionDef
 from actorsession.graph.graph import Graph

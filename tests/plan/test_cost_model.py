@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import NodeExecStats, NodeOutput, NodeStats, StepStats, TensorDescription
 from actorsession.graph.function import nodes_inside
 from actorsession.graph.graph import Graph

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.codegen import fusion

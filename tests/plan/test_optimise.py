@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
@@ -200,8 +200,8 @@ def test_strings_that_double_are_folded_while_they_are_short(graph: Graph) -> No
     """Twelve times is 4 KiB, forty times would be a terabyte."""
     text = ops.constant("a")
     for _ in range(40):
-        text = ops.string_join([text, text])
-    made = Optimised(graph, [ops.string_to_hash_bucket_fast(text, 9)])
+        text = opsets.string_join([text, text])
+    made = Optimised(graph, [opsets.string_to_hash_bucket_fast(text, 9)])
     kept = [n.attrs["value"] for n in made.step_graph.nodes.values() if n.op == "Const"]
     assert max(len(s) for value in kept for s in value.flat) <= 2**13
     assert made.ops().count("StringJoin") >= 40 - 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import CostGraphInput, CostGraphOutput, StepStats
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef

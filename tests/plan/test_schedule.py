@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import StepStats
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef

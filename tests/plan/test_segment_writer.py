@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
 from actorsession.graph.operation import Tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.graph.graph import Graph
 from actorsession.graph.shape import TensorShape
 from tests.plan.kit import Made, call
@@ -125,7 +125,7 @@ SIZED_ALIKE: dict[str, Build] = {
     ),
     "rows of a one-hot matrix": lambda p: ops.one_hot(p.n, 5),
     "strings that double as often each time": lambda p: grown(
-        p, 5, lambda y: ops.string_join([y, y])
+        p, 5, lambda y: opsets.string_join([y, y])
     ),
 }
 
@@ -143,7 +143,7 @@ SIZED: dict[str, Build] = {
     "columns of a one-hot matrix": lambda p: ops.one_hot([1], p.n),
     "random numbers": lambda p: ops.random_uniform(ops.stack([p.n])),
     "segments by their numbers": lambda p: ops.segment_sum(p.x, ops.stack([0, 1, p.n])),
-    "a pattern on a text": lambda p: ops.regex_replace(p.text, "a", "b"),
+    "a pattern on a text": lambda p: opsets.regex_replace(p.text, "a", "b"),
     "margins by the elements of a shape and a feed": lambda p: ops.pad(
         p.x, [[0, ops.size(p.y) * p.n]]
     ),

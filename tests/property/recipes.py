@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Place: TypeAlias = Callable[[int], AbstractContextManager[Any]]
@@ -55,7 +56,7 @@ WORDS: tuple[Word, ...] = (
     *_everywhere("abs", 1, ops.abs, np.abs),
     *_everywhere("tanh", 1, ops.tanh, np.tanh),
     *_everywhere("sigmoid", 1, ops.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
-    *_everywhere("relu", 1, ops.nn.relu, lambda x: np.maximum(x, np.float32(0))),
+    *_everywhere("relu", 1, nn.relu, lambda x: np.maximum(x, np.float32(0))),
     *_everywhere("sign", 1, ops.sign, np.sign),
     *_everywhere(
         "choose", 3, lambda a, b, c: ops.where(ops.less(a, b), b, c), lambda a, b, c: np.where(a < b, b, c)
@@ -67,7 +68,7 @@ WORDS: tuple[Word, ...] = (
     Word("transpose", (MATRIX,), MATRIX, ops.transpose, np.transpose),
     Word("rows", (MATRIX, VECTOR), MATRIX, ops.add, np.add),  # broadcasting
     Word("scale", (MATRIX, SCALAR), MATRIX, ops.multiply, np.multiply),
-    Word("softmax", (MATRIX,), MATRIX, ops.nn.softmax, _softmax),
+    Word("softmax", (MATRIX,), MATRIX, nn.softmax, _softmax),
     Word("sum", (MATRIX,), VECTOR, lambda x: ops.reduce_sum(x, 0), lambda x: x.sum(0)),
     Word("mean", (MATRIX,), SCALAR, ops.reduce_mean, np.mean),
     Word("max", (MATRIX,), VECTOR, lambda x: ops.reduce_max(x, axis=1), lambda x: x.max(1)),

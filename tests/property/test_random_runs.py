@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 from actorsession.ops import blockwise
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.plan.codegen import fusion
@@ -54,11 +55,11 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "neg": lambda x: -x, "abs": ops.abs, "sign": ops.sign, "square": ops.square, "floor": ops.floor,
     "tanh": ops.tanh, "sigmoid": ops.sigmoid, "exp": ops.exp, "log": ops.log, "sqrt": ops.sqrt,
-    "rsqrt": ops.rsqrt, "relu": ops.nn.relu, "sin": ops.sin, "atan": ops.atan,
+    "rsqrt": ops.rsqrt, "relu": nn.relu, "sin": ops.sin, "atan": ops.atan,
     "there_and_back": lambda x: ops.cast(ops.cast(x, "float64") * 1.1, x.dtype),
     "as_integers": lambda x: ops.cast(ops.cast(ops.clip_by_value(x, -9.0, 9.0), "int32") // 2, x.dtype),
     "scaled": lambda x: x * 0.3, "shifted": lambda x: 1.0 - x, "tall": lambda x: x + x[0],
-    "softmax": ops.nn.softmax, "none": ops.identity,
+    "softmax": nn.softmax, "none": ops.identity,
 }  # fmt: skip
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": ops.add, "sub": ops.subtract, "mul": ops.multiply, "div": ops.truediv,

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype

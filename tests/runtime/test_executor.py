@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import AbortedError, CancelledError
 from actorsession.graph.graph import Graph
 from actorsession.ops.flow import dataflow

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.graph.graph import Graph
 from actorsession.ops.flow import dataflow
+from actorsession.opsets.text import characters, regex
 from actorsession.runtime import offload
 from actorsession.runtime.engine.inline_run import InlineRun
 from actorsession.runtime.offload import OFFLOAD_ABOVE
@@ -45,7 +46,7 @@ def test_a_measured_time_stands_for_inputs_of_about_the_size_it_was_measured_wit
     graph: Graph,
 ) -> None:
     text = ops.placeholder("string", [])
-    run = inline(graph, ops.string_join([text, text]), text)
+    run = inline(graph, opsets.string_join([text, text]), text)
     assert run.is_expensive([b"x"]), "nobody knows how long a string is"
     measured(run, SHORT, b"x" * 100)
     assert not run.is_expensive([b"x" * 4096]), "as little as that never is"
@@ -57,7 +58,7 @@ def test_a_measured_time_stands_for_inputs_of_about_the_size_it_was_measured_wit
 
 def test_a_size_that_took_long_is_not_taken_for_cheap_again(graph: Graph) -> None:
     text = ops.placeholder("string", [])
-    run = inline(graph, ops.string_join([text, text]), text)
+    run = inline(graph, opsets.string_join([text, text]), text)
     for _ in range(9):
         measured(run, SHORT, b"x" * 50_000)
     measured(run, LONG, b"x" * 100_000)
@@ -68,7 +69,7 @@ def test_a_size_that_took_long_is_not_taken_for_cheap_again(graph: Graph) -> Non
 
 def test_the_strings_of_an_array_are_counted(graph: Graph) -> None:
     text = ops.placeholder("string", [None])
-    run = inline(graph, ops.string_join([text, text]), text)
+    run = inline(graph, opsets.string_join([text, text]), text)
     measured(run, SHORT, strings(1))
     assert not run.is_expensive([strings(2000, 2000)])
     assert run.is_expensive([strings(2000, 2100)])
@@ -103,7 +104,7 @@ BY_VALUE: dict[str, Callable[[Any, Any], Any]] = {
     "range": lambda n, text: ops.range(n),
     "among others": lambda n, text: sum([ops.tanh(ops.range(1.0, ops.cast(n, "float32")))] * 12),
     "random": lambda n, text: ops.random_uniform(ops.stack([n])),
-    "pattern": lambda n, text: ops.strings.regex_full_match(text, "a*"),
+    "pattern": lambda n, text: regex.regex_full_match(text, "a*"),
 }
 
 
@@ -131,7 +132,7 @@ async def test_a_session_sends_strings_to_the_pool_when_they_have_grown(
     # What is short is short on a busy machine too.
     monkeypatch.setattr(offload, "OFFLOAD_ABOVE", 1.0)
     text = ops.placeholder("string", [])
-    length = ops.strings.length(ops.string_join([text, text]))
+    length = characters.string_length(opsets.string_join([text, text]))
     async with AsyncSession(graph=graph) as session:
 
         async def offloaded(given: bytes) -> int:
@@ -149,7 +150,7 @@ async def test_single_operations_of_unknown_size_go_to_the_pool_node_by_node(gra
     n, text = ops.placeholder("int32", []), ops.placeholder("string", [])
     taken = ops.placeholder("bool", [])
     filled = ops.fill(ops.stack([dataflow.switch(n, taken).output_true]), 1.0)
-    joined = ops.string_join([dataflow.switch(text, taken).output_true] * 2)
+    joined = opsets.string_join([dataflow.switch(text, taken).output_true] * 2)
     async with AsyncSession(graph=graph) as session:
 
         async def offloaded(fetch: Any, given: dict[Any, Any]) -> Sequence[int]:

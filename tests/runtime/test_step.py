@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import (
     CancelledError,
     InternalError,

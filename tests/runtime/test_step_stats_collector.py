@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph

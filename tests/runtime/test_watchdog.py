@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor

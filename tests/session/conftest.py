@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from tests.session.faces import AsyncFace, SyncFace

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.session import AsyncSession
 
 __all__ = ["LARGE", "Clock", "Dear", "Stages", "collect", "offloaded", "run_of", "set_clock"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.config import RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
@@ -85,8 +85,8 @@ async def test_a_tensor_named_twice_gets_the_later_value(session: Any) -> None:
 
 async def test_keys_may_stand_for_several_tensors(session: Any) -> None:
     a, b, total = sum_of_two()
-    sparse = ops.sparse_placeholder("float32", [4])
-    dense = ops.sparse_tensor_to_dense(sparse)
+    sparse = opsets.sparse_placeholder("float32", [4])
+    dense = opsets.sparse_tensor_to_dense(sparse)
     run = session.callable([total, dense], [(a, b), sparse])
     found = await run((1, 2), ([[1]], [5.0], [4]))
     assert found[0] == 3.0

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Tensor
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.session import conversions
 from actorsession.session.conversions import register_session_run_conversion_functions
 from actorsession.session.feeds import flatten_feed_keys
@@ -102,7 +102,7 @@ async def test_an_object_without_feed_function_is_no_key(session: Any) -> None:
 def test_keys_of_a_partial_run_are_the_tensors_that_will_be_fed(graph: Any) -> None:
     x, y = ops.placeholder("float32"), ops.placeholder("float32")
     squared = Squared(x)
-    sparse = ops.sparse_placeholder("float32")
+    sparse = opsets.sparse_placeholder("float32")
     slices = IndexedSlices(y, ops.constant([0]))
     whole = IndexedSlices(y, ops.constant([0]), ops.constant([3]))
     keys = flatten_feed_keys([x, squared, (y, "name:0"), sparse, slices, whole])

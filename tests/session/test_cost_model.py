@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import (
     ConfigProto,
     GraphOptions,

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, DebugOptions, RunOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
+from actorsession.namespaces import nn
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.session import AsyncSession
 from tests.session.debugger_kit import BREAK, seen, watch
@@ -76,7 +77,7 @@ async def test_a_nan_that_was_fed_is_told_as_such(session: Any, log_of: Any) -> 
 async def test_an_infinite_constant_is_what_the_program_says(session: Any, graph: Graph) -> None:
     mask = ops.constant([-np.inf, 0.0])
     x = ops.placeholder("float32", [2], name="x")
-    y = ops.nn.softmax(x + mask)
+    y = nn.softmax(x + mask)
     assert (await session.run(y, {x: [1.0, 1.0]}, BREAK)).tolist() == [0.0, 1.0]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, RunOptions, TraceLevel
 from actorsession.config import RunMetadata as Metadata
 from actorsession.errors import (

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.graph import Graph

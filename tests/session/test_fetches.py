@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session.fetches import fetch_key, map_fetches

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.graph import get_default_graph

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.cluster import Server
 from actorsession.config import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError

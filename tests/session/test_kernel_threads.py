@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph

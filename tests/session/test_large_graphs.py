@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.elements import bitwise
 from actorsession.session import Session
 
 LEVELS = {
@@ -37,7 +38,7 @@ def config_of(level: str, devices: int = 1) -> ConfigProto:
 
 def unknown_zero() -> Tensor:
     """A zero whose value only folding tells: shapes do not follow exclusive ors."""
-    return ops.bitwise.bitwise_xor(ops.constant(1), ops.constant(1))
+    return bitwise.bitwise_xor(ops.constant(1), ops.constant(1))
 
 
 FAILING: dict[str, Callable[[Tensor], Tensor]] = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import get_default_graph
 from actorsession.ops.flow import dataflow

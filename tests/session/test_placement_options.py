@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.config import ConfigProto, GraphOptions
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.graph import Graph
 from actorsession.session.restore_after_loss import call_restore, parts_to_run

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
-from actorsession import timeline
+from actorsession import ops, timeline
 from actorsession.config import (
     ConfigProto,
     DeviceStepStats,

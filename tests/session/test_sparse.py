@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError
-from actorsession.ops import IndexedSlices, IndexedSlicesValue, SparseTensor, SparseTensorValue
+from actorsession.ops import IndexedSlices, IndexedSlicesValue
+from actorsession.opsets import SparseTensor, SparseTensorValue
 
 FED = ([[1, 1]], [2.0], [2, 3])
 
@@ -51,29 +52,29 @@ async def test_slices_give_their_value_and_no_shape_when_they_have_none(session:
     "value", [FED, list(FED), SparseTensorValue(*FED)], ids=["tuple", "list", "value"]
 )
 async def test_a_sparse_placeholder_is_fed_a_tuple_or_a_value(session: Any, value: Any) -> None:
-    sparse = ops.sparse_placeholder("float32", name="sp")
+    sparse = opsets.sparse_placeholder("float32", name="sp")
     _same(await session.run(sparse, {sparse: value}), SparseTensorValue(*FED))
-    dense = ops.sparse_tensor_to_dense(sparse)
+    dense = opsets.sparse_tensor_to_dense(sparse)
     expected = [[0, 0, 0], [0, 2, 0]]
     np.testing.assert_array_equal(await session.run(dense, {sparse: value}), expected)
 
 
 async def test_the_parts_of_a_sparse_placeholder_are_fed_one_by_one_too(session: Any) -> None:
-    sparse = ops.sparse_placeholder("float32", name="sp")
-    dense = ops.sparse_tensor_to_dense(sparse)
+    sparse = opsets.sparse_placeholder("float32", name="sp")
+    dense = opsets.sparse_tensor_to_dense(sparse)
     feeds = {sparse.indices: FED[0], sparse.values: FED[1], "sp/shape:0": FED[2]}
     np.testing.assert_array_equal(await session.run(dense, feeds), [[0, 0, 0], [0, 2, 0]])
 
 
 async def test_a_sparse_key_may_stand_in_a_tuple(session: Any) -> None:
-    sparse, x = ops.sparse_placeholder("float32"), ops.placeholder("float32", [])
-    dense = ops.sparse_tensor_to_dense(sparse) * x
+    sparse, x = opsets.sparse_placeholder("float32"), ops.placeholder("float32", [])
+    dense = opsets.sparse_tensor_to_dense(sparse) * x
     found = await session.run(dense, {(sparse, x): (FED, 3)})
     np.testing.assert_array_equal(found, [[0, 0, 0], [0, 6, 0]])
 
 
 async def test_a_sparse_placeholder_with_a_shape_has_it_unless_it_is_fed(session: Any) -> None:
-    sparse = ops.sparse_placeholder("float32", [2, 3])
+    sparse = opsets.sparse_placeholder("float32", [2, 3])
     parts = {sparse.indices: [[0, 0]], sparse.values: [1.0]}
     _same(await session.run(sparse, parts), SparseTensorValue([[0, 0]], [1], [2, 3]))
     other = SparseTensorValue([[1, 1]], [2.0], [9, 9])
@@ -81,7 +82,7 @@ async def test_a_sparse_placeholder_with_a_shape_has_it_unless_it_is_fed(session
 
 
 async def test_parts_that_are_not_fed_are_needed(session: Any) -> None:
-    sparse = ops.sparse_placeholder("float32", name="sp")
+    sparse = opsets.sparse_placeholder("float32", name="sp")
     with pytest.raises(InvalidArgumentError, match="'sp/shape'"):
         await session.run(sparse, {sparse: FED[:2]})
     with pytest.raises(InvalidArgumentError, match="must feed"):
@@ -90,19 +91,19 @@ async def test_parts_that_are_not_fed_are_needed(session: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, 5, 1.5])
 async def test_a_value_without_parts_is_refused(session: Any, value: Any) -> None:
-    sparse = ops.sparse_placeholder("float32")
+    sparse = opsets.sparse_placeholder("float32")
     with pytest.raises(TypeError, match="a tuple of 3 arrays"):
         await session.run(sparse, {sparse: value})
 
 
 async def test_a_sparse_tensor_is_no_value(session: Any) -> None:
-    sparse = ops.sparse_placeholder("float32")
+    sparse = opsets.sparse_placeholder("float32")
     with pytest.raises(TypeError):
         await session.run(sparse, {sparse: SparseTensor([[0, 0]], [1.0], [2, 3])})
 
 
 async def test_the_parts_of_a_sparse_feed_have_shapes_that_are_checked(session: Any) -> None:
-    sparse = ops.sparse_placeholder("float32", [2, 3])
+    sparse = opsets.sparse_placeholder("float32", [2, 3])
     with pytest.raises(ValueError, match="shape"):
         await session.run(sparse, {sparse: ([[1, 1, 1]], [2.0], [2, 3])})
 

@@ -10,8 +10,8 @@ import pytest
 
 from actorsession import train
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
+from actorsession.namespaces.random import set_random_seed
 from actorsession.ops.build import constant
-from actorsession.ops.random import set_random_seed
 from actorsession.ops.variables.lists import global_variables_initializer
 from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source

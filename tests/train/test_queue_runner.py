@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import Graph
@@ -114,7 +114,7 @@ class Starved:
     """A queue whose runner waits for two gradients, of which there is one: what a replica leaves behind."""
 
     def __init__(self) -> None:
-        gradients = ops.ConditionalAccumulator("float32", [])
+        gradients = opsets.ConditionalAccumulator("float32", [])
         self.queue = ops.FIFOQueue(4, "float32", shapes=[])
         self.hand_in = gradients.apply_grad(1.0)
         self.count = gradients.num_accumulated()

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from actorsession.actors.futures import chain
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker.worker_rendezvous import LinkName
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
@@ -164,17 +165,5 @@ class StepGate:
 
 def _join(later: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
     """Chain two futures: ``answer`` ends as ``later`` does, and cancelling ``answer`` cancels ``later``."""
-
-    def ended(later: asyncio.Future[Any]) -> None:
-        if answer.done():
-            if not later.cancelled():
-                _ = later.exception()  # retrieved, so that asyncio does not log it
-        elif later.cancelled():
-            answer.cancel()
-        elif (error := later.exception()) is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(later.result())
-
-    later.add_done_callback(ended)
+    chain(later, answer)
     answer.add_done_callback(lambda done: later.cancel() if done.cancelled() else None)

@@ -7,6 +7,7 @@ are not included.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from actorsession.compat.v1 import (
@@ -20,6 +21,7 @@ from actorsession.compat.v1 import (
     gfile,
     io,
     logging,
+    manip,
     metrics,
     nn,
     operations,
@@ -27,6 +29,7 @@ from actorsession.compat.v1 import (
     python_io,
     queue,
     saved_model,
+    spectral,
     test,
     train,
 )
@@ -105,27 +108,44 @@ from actorsession.interop import (
     make_ndarray,
     make_tensor_proto,
 )
+from actorsession.lazy_names import no_attribute
+from actorsession.namespaces import (
+    image,
+    linalg,
+    lookup,
+    math,
+    random,
+    sets,
+    signal,
+    sparse,
+    strings,
+)
 from actorsession.ops import raw as raw_ops
+from actorsession.ops.elements import bitwise
+from actorsession.ops.neural import losses
+from actorsession.ops.variables import initializers
 
 __all__ = [
-    "VERSION", "AttrValue", "ConfigProto", "DType", "DeviceSpec", "Dimension", "GPUOptions", "Graph",
-    "GraphDef", "GraphOptions", "InteractiveSession", "MetaGraphDef", "NodeDef", "OpError", "Operation",
-    "OptimizerOptions", "RunMetadata", "RunOptions", "Session", "Tensor", "TensorShape", "__version__",
-    "add_to_collection", "add_to_collections", "app", "as_bytes", "as_dtype", "as_str", "as_str_any",
-    "as_text", "assert_proper_iterable", "assert_same_float_dtype", "batch_matmul", "bfloat16", "bool",
-    "colocate_with", "compat", "complex64", "complex128", "container", "contrib",
-    "control_dependencies", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
-    "debugging", "device", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
+    "AttrValue", "ConfigProto", "DType", "DeviceSpec", "Dimension", "GPUOptions", "Graph",
+    "GraphDef", "GraphOptions", "InteractiveSession", "MetaGraphDef", "NodeDef", "OpError",
+    "Operation", "OptimizerOptions", "RunMetadata", "RunOptions", "Session", "Tensor",
+    "TensorShape", "VERSION", "__version__", "add_to_collection", "add_to_collections", "app",
+    "as_bytes", "as_dtype", "as_str", "as_str_any", "as_text", "assert_proper_iterable",
+    "assert_same_float_dtype", "batch_matmul", "bfloat16", "bitwise", "bool", "colocate_with",
+    "compat", "complex128", "complex64", "container", "contrib", "control_dependencies",
+    "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor", "debugging",
+    "device", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
     "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
     "disable_v2_tensorshape", "distributions", "double", "dtypes", "enable_eager_execution",
-    "enable_v2_tensorshape", "errors", "executing_eagerly", "flags", "float16", "float32", "float64",
-    "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
-    "get_static_value", "gfile", "graph_util", "half", "import_graph_def", "int8", "int16", "int32",
-    "int64", "io", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor", "logging", "make_ndarray",
-    "make_template", "make_tensor_proto", "metrics", "mul", "name_scope", "neg", "newaxis", "nn", "op_scope",
-    "pack", "python", "python_io", "queue", "raw_ops",
-    "reset_default_graph", "resource", "saved_model", "string",
-    "sub", "test", "train", "uint8", "uint16", "uint32", "uint64", "unpack", "variant",
+    "enable_v2_tensorshape", "errors", "executing_eagerly", "flags", "float16", "float32",
+    "float64", "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
+    "get_static_value", "gfile", "graph_util", "half", "image", "import_graph_def", "initializers",
+    "int16", "int32", "int64", "int8", "io", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor",
+    "linalg", "logging", "lookup", "losses", "make_ndarray", "make_template", "make_tensor_proto",
+    "manip", "math", "metrics", "mul", "name_scope", "neg", "newaxis", "nn", "op_scope", "pack",
+    "python", "python_io", "queue", "random", "raw_ops", "reset_default_graph", "resource",
+    "saved_model", "sets", "signal", "sparse", "spectral", "string", "strings", "sub", "test",
+    "train", "uint16", "uint32", "uint64", "uint8", "unpack", "variant",
     *operations.__all__,
 ]  # fmt: skip
 
@@ -184,4 +204,7 @@ def __getattr__(name: str) -> Any:
             as_dtype(name)
         except TypeError as exc:
             raise AttributeError(str(exc)) from None
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    inner = {
+        ours: found.__name__ for ours, found in globals().items() if isinstance(found, ModuleType)
+    }
+    raise no_attribute(__name__, name, __all__, inner)

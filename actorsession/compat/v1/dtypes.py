@@ -24,7 +24,8 @@ from actorsession.graph.dtypes import (
     variant,
 )
 from actorsession.graph.dtypes import bool_ as bool
-from actorsession.ops import as_string, cast, complex, saturate_cast
+from actorsession.ops import cast, complex, saturate_cast
+from actorsession.opsets import as_string
 
 __all__ = [
     "DType", "as_dtype", "as_string", "bfloat16", "bool", "cast", "complex", "complex64", "complex128",

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.graphs import get_default_graph
 
 __all__ = ["default_local_init_op", "get_or_create"]
@@ -39,4 +39,4 @@ def get_or_create(key: str, make: Callable[[], Any]) -> Any:
 
 def default_local_init_op() -> Any:
     """Return an operation that initialises local variables and tables."""
-    return ops.group(ops.local_variables_initializer(), ops.tables_initializer())
+    return ops.group(ops.local_variables_initializer(), opsets.tables_initializer())

@@ -9,13 +9,11 @@ from actorsession.compat.v1.python_io import (
     tf_record_iterator,
 )
 from actorsession.interop import write_graph
-from actorsession.ops import (
+from actorsession.namespaces.image import decode_jpeg, decode_png, encode_jpeg, encode_png
+from actorsession.ops import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from actorsession.opsets import (
     FixedLenFeature,
     FixedLenSequenceFeature,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
     SparseFeature,
     VarLenFeature,
     decode_base64,
@@ -34,7 +32,6 @@ from actorsession.ops import (
     serialize_tensor,
     write_file,
 )
-from actorsession.ops.image import decode_jpeg, decode_png, encode_jpeg, encode_png
 from actorsession.train import match_filenames_once
 
 __all__ = [

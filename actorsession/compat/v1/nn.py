@@ -11,8 +11,8 @@ from actorsession.compat.v1.recurrent.static import (
     static_rnn,
     static_state_saving_rnn,
 )
-from actorsession.ops import nn
-from actorsession.ops.nn import *  # noqa: F403 - its __all__ is the list
+from actorsession.namespaces import nn
+from actorsession.namespaces.nn import *  # noqa: F403 - its __all__ is the list
 
 __all__ = [
     "bidirectional_dynamic_rnn", "bidirectional_rnn", "dynamic_rnn", "raw_rnn", "rnn", "rnn_cell",

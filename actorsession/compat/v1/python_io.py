@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from actorsession.compat.v1.text import as_bytes, as_str_any
-from actorsession.ops.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
+from actorsession.opsets.parsing.records import COMPRESSIONS, RecordReader, RecordWriter
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.graph.dtypes import DType, float32
 from actorsession.graph.operation import Tensor
-from actorsession.ops import IndexedSlices, SparseTensor, Variable
+from actorsession.ops import IndexedSlices, Variable
+from actorsession.opsets import SparseTensor
 
 __all__ = [
     "assert_proper_iterable", "assert_same_float_dtype", "convert_to_tensor_or_indexed_slices",
@@ -61,7 +62,7 @@ def convert_to_tensor_or_sparse_tensor(
     Raises:
         RuntimeError: for a sparse tensor of another dtype.
     """
-    if isinstance(value, ops.SparseTensorValue):
+    if isinstance(value, opsets.SparseTensorValue):
         value = SparseTensor.from_value(value)
     try:
         kept: Tensor | SparseTensor = _as_is(value, SparseTensor, dtype, name)

@@ -40,7 +40,7 @@ from actorsession.ops.rows import op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints, require_index, vector_length
 
 __all__ = [
-    "by_filter_gradient", "by_input_gradient", "check_back", "convolution_cost",
+    "by_filter_gradient", "by_input_gradient", "check_back",
     "convolution_gradient", "halves_widened", "known_dims", "known_sizes", "merged", "shape_value",
     "sliding", "windows_of_node",
 ]  # fmt: skip

@@ -23,12 +23,12 @@ from actorsession.graph.dtypes import (
     int64,
 )
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.operands import writes
-from actorsession.ops.rows import same, typed
+from actorsession.ops.rows import op, same
 
 __all__ = [
     "cast", "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32",
@@ -161,13 +161,11 @@ def _static_value(ctx: InferContext) -> Array | None:
         return value.astype(target.np_dtype)
 
 
-register(
-    OpDef(
-        name="Cast",
-        infer=typed(_to_numbers),
-        kernel=_kernel,
-        gradient=_gradient,
-        into=_into,
-        static_value=_static_value,
-    )
+op(
+    "Cast",
+    _to_numbers,
+    grad=_gradient,
+    kernel=_kernel,
+    into_kernel=_into,
+    static_value=_static_value,
 )

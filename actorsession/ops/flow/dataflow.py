@@ -24,7 +24,7 @@ from actorsession.ops.flow.switch_gradients import exit_gradient, merge_gradient
 from actorsession.ops.rows import checked, first, no_outputs, op, scalar
 
 __all__ = [
-    "Merged", "Switched", "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
+    "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
     "next_iteration", "switch", "switch_n",
 ]  # fmt: skip
 

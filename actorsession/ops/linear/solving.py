@@ -35,7 +35,7 @@ from actorsession.ops.linear.matrices import (
 from actorsession.ops.rows import op
 
 __all__ = [
-    "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve", "solve_triangular",
+    "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve",
 ]  # fmt: skip
 
 # Number of rows that are substituted one by one; below it, calls of numpy cost more than their work.

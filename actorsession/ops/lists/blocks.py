@@ -33,7 +33,7 @@ from actorsession.ops.lists.values import TensorList, added, new_list
 from actorsession.ops.rows import op
 
 __all__ = [
-    "rest_of", "rows_of", "tensor_list_from_tensor", "tensor_list_gather", "tensor_list_scatter",
+    "rows_of", "tensor_list_from_tensor", "tensor_list_gather", "tensor_list_scatter",
     "tensor_list_stack",
 ]  # fmt: skip
 

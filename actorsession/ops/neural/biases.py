@@ -9,7 +9,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import raw
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
@@ -19,7 +19,7 @@ from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.operands import writes
-from actorsession.ops.rows import op, typed
+from actorsession.ops.rows import op
 
 __all__ = ["bias_add", "bias_add_grad", "relu_layer", "xw_plus_b"]
 
@@ -112,15 +112,13 @@ def _bias_add_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     return [grad, raw.BiasAddGrad(grad, data_format=op.attrs["data_format"])]
 
 
-register(
-    OpDef(
-        name="BiasAdd",
-        infer=typed(_biased),
-        kernel=_bias_add_kernel,
-        emit=_emit_bias_add,
-        into=_bias_add_into,
-        gradient=_bias_add_gradient,
-    )
+op(
+    "BiasAdd",
+    _biased,
+    grad=_bias_add_gradient,
+    kernel=_bias_add_kernel,
+    emit=_emit_bias_add,
+    into_kernel=_bias_add_into,
 )
 
 

@@ -12,7 +12,7 @@ from actorsession.ops import raw
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import shape, shape_tensor
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.random import random_uniform
+from actorsession.ops.randomness.numbers import random_uniform
 
 __all__ = ["dropout"]
 

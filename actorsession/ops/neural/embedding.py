@@ -1,6 +1,6 @@
-"""Embeddings: rows of large tables, looked up by id, and combinations of several rows into one.
+"""Embeddings: rows of large tables, looked up by id.
 
-Owns ``nn.embedding_lookup`` and ``nn.embedding_lookup_sparse``. Only composes ops. A table may be split into
+Owns ``nn.embedding_lookup``. Only composes ops. A table may be split into
 several variables on several devices: each device looks up its own rows, and only these are transferred. The
 gradient of a lookup consists of the rows that were looked up, so the cost of a step depends on these rows
 only.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from actorsession.graph.dtypes import bfloat16, float16, float32, int32
+from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.arrays import fills
@@ -22,22 +22,13 @@ from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.partitions import dynamic_partition, parallel_dynamic_stitch
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor, graph_of
-from actorsession.ops.elements import arithmetic, comparison, elementwise
+from actorsession.ops.elements import arithmetic, comparison
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.clip import clip_by_norm
-from actorsession.ops.elements.quotients import div_no_nan
 from actorsession.ops.reductions.reduction import reduce_sum
-from actorsession.ops.reductions.segments import segment_sum
-from actorsession.ops.reductions.unique import unique
-from actorsession.ops.sparse_tensors.basics import SparseTensor
-from actorsession.ops.sparse_tensors.segments import (
-    sparse_segment_mean,
-    sparse_segment_sqrt_n,
-    sparse_segment_sum,
-)
 from actorsession.ops.variables.partitioned import PartitionedVariable
 
-__all__ = ["embedding_lookup", "embedding_lookup_sparse"]
+__all__ = ["embedding_lookup", "table_parts"]
 
 
 # -- lookups ---------------------------------------------------------------------------------------
@@ -68,7 +59,7 @@ def embedding_lookup(
     Raises:
         ValueError: without a table, or for another strategy.
     """
-    parts = _parts(params)
+    parts = table_parts(params)
     graph = graph_of(*parts, ids)
     with graph.as_default(), graph.name_scope(name or "embedding_lookup") as scope:
         numbers = convert_to_tensor(ids, name="ids")
@@ -80,7 +71,12 @@ def embedding_lookup(
         return _clipped(_looked_up(parts, numbers, partition_strategy), numbers, max_norm)
 
 
-def _parts(params: Any) -> list[Any]:
+def table_parts(params: Any) -> list[Any]:
+    """Return the parts of a table: tensors and variables.
+
+    Raises:
+        ValueError: without a table.
+    """
     if params is None or (isinstance(params, (list, tuple)) and not params):
         raise ValueError("params must be given: a table, or a list of its parts")
     if isinstance(params, PartitionedVariable):
@@ -161,84 +157,3 @@ def _clipped(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
         axes = fills.range_(rank(ids), rank(rows))
     clipped: Tensor = clip_by_norm(rows, max_norm, axes=axes)
     return clipped
-
-
-# -- several ids made one --------------------------------------------------------------------------
-
-
-def embedding_lookup_sparse(
-    params: Any,
-    sp_ids: SparseTensor,
-    sp_weights: SparseTensor | None,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    combiner: str | None = None,
-    max_norm: Any = None,
-    allow_fast_lookup: bool = False,
-) -> Tensor:
-    """Combine, for each row of a sparse matrix of ids, the rows of a table with these ids.
-
-    Args:
-        params: as for ``embedding_lookup``.
-        sp_ids: int32 or int64, with sorted rows, each with at least one entry (an empty row yields 0).
-        sp_weights: weights at the same places; all 1 if ``None``.
-        partition_strategy: as for ``embedding_lookup``.
-        combiner: ``sum``; ``mean``, over the sum of weights, the default; or ``sqrtn``, over the root of the
-            sum of their squares.
-        max_norm: as for ``embedding_lookup``.
-        allow_fast_lookup: accepted for compatibility with TensorFlow.
-
-    Returns:
-        A tensor of shape ``[rows] + params.shape[1:]``, up to the last row with an entry.
-
-    Raises:
-        ValueError: without a table, for another combiner, or weights whose shape contradicts the ids.
-        TypeError: if ids or weights are not sparse.
-    """
-    how = combiner or "mean"
-    if how not in ("mean", "sqrtn", "sum"):
-        raise ValueError(f"a combiner is 'mean', 'sqrtn' or 'sum', got {combiner!r}")
-    for what, value in (("sp_ids", sp_ids), ("sp_weights", sp_weights)):
-        if not isinstance(value, SparseTensor) and not (value is None and what == "sp_weights"):
-            raise TypeError(f"{what} is a SparseTensor, got {type(value).__name__}")
-    if sp_weights is not None and not sp_weights.values.shape.is_compatible_with(
-        sp_ids.values.shape
-    ):
-        raise ValueError(
-            f"there is a weight for each id, got {sp_weights.values.shape} for {sp_ids.values.shape}"
-        )
-    parts = _parts(params)
-    with (
-        sp_ids.graph.as_default(),
-        sp_ids.graph.name_scope(name or "embedding_lookup_sparse") as scope,
-    ):
-        rows = sp_ids.indices[:, 0]
-        ids, places = unique(sp_ids.values)
-        table = embedding_lookup(parts, ids, partition_strategy, max_norm=max_norm)
-        if sp_weights is not None:
-            return _weighted(gather(table, places), sp_weights.values, rows, how, scope)
-        fold = {
-            "sum": sparse_segment_sum, "mean": sparse_segment_mean, "sqrtn": sparse_segment_sqrt_n,
-        }[how]  # fmt: skip
-        return fold(table, places, rows, name=scope)
-
-
-def _weighted(rows: Tensor, weights: Tensor, segments: Tensor, how: str, scope: str) -> Tensor:
-    """Return the weighted rows, summed by segment and divided as ``how`` specifies."""
-    dtype = rows.dtype
-    wide = cast(rows, float32) if dtype in (float16, bfloat16) else rows
-    column = _column(cast(weights, wide.dtype), wide)
-    total = segment_sum(wide * column, segments)
-    if how != "sum":
-        powers = column if how == "mean" else elementwise.square(column)
-        below = segment_sum(powers, segments)
-        total = div_no_nan(total, below if how == "mean" else elementwise.sqrt(below))
-    return identity(cast(total, dtype), name=scope)
-
-
-def _column(weights: Tensor, rows: Tensor) -> Tensor:
-    """Return the weights with further axes of extent 1, to broadcast with the rows."""
-    if rows.shape.rank is not None:
-        return reshape(weights, [-1, *[1] * (rows.shape.rank - 1)])
-    behind = fills.ones(reshape(rank(rows) - 1, [1]), int32)
-    return reshape(weights, concat([shape(weights), behind], 0))

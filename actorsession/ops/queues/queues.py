@@ -13,7 +13,7 @@ from actorsession.graph.dtypes import as_dtype, int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.queues.base import QueueBase, as_list, check_counts
-from actorsession.ops.random import get_seed
+from actorsession.ops.randomness.numbers import get_seed
 from actorsession.ops.shared_state import make_handle
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]

@@ -26,7 +26,6 @@ from actorsession.ops import raw
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_to_tensor, graph_of
 from actorsession.ops.elements.elementwise import exp, log
-from actorsession.ops.elements.gamma_functions import lgamma
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.randomness.numbers import (
     Draw,
@@ -255,7 +254,7 @@ def gamma_gradient(op: Operation, grad: Tensor, alpha: Tensor) -> Tensor | None:
     """
     sample = op.outputs[0]
     moved = raw.IgammaGradA(alpha, sample)
-    density = (alpha - 1) * log(sample) - sample - lgamma(alpha)
+    density = (alpha - 1) * log(sample) - sample - raw.Lgamma(alpha)
     by_alpha = -moved * exp(-density) * grad
     return sum_to_operands(alpha, sample, by_alpha, None)[0]
 

@@ -22,7 +22,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.variables.state import check_handle, check_scattered, check_value, elements
 
 __all__ = [
-    "CACHE_BYTES", "GRADIENTS", "SCRATCH_BYTES", "blocks", "flat", "inputs_of", "stored",
+    "GRADIENTS", "SCRATCH_BYTES", "blocks", "flat", "inputs_of", "stored",
     "target_of", "update", "update_cost", "with_slots",
 ]  # fmt: skip
 

@@ -16,10 +16,10 @@ import numpy as np
 from actorsession.graph.dtypes import DType, as_dtype, float32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape
-from actorsession.ops import random
 from actorsession.ops.arrays import fills
 from actorsession.ops.build import constant as constant_tensor
 from actorsession.ops.build import to_array
+from actorsession.ops.randomness import numbers
 from actorsession.ops.variables import lists as variable_lists
 from actorsession.ops.variables.initializer import FloatingInitializer, Initializer
 from actorsession.ops.variables.orthogonal import orthogonal_initializer
@@ -118,7 +118,7 @@ class random_uniform_initializer(Initializer):
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """Build the value."""
-        return random.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
+        return numbers.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
 class random_normal_initializer(FloatingInitializer):
@@ -143,7 +143,7 @@ class random_normal_initializer(FloatingInitializer):
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """Build the value."""
-        return random.random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+        return numbers.random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class truncated_normal_initializer(random_normal_initializer):
@@ -151,7 +151,7 @@ class truncated_normal_initializer(random_normal_initializer):
 
     def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         """Build the value."""
-        return random.truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+        return numbers.truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class identity_initializer(FloatingInitializer):

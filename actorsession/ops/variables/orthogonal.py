@@ -13,7 +13,6 @@ from typing import Any
 
 from actorsession.graph.dtypes import DType, float32, float64
 from actorsession.graph.operation import Tensor
-from actorsession.ops import random
 from actorsession.ops.arrays import fills
 from actorsession.ops.arrays.gather import gather, one_hot
 from actorsession.ops.arrays.layout import transpose
@@ -23,6 +22,7 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, square
 from actorsession.ops.flow.control_flow import while_loop
 from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.randomness import numbers
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.variables.initializer import FloatingInitializer
 
@@ -58,7 +58,7 @@ class orthogonal_initializer(FloatingInitializer):
         rows, columns = math.prod(shape[:-1]), shape[-1]
         wide = dtype if dtype is float64 else float32
         count, length = min(rows, columns), max(rows, columns)
-        drawn = random.random_normal((count, length), dtype=wide, seed=self.seed)
+        drawn = numbers.random_normal((count, length), dtype=wide, seed=self.seed)
         found = _orthonormal(drawn, count)
         if rows > columns:
             found = transpose(found)

@@ -14,7 +14,7 @@ from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import ShapeLike, TensorShape
 
 __all__ = [
-    "Partitioner", "fixed_size_partitioner", "min_max_variable_partitioner",
+    "fixed_size_partitioner", "min_max_variable_partitioner",
     "variable_axis_size_partitioner",
 ]  # fmt: skip
 

@@ -35,7 +35,7 @@ from actorsession.ops.variables.variable import Variable
 from actorsession.records import dataclass
 
 __all__ = [
-    "AUTO_REUSE", "Reuse", "ReuseMode", "VariableRequest", "VariableStore", "request_dtype", "store_of",
+    "AUTO_REUSE", "Reuse", "ReuseMode", "VariableRequest", "request_dtype", "store_of",
 ]  # fmt: skip
 
 _KEY = ("actorsession", "variable store")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from actorsession.graph.dtypes import DType, as_dtype, float32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape
-from actorsession.ops import random
+from actorsession.ops.randomness import numbers
 from actorsession.ops.variables.initializer import FloatingInitializer
 
 __all__ = [
@@ -83,12 +83,12 @@ class variance_scaling_initializer(FloatingInitializer):
         variance = self.scale / max(1.0, n)
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
-            return random.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+            return numbers.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
         stddev = math.sqrt(variance)
         if self.distribution == "untruncated_normal":
-            return random.random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
+            return numbers.random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
         # Truncation of the tails makes the variance smaller; the factor compensates for that.
-        return random.truncated_normal(
+        return numbers.truncated_normal(
             shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed
         )
 
@@ -181,4 +181,4 @@ class uniform_unit_scaling_initializer(FloatingInitializer):
         whole = dims if partition_info is None else tuple(partition_info.full_shape)
         limit = math.sqrt(3.0 / max(1.0, math.prod(whole[:-1]))) * self.factor
         wanted = self.dtype if dtype is None else as_dtype(dtype)
-        return random.random_uniform(dims, -limit, limit, wanted, seed=self.seed)
+        return numbers.random_uniform(dims, -limit, limit, wanted, seed=self.seed)

@@ -9,7 +9,8 @@ import pytest
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.ops import nn, stack
+from actorsession.namespaces import nn
+from actorsession.ops import stack
 from actorsession.ops.arrays.dimensions import shape
 from tests.ops.cases import computed, expect, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source

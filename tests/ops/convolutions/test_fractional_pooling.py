@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from actorsession.graph.graph import Graph
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from tests.ops.interpreter import Program, Variables
 
 IMAGES = np.random.default_rng(9).normal(size=(1, 11, 17, 1)).astype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 
 import actorsession
 from actorsession import ops
-from actorsession.ops import math
+from actorsession.namespaces import math
 
 # What TensorFlow has there, but for the few that this library does not have.
 MISSING = {"approx_max_k", "approx_min_k", "sobol_sample", "special"}
@@ -33,5 +33,7 @@ def test_what_is_missing_is_not_promised() -> None:
 
 @pytest.mark.process
 def test_pythons_own_module_of_that_name_is_left_alone() -> None:
-    program = "import actorsession.ops.math as ours, math; assert math is not ours and math.tau"
+    program = (
+        "import actorsession.namespaces.math as ours, math; assert math is not ours and math.tau"
+    )
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=50).returncode == 0

@@ -9,6 +9,7 @@ import pytest
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph import Graph
+from actorsession.namespaces import math
 from tests.ops.interpreter import check_gradient, evaluate
 
 
@@ -27,10 +28,10 @@ def test_integers_are_divided_as_floats(dtype: str, wide: str) -> None:
 
 def test_a_plain_number_takes_the_dtype_of_the_tensor_beside_it() -> None:
     x = ops.constant(np.array([0.0, 4.0]))
-    made = [ops.div_no_nan(1, x), ops.div_no_nan(x, 2), ops.math.reciprocal_no_nan(x)]
+    made = [ops.div_no_nan(1, x), ops.div_no_nan(x, 2), math.reciprocal_no_nan(x)]
     assert {t.dtype.name for t in made} == {"float64"}
     assert [v.tolist() for v in evaluate(made)] == [[0, 0.25], [0, 2], [0, 0.25]]
-    assert ops.math.divide_no_nan is ops.div_no_nan
+    assert math.divide_no_nan is ops.div_no_nan
 
 
 @pytest.mark.parametrize(("x", "y"), [([1], [1.0]), ([True], [True]), (["a"], ["b"])])
@@ -50,13 +51,13 @@ def test_second_derivatives_are_those_of_finite_differences() -> None:
         return lambda x, y: ops.gradients(ops.square(build(x, y)), [x, y])
 
     x, y = np.array([0.5, 1.5, -2.0]), np.array([0.7, 2.0, 1.1])
-    for build in (ops.div_no_nan, ops.math.xlogy, ops.math.xdivy, ops.math.xlog1py):
+    for build in (ops.div_no_nan, math.xlogy, math.xdivy, math.xlog1py):
         check_gradient(slope(build), x, y)
 
 
 @pytest.mark.parametrize("name", ["xdivy", "xlog1py"])
 def test_these_stand_in_a_scope_as_in_tensorflow(name: str) -> None:
-    function = getattr(ops.math, name)
+    function = getattr(math, name)
     with Graph().as_default():
         x = ops.placeholder("float32", [2])
         assert function(x, x).op.name == f"{name}/{name.capitalize()}"

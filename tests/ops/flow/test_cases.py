@@ -31,14 +31,14 @@ def number_in(x: Any, of: Any, values: Any) -> list[float]:
 
 def test_the_first_predicate_that_holds_chooses() -> None:
     x = acts.placeholder(acts.int32, [])
-    found = acts.case([(x < 1, number(1.0)), (x < 5, number(2.0))], default=number(3.0))
+    found = acts.flow.case([(x < 1, number(1.0)), (x < 5, number(2.0))], default=number(3.0))
     assert found.name == "case/cond/Merge:0"
     assert number_in(x, found, (0, 3, 9)) == [1.0, 2.0, 3.0]
 
 
 def test_pairs_may_be_a_dict_in_its_order() -> None:
     x = acts.placeholder(acts.int32, [])
-    found = acts.case({x < 5: number(1.0), x < 9: number(2.0)}, default=number(3.0))
+    found = acts.flow.case({x < 5: number(1.0), x < 9: number(2.0)}, default=number(3.0))
     assert number_in(x, found, (0, 7, 9)) == [1.0, 2.0, 3.0]
 
 
@@ -46,7 +46,7 @@ def test_pairs_may_be_a_dict_in_its_order() -> None:
 def test_without_default_one_predicate_must_hold(pairs: int) -> None:
     x = acts.placeholder(acts.int32, [])
     outside = acts.constant(4.0)
-    found = acts.case([(x < k + 1, lambda: outside) for k in range(pairs)])
+    found = acts.flow.case([(x < k + 1, lambda: outside) for k in range(pairs)])
     assert run(found, {x: 0}) == 4.0
     with pytest.raises(acts.errors.InvalidArgumentError, match="None of the conditions"):
         run(found, {x: 5})
@@ -54,7 +54,7 @@ def test_without_default_one_predicate_must_hold(pairs: int) -> None:
 
 def test_exclusive_refuses_two_that_hold() -> None:
     x = acts.placeholder(acts.int32, [])
-    found = acts.case(
+    found = acts.flow.case(
         [(x < 1, number(1.0)), (x < 5, number(2.0))], default=number(3.0), exclusive=True
     )
     assert number_in(x, found, (3, 9)) == [2.0, 3.0]
@@ -65,8 +65,8 @@ def test_exclusive_refuses_two_that_hold() -> None:
 def test_a_list_of_one_stays_one_if_strict() -> None:
     x = acts.placeholder(acts.int32, [])
     pairs = [(x < 1, lambda: [acts.constant(1.0)])]
-    loose = acts.case(pairs, default=lambda: [acts.constant(2.0)])
-    kept = acts.case(pairs, default=lambda: [acts.constant(2.0)], strict=True)
+    loose = acts.flow.case(pairs, default=lambda: [acts.constant(2.0)])
+    kept = acts.flow.case(pairs, default=lambda: [acts.constant(2.0)], strict=True)
     assert (type(loose), type(kept)) == (acts.Tensor, list)
 
 
@@ -85,18 +85,18 @@ def test_what_are_no_pairs_is_refused(pairs: Any, error: Any) -> None:
     if pairs == "call":
         pairs = [(x < 1, 3)]
     with pytest.raises(error, match="case: "):
-        acts.case(pairs, default=number(2.0))
+        acts.flow.case(pairs, default=number(2.0))
 
 
 def test_a_number_chooses_and_others_take_the_last() -> None:
     x = acts.placeholder(acts.int32, [])
-    found = acts.switch_case(x, [number(float(k)) for k in range(100)])
+    found = acts.flow.switch_case(x, [number(float(k)) for k in range(100)])
     assert number_in(x, found, (-1, 0, 1, 50, 99, 100)) == [99.0, 0.0, 1.0, 50.0, 99.0, 99.0]
 
 
 def test_numbers_of_a_dict_and_a_default() -> None:
     x = acts.placeholder(acts.int64, [])
-    found = acts.switch_case(x, {1: number(1.0), 0: number(0.0)}, default=number(7.0))
+    found = acts.flow.switch_case(x, {1: number(1.0), 0: number(0.0)}, default=number(7.0))
     assert number_in(x, found, (-1, 0, 1, 2)) == [7.0, 0.0, 1.0, 7.0]
 
 
@@ -116,8 +116,8 @@ def test_functions_that_numbers_cannot_choose_from_are_refused(
     functions: Any, error: Any, words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        acts.switch_case(acts.placeholder(acts.int32, []), functions)
+        acts.flow.switch_case(acts.placeholder(acts.int32, []), functions)
     with pytest.raises(TypeError, match="branch_index must be"):
-        acts.switch_case(1, functions)  # type: ignore[arg-type]
+        acts.flow.switch_case(1, functions)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="default must be callable, got 3"):
-        acts.switch_case(acts.placeholder(acts.int32, []), [number(1.0)], default=3)  # type: ignore[arg-type]
+        acts.flow.switch_case(acts.placeholder(acts.int32, []), [number(1.0)], default=3)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.flow.control import group, no_op, tuple_, with_dependencies
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.interpreter import evaluate, source
 
 

@@ -452,7 +452,7 @@ def test_gradients_and_optimisers_work_inside_a_body() -> None:
     x = ops.placeholder("float32", [])
 
     def body(i: Any, w: Any) -> Any:
-        step = acts.GradientDescentOptimizer(0.25).minimize((v - x) * (v - x))
+        step = acts.train.GradientDescentOptimizer(0.25).minimize((v - x) * (v - x))
         with acts.control_dependencies([step]):
             return i + 1, w - 0.25 * ops.gradients((w - x) * (w - x), w)[0]
 

@@ -269,7 +269,7 @@ def test_a_python_gradient_and_a_gradient_function_are_used_in_place_of_the_body
 
 def test_an_operation_without_gradient_in_the_body_is_named() -> None:
     a = acts.constant(2.0)
-    f = Defun(acts.float32)(lambda x: acts.truncatemod(x, 2.0))
+    f = Defun(acts.float32)(lambda x: acts.math.truncatemod(x, 2.0))
     with pytest.raises(LookupError, match="no gradient is defined"):
         acts.gradients(f(a), a)
 
@@ -376,7 +376,9 @@ def test_a_call_whose_function_does_not_fit_it_is_refused_by_planners() -> None:
 
 
 def test_an_error_inside_a_call_names_the_node_of_the_body() -> None:
-    f = Defun(acts.float32)(lambda x: acts.Print(acts.check_numerics(x, "bad", name="look"), []))
+    f = Defun(acts.float32)(
+        lambda x: acts.debugging.Print(acts.debugging.check_numerics(x, "bad", name="look"), [])
+    )
     a = acts.placeholder(acts.float32, [])
     with pytest.raises(acts.errors.InvalidArgumentError, match="lambda/look"):
         run(f(a), {a: np.nan})

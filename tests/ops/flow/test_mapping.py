@@ -97,12 +97,12 @@ async def test_the_items_of_a_constant_travel_to_another_task() -> None:
     [("foldl", None, 123), ("foldl", 7, 7123), ("foldr", None, 321), ("foldr", 7, 7321)],
 )
 def test_folds_go_from_one_end_to_the_other(fold: str, initializer: Any, expected: int) -> None:
-    found = getattr(acts, fold)(lambda a, x: a * 10 + x, acts.constant(ITEMS), initializer)
+    found = getattr(acts.flow, fold)(lambda a, x: a * 10 + x, acts.constant(ITEMS), initializer)
     assert run(found) == expected
 
 
 def test_a_fold_may_make_another_structure_than_it_takes() -> None:
-    found = acts.foldl(
+    found = acts.flow.foldl(
         lambda a, x: (a[0] + x[0] * x[1], a[1] + 1),
         (acts.constant(ITEMS), acts.constant([2, 2, 2])),
         initializer=(0, 0),
@@ -113,20 +113,22 @@ def test_a_fold_may_make_another_structure_than_it_takes() -> None:
 def test_a_scan_keeps_everything_on_the_way() -> None:
     elems = acts.constant(ITEMS)
     found = [
-        acts.scan(lambda a, x: a + x, elems),
-        acts.scan(lambda a, x: a + x, elems, initializer=10),
-        acts.scan(lambda a, x: a + x, elems, reverse=True),
-        acts.scan(lambda a, x: a + x, elems, initializer=10, reverse=True),
+        acts.flow.scan(lambda a, x: a + x, elems),
+        acts.flow.scan(lambda a, x: a + x, elems, initializer=10),
+        acts.flow.scan(lambda a, x: a + x, elems, reverse=True),
+        acts.flow.scan(lambda a, x: a + x, elems, initializer=10, reverse=True),
     ]
     assert [list(v) for v in run(found)] == [[1, 3, 6], [11, 13, 16], [6, 5, 3], [16, 15, 13]]
     assert found[0].shape.as_list() == [3]
 
 
 def test_a_scan_over_structures() -> None:
-    found = acts.scan(lambda a, x: (a[0] + x, a[1] - x), acts.constant(ITEMS), initializer=(0, 0))
+    found = acts.flow.scan(
+        lambda a, x: (a[0] + x, a[1] - x), acts.constant(ITEMS), initializer=(0, 0)
+    )
     np.testing.assert_array_equal(run(found), [[1, 3, 6], [-1, -3, -6]])
     with pytest.raises(ValueError, match="different structures"):
-        acts.scan(lambda a, x: (a, a), acts.constant(ITEMS))
+        acts.flow.scan(lambda a, x: (a, a), acts.constant(ITEMS))
 
 
 # -- gradients -----------------------------------------------------------------------------------
@@ -136,9 +138,9 @@ def test_gradients_go_through_all_of_them() -> None:
     x, w = acts.constant([1.0, 2.0, 3.0]), acts.constant(2.0)
     made = {
         "map": acts.map_fn(lambda v: v * v * w, x),
-        "fold": acts.foldl(lambda a, v: a * v * w, x),
-        "back": acts.foldr(lambda a, v: a * v * w, x),
-        "scan": acts.scan(lambda a, v: a * v * w, x),
+        "fold": acts.flow.foldl(lambda a, v: a * v * w, x),
+        "back": acts.flow.foldr(lambda a, v: a * v * w, x),
+        "scan": acts.flow.scan(lambda a, v: a * v * w, x),
     }
     expected = {
         "map": ([4.0, 8.0, 12.0], 14.0), "fold": ([24.0, 12.0, 8.0], 24.0),
@@ -160,7 +162,7 @@ def test_second_gradients_go_through_a_map() -> None:
 def test_without_back_prop_nothing_flows(name: str) -> None:
     x = acts.constant([1.0, 2.0])
     function = (lambda v: v * v) if name == "map_fn" else (lambda a, v: a * v)
-    made = getattr(acts, name)(function, x, back_prop=False)
+    made = getattr(acts.flow, name)(function, x, back_prop=False)
     assert acts.gradients(made, x) == [None]
 
 
@@ -168,7 +170,7 @@ def test_shapes_of_results_are_known_unless_they_may_differ() -> None:
     x = acts.ones([3, 2])
     for name, function in (("map_fn", lambda v: v * 2.0), ("scan", lambda a, v: a + v)):
         for inferred, known in ((True, acts.TensorShape([3, 2])), (False, acts.TensorShape(None))):
-            made = getattr(acts, name)(function, x, infer_shape=inferred)
+            made = getattr(acts.flow, name)(function, x, infer_shape=inferred)
             assert str(made.shape) == str(known)
 
 
@@ -177,7 +179,7 @@ def test_shapes_of_results_are_known_unless_they_may_differ() -> None:
 
 @pytest.mark.parametrize("name", ["map_fn", "scan", "foldl", "foldr"])
 def test_what_has_no_items_is_refused(name: str) -> None:
-    of = getattr(acts, name)
+    of = getattr(acts.flow, name)
     with pytest.raises(TypeError, match=f"{name}: fn must be callable"):
         of(3, acts.constant(ITEMS))
     with pytest.raises(ValueError, match=f"{name}: elems must be tensors of rank 1"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from actorsession.graph.graph import Graph
-from actorsession.ops import linalg
+from actorsession.namespaces import linalg
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.session import Session

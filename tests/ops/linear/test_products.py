@@ -6,6 +6,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.graph import Graph
+from actorsession.namespaces import math
 from tests.ops.interpreter import evaluate
 
 
@@ -48,7 +49,7 @@ def test_a_scalar_multiplies_tensors_and_slices() -> None:
 
 def test_polynomials_are_evaluated_from_the_highest_power() -> None:
     x = ops.constant([2.0, -1.0])
-    made = [ops.math.polyval([1.0, ops.constant(2.0), 3.0], x), ops.math.polyval([], x)]
+    made = [math.polyval([1.0, ops.constant(2.0), 3.0], x), math.polyval([], x)]
     assert [v.tolist() for v in evaluate(made)] == [[11.0, 2.0], [0.0, 0.0]]
     with pytest.raises(ValueError, match="list"):
-        ops.math.polyval((1.0,), x)  # type: ignore[arg-type]
+        math.polyval((1.0,), x)  # type: ignore[arg-type]

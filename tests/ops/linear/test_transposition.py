@@ -36,8 +36,3 @@ def test_real_elements_are_only_turned() -> None:
 def test_a_vector_is_no_matrix() -> None:
     with Graph().as_default(), pytest.raises(ValueError, match="takes matrices"):
         matrix_transpose(source("float32", [3]))
-
-
-def test_manip_holds_names_of_other_files() -> None:
-    for name in ops.manip.__all__:
-        assert getattr(ops.manip, name) is getattr(ops, name)

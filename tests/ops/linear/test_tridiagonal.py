@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.errors import UnimplementedError
 from actorsession.graph.graph import Graph
-from actorsession.ops import linalg
+from actorsession.namespaces import linalg
 from actorsession.ops.build import constant
 from tests.ops.interpreter import evaluate
 

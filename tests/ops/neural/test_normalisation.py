@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from actorsession.graph.graph import Graph
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from tests.ops.cases import computed, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
 

@@ -8,6 +8,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.graph import Graph
+from actorsession.namespaces import nn
 from tests.ops.interpreter import check_gradient, evaluate
 
 
@@ -18,7 +19,7 @@ def graph() -> Iterator[Graph]:
 
 
 def test_a_leaky_relu_turns_integers_into_floats() -> None:
-    made = ops.nn.leaky_relu(ops.constant([-5, 2]), alpha=np.float32(0.5))
+    made = nn.leaky_relu(ops.constant([-5, 2]), alpha=np.float32(0.5))
     assert made.op.type == "LeakyRelu"
     assert made.op.get_attr("alpha") == 0.5
     assert evaluate([made])[0].tolist() == [-2.5, 2.0]
@@ -26,23 +27,23 @@ def test_a_leaky_relu_turns_integers_into_floats() -> None:
 
 def test_a_leaky_relu_is_leaky_by_a_fifth_and_may_be_steep() -> None:
     x = ops.constant([-5.0, 2.0])
-    found = evaluate([ops.nn.leaky_relu(x), ops.nn.leaky_relu(x, 2.0)])
+    found = evaluate([nn.leaky_relu(x), nn.leaky_relu(x, 2.0)])
     assert [v.tolist() for v in found] == [[-1.0, 2.0], [-10.0, 2.0]]
 
 
 def test_a_concatenated_relu_keeps_both_signs_apart() -> None:
     x = ops.constant([[1.0, -2.0]])
-    made = [ops.nn.crelu(x), ops.nn.crelu(x, axis=0)]
+    made = [nn.crelu(x), nn.crelu(x, axis=0)]
     assert [v.tolist() for v in evaluate(made)] == [[[1, 0, 0, 2]], [[1, 0], [0, 2]]]
     assert made[0].op.name == "CRelu/Relu"
 
 
 def test_swish_is_a_number_times_its_sigmoid() -> None:
     x = np.array([-3.0, -0.5, 0.0, 2.0])
-    [plain, steep] = evaluate([ops.nn.swish(x), ops.nn.silu(features=x, beta=2.0)])
+    [plain, steep] = evaluate([nn.swish(x), nn.silu(features=x, beta=2.0)])
     np.testing.assert_allclose(plain, x / (1.0 + np.exp(-x)), 1e-12)
     np.testing.assert_allclose(steep, x / (1.0 + np.exp(-2.0 * x)), 1e-12)
-    check_gradient(lambda t: ops.nn.swish(t, 1.5), x)
+    check_gradient(lambda t: nn.swish(t, 1.5), x)
 
 
 def test_the_logarithm_of_a_sigmoid_does_not_underflow() -> None:
@@ -55,5 +56,5 @@ def test_second_derivatives_are_those_of_finite_differences() -> None:
     def slope(build: Any) -> Any:
         return lambda x: ops.gradients(ops.square(build(x)), [x])[0]
 
-    for build in (ops.nn.selu, ops.nn.leaky_relu, ops.log_sigmoid):
+    for build in (nn.selu, nn.leaky_relu, ops.log_sigmoid):
         check_gradient(slope(build), np.array([-1.5, -0.3, 0.4, 2.0]))

@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import actorsession.ops as ops
+from actorsession import ops, opsets
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32, int64, string
 from actorsession.graph.graph import Graph
+from actorsession.namespaces import lookup
 from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, QueueState
 from actorsession.runtime import interruptible as thread_waits
@@ -67,29 +68,29 @@ def _priority() -> Source:
 
 
 def _dense() -> Source:
-    total = ops.ConditionalAccumulator(float32, shape=[2])
+    total = opsets.ConditionalAccumulator(float32, shape=[2])
     return Source(total.apply_grad([1.0, 2.0], _NEW), total.take_grad(1), total.num_accumulated())
 
 
 def _sparse() -> Source:
-    total = ops.SparseConditionalAccumulator(float32, shape=[4, 2])
+    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
     put = total.apply_grad([1], [[1.0, 2.0]], local_step=_NEW)
     return Source(put, total.take_grad(1), total.num_accumulated())
 
 
 def _area() -> Source:
-    area = ops.StagingArea([int32])
+    area = opsets.StagingArea([int32])
     return Source(area.put(1), area.get(), area.size())
 
 
 def _map(by_key: bool) -> Source:
-    area = ops.MapStagingArea([int32], shapes=[[]])
+    area = opsets.MapStagingArea([int32], shapes=[[]])
     take = area.get(3)[1] if by_key else area.get()
     return Source(area.put(3, [1], [0]), take, area.size())
 
 
 def _barrier() -> Source:
-    barrier = ops.Barrier((float32,), shapes=((),))
+    barrier = opsets.Barrier((float32,), shapes=((),))
     return Source(barrier.insert_many(0, ["k"], [1.0]), barrier.take_many(1), barrier.ready_size())
 
 
@@ -210,7 +211,7 @@ async def test_a_step_that_was_served_wins_over_its_limit(
 async def test_a_table_has_again_what_a_step_has_removed_that_ends_early(
     session: AsyncSession, graph: Graph
 ) -> None:
-    table = ops.lookup.MutableHashTable(int64, int64, -1)
+    table = lookup.MutableHashTable(int64, int64, -1)
     empty = ops.FIFOQueue(1, int32, shapes=[])
     keys = ops.constant([3], int64)
     await session.run(table.insert(keys, ops.constant([30], int64)))

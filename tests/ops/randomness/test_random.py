@@ -11,16 +11,16 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops.arrays.dimensions import shape
-from actorsession.ops.build import constant, make_one
-from actorsession.ops.derivatives.gradients import gradients
-from actorsession.ops.random import (
+from actorsession.namespaces.random import (
     get_seed,
     random_normal,
     random_uniform,
     set_random_seed,
     truncated_normal,
 )
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.build import constant, make_one
+from actorsession.ops.derivatives.gradients import gradients
 from tests.ops.interpreter import Variables, evaluate, source
 
 DRAWS: dict[str, Any] = {

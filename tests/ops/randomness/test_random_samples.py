@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.ops import random
+from actorsession.namespaces import random
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
 from actorsession.session import Session

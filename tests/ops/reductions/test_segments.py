@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.graph import Graph
 from tests.ops.interpreter import check_gradient, evaluate, source
 
@@ -60,11 +60,11 @@ def test_segment_results_know_how_many_rows_were_asked_for() -> None:
     ids = ops.constant([0, 0, 1])
     assert ops.segment_sum(data, ids).shape.as_list() == [None, 4]
     assert ops.unsorted_segment_max(data, ids, 7).shape.as_list() == [7, 4]
-    assert ops.sparse_segment_mean(data, ids, ids).shape.as_list() == [None, 4]
-    assert ops.sparse_segment_sum(data, ids, ids, num_segments=7).shape.as_list() == [7, 4]
+    assert opsets.sparse_segment_mean(data, ids, ids).shape.as_list() == [None, 4]
+    assert opsets.sparse_segment_sum(data, ids, ids, num_segments=7).shape.as_list() == [7, 4]
 
 
-@pytest.mark.parametrize("op", [ops.sparse_segment_mean, ops.sparse_segment_sqrt_n])
+@pytest.mark.parametrize("op", [opsets.sparse_segment_mean, opsets.sparse_segment_sqrt_n])
 def test_means_of_looked_up_rows_are_of_floats(op: Any) -> None:
     ids = ops.constant([0, 0])
     with pytest.raises(TypeError, match="int32"):
@@ -74,7 +74,7 @@ def test_means_of_looked_up_rows_are_of_floats(op: Any) -> None:
 def test_a_sparse_gradient_is_slices_of_the_rows_that_were_looked_up() -> None:
     data = ops.ones([9, 2])
     ids = ops.constant([0, 0, 1])
-    made = ops.sparse_segment_mean(data, ops.constant([4, 5, 4]), ids, sparse_gradient=True)
+    made = opsets.sparse_segment_mean(data, ops.constant([4, 5, 4]), ids, sparse_gradient=True)
     [slope] = ops.gradients(made, [data])
     assert isinstance(slope, ops.IndexedSlices)
     indices, values = evaluate([slope.indices, slope.values])

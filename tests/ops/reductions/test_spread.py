@@ -8,6 +8,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.graph import Graph
+from actorsession.namespaces import math, nn
 from tests.ops.interpreter import check_gradient, evaluate
 
 
@@ -24,9 +25,7 @@ X = np.array([[1.0, 2.0, 4.0], [3.0, -5.0, 0.5]])
 @pytest.mark.parametrize("axis", [None, 0, -1, [0, 1]], ids=str)
 def test_variance_and_deviation_are_those_of_numpy(axis: Any, keepdims: Any) -> None:
     axes = tuple(axis) if isinstance(axis, list) else axis
-    made = [
-        f(ops.constant(X), axis, keepdims) for f in (ops.math.reduce_variance, ops.math.reduce_std)
-    ]
+    made = [f(ops.constant(X), axis, keepdims) for f in (math.reduce_variance, math.reduce_std)]
     wanted = [X.var(axes, keepdims=keepdims), X.std(axes, keepdims=keepdims)]
     for found, value in zip(evaluate(made), wanted, strict=True):
         np.testing.assert_allclose(found, value)
@@ -34,19 +33,19 @@ def test_variance_and_deviation_are_those_of_numpy(axis: Any, keepdims: Any) -> 
 
 
 def test_variance_and_deviation_have_gradients() -> None:
-    check_gradient(lambda x: [ops.math.reduce_std(x, 1), ops.math.reduce_variance(x)], X)
+    check_gradient(lambda x: [math.reduce_std(x, 1), math.reduce_variance(x)], X)
 
 
 def test_the_variance_of_complex_numbers_is_real() -> None:
     values = np.array([1 + 2j, 3, -1j])
-    [found] = evaluate([ops.math.reduce_variance(ops.constant(values))])
+    [found] = evaluate([math.reduce_variance(ops.constant(values))])
     np.testing.assert_allclose(found, values.var())
     assert found.dtype == np.float64
 
 
 def test_integers_have_no_variance() -> None:
     with pytest.raises(TypeError, match="int32"):
-        ops.math.reduce_variance(ops.constant([1, 2]))
+        math.reduce_variance(ops.constant([1, 2]))
 
 
 def test_what_is_not_0_is_counted() -> None:
@@ -66,7 +65,7 @@ def test_an_argument_under_two_names_is_refused() -> None:
     with pytest.raises(ValueError, match="both its names"):
         ops.count_nonzero(x, input=x)
     with pytest.raises(ValueError, match="both its names"):
-        ops.nn.l2_normalize(x, 0, dim=0)
+        nn.l2_normalize(x, 0, dim=0)
 
 
 @pytest.mark.parametrize(
@@ -94,19 +93,19 @@ def test_strings_have_no_order() -> None:
 
 def test_the_share_of_zeros_is_a_float() -> None:
     some, none = evaluate(
-        [ops.nn.zero_fraction(ops.constant([0, 1, 0, 0])), ops.nn.zero_fraction(ops.zeros([0]))]
+        [nn.zero_fraction(ops.constant([0, 1, 0, 0])), nn.zero_fraction(ops.zeros([0]))]
     )
     assert some == np.float32(0.75)
     assert np.isnan(none)
 
 
 def test_a_tensor_is_divided_by_its_norm() -> None:
-    check_gradient(lambda x: ops.nn.l2_normalize(x, 1), X)
-    made = [ops.nn.l2_normalize(ops.constant(X), 1), ops.nn.l2_normalize(ops.constant([3, 4j]))]
+    check_gradient(lambda x: nn.l2_normalize(x, 1), X)
+    made = [nn.l2_normalize(ops.constant(X), 1), nn.l2_normalize(ops.constant([3, 4j]))]
     rows, of_complex = evaluate(made)
     np.testing.assert_allclose(rows, X / np.linalg.norm(X, axis=1, keepdims=True))
     np.testing.assert_allclose(of_complex, [0.6, 0.8j])
 
 
 def test_a_norm_of_0_divides_nothing() -> None:
-    assert evaluate([ops.nn.l2_normalize(ops.zeros([2]))])[0].tolist() == [0.0, 0.0]
+    assert evaluate([nn.l2_normalize(ops.zeros([2]))])[0].tolist() == [0.0, 0.0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession.namespaces import nn
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -28,7 +28,7 @@ def _hits(true: Any, sampled: Any) -> list[Any]:
 ROWS = [
     Row(
         op="ComputeAccidentalHits",
-        build=lambda true, sampled: list(ops.nn.compute_accidental_hits(true, sampled, 2)),
+        build=lambda true, sampled: list(nn.compute_accidental_hits(true, sampled, 2)),
         numpy=_hits,
         inputs=[
             (TRUE, np.array([5, 0, 9, 0])),

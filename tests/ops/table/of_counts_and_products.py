@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
+from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
@@ -126,7 +127,7 @@ ROWS = [
     ),
     Row(
         op="EuclideanNorm",
-        build=ops.math.reduce_euclidean_norm,
+        build=math.reduce_euclidean_norm,
         numpy=_norm,
         inputs=[
             (A, np.int32(0)),

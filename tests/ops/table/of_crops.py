@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops import image
+from actorsession.namespaces import image
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row

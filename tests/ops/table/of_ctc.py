@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from actorsession.ops.build import make
-from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

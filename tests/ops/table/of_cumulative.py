@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
+from actorsession.namespaces import math
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -88,7 +89,7 @@ ROWS = [
     *_rows("Cumprod", ops.cumprod, np.multiply, 1, [(INTS,), (np.array([2, 3], np.float16),), NAN]),
     *_rows(
         "CumulativeLogsumexp",
-        ops.math.cumulative_logsumexp,
+        math.cumulative_logsumexp,
         np.logaddexp,
         -np.inf,
         [(np.array([-np.inf, -np.inf, 3, 1000, 1001], np.float32),)],
@@ -96,7 +97,7 @@ ROWS = [
     Row(
         op="CumulativeLogsumexp",
         label="exclusive-but-the-first",
-        build=lambda x: ops.math.cumulative_logsumexp(x, 1, exclusive=True)[:, 1:],
+        build=lambda x: math.cumulative_logsumexp(x, 1, exclusive=True)[:, 1:],
         numpy=lambda x: np.logaddexp.accumulate(x[:, :-1], 1),
         inputs=[(X,)],
         smooth=[(SMOOTH,)],
@@ -104,5 +105,5 @@ ROWS = [
     ),
     _given_axis("Cumsum", ops.cumsum),
     _given_axis("Cumprod", ops.cumprod),
-    _given_axis("CumulativeLogsumexp", ops.math.cumulative_logsumexp),
+    _given_axis("CumulativeLogsumexp", math.cumulative_logsumexp),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 

@@ -21,11 +21,12 @@ from actorsession.interop.example_protos import (
     SequenceExample,
 )
 from actorsession.interop.tensors import make_tensor_proto
-from actorsession.ops import (
+from actorsession.ops import constant
+from actorsession.ops.build import make
+from actorsession.opsets import (
     FixedLenFeature,
     FixedLenSequenceFeature,
     VarLenFeature,
-    constant,
     decode_compressed,
     decode_csv,
     decode_json_example,
@@ -37,7 +38,6 @@ from actorsession.ops import (
     string_to_hash_bucket,
     string_to_hash_bucket_strong,
 )
-from actorsession.ops.build import make
 from tests.ops.table.of_strings import word, words
 from tests.ops.table.row import Fault, Row
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 from tests.ops.table.sliding import by_channel_last, pooled, steps

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import actorsession.ops as acts
+import actorsession as acts
 from actorsession.ops.elements.cast import cast
 from tests.ops.table.row import Fault, Row
 
@@ -59,7 +59,7 @@ QUANTISED = [
     *[
         Row(
             op="FakeQuantWithMinMaxArgs",
-            build=lambda x, a=arguments: acts.fake_quant_with_min_max_args(x, *a),
+            build=lambda x, a=arguments: acts.quantization.fake_quant_with_min_max_args(x, *a),
             numpy=lambda x, a=arguments: _near(x, *a),
             inputs=[(X,), (X[:0],), (X[3],), (np.array([np.nan, np.inf, -np.inf], np.float32),)],
             label="-".join(map(str, arguments)),
@@ -76,7 +76,7 @@ QUANTISED = [
     ],
     Row(
         op="FakeQuantWithMinMaxArgs",
-        build=_smooth(acts.fake_quant_with_min_max_args, *SIXTEENTHS),
+        build=_smooth(acts.quantization.fake_quant_with_min_max_args, *SIXTEENTHS),
         numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
         inputs=[(SPREAD,)],
         smooth=[(SPREAD,)],
@@ -85,7 +85,7 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxArgsGradient",
-        build=acts.fake_quant_with_min_max_args_gradient,
+        build=acts.quantization.fake_quant_with_min_max_args_gradient,
         numpy=lambda grad, x: _flow(grad, x, -6, 6)[0],
         inputs=[(GRADS, X), (GRADS[0], X[0]), (GRADS[:0], X[:0])],
         no_gradient=MARKED,
@@ -95,7 +95,7 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxVars",
-        build=acts.fake_quant_with_min_max_vars,
+        build=acts.quantization.fake_quant_with_min_max_vars,
         numpy=lambda x, low, high: _near(x, low, high) if low or high else 0 * x,
         inputs=[(X, LOW, HIGH), (X, np.float32(1), np.float32(6)), (X, 0 * LOW, 0 * LOW)],
         exact=False,
@@ -105,7 +105,7 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxVars",
-        build=_smooth(acts.fake_quant_with_min_max_vars, *SIXTEENTHS),
+        build=_smooth(acts.quantization.fake_quant_with_min_max_vars, *SIXTEENTHS),
         numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
         inputs=[(SPREAD,)],
         smooth=[(SPREAD,)],
@@ -114,7 +114,7 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxVarsGradient",
-        build=lambda *x: list(acts.fake_quant_with_min_max_vars_gradient(*x)),
+        build=lambda *x: list(acts.quantization.fake_quant_with_min_max_vars_gradient(*x)),
         numpy=lambda grad, x, low, high: (
             _flow(grad, x, low, high) if low or high else [grad, np.float32(0), np.float32(0)]
         ),
@@ -137,7 +137,7 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxVarsPerChannel",
-        build=acts.fake_quant_with_min_max_vars_per_channel,
+        build=acts.quantization.fake_quant_with_min_max_vars_per_channel,
         numpy=lambda x, low, high: _near(x, low, high),
         inputs=[(COLUMNS, LOWS, HIGHS), (COLUMNS[0], LOWS, HIGHS), (COLUMNS[:0], LOWS, HIGHS)],
         exact=False,
@@ -151,7 +151,7 @@ QUANTISED = [
     Row(
         op="FakeQuantWithMinMaxVarsPerChannel",
         build=_smooth(
-            acts.fake_quant_with_min_max_vars_per_channel,
+            acts.quantization.fake_quant_with_min_max_vars_per_channel,
             *(np.full(7, end, np.float32) for end in SIXTEENTHS),
         ),
         numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
@@ -162,7 +162,9 @@ QUANTISED = [
     ),
     Row(
         op="FakeQuantWithMinMaxVarsPerChannelGradient",
-        build=lambda *x: list(acts.fake_quant_with_min_max_vars_per_channel_gradient(*x)),
+        build=lambda *x: list(
+            acts.quantization.fake_quant_with_min_max_vars_per_channel_gradient(*x)
+        ),
         numpy=lambda grad, x, low, high: _flow(grad, x, low, high, tuple(range(x.ndim - 1))),
         inputs=[
             (np.stack([GRADS, 2 * GRADS], 1), COLUMNS, LOWS, HIGHS),
@@ -183,7 +185,7 @@ QUANTISED = [
 DIMS = np.array([3, 4, 2], np.int32)
 UNRAVELLED = Row(
     op="UnravelIndex",
-    build=acts.unravel_index,
+    build=acts.arrays.unravel_index,
     numpy=lambda places, dims: np.array(np.unravel_index(places, tuple(dims)), places.dtype),
     inputs=[
         (np.array([0, 5, 23], np.int32), DIMS),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
+from actorsession.namespaces import math
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -74,10 +75,10 @@ def _truncated(x: Any, y: Any) -> Any:
 
 ROWS = [
     _guarded("DivNoNan", ops.div_no_nan, np.divide, "y"),
-    _guarded("MulNoNan", ops.math.multiply_no_nan, np.multiply, "y"),
-    _guarded("Xlogy", ops.math.xlogy, lambda x, y: x * np.log(y), "x"),
-    _guarded("Xlog1py", ops.math.xlog1py, lambda x, y: x * np.log1p(y), "x"),
-    _guarded("Xdivy", ops.math.xdivy, np.divide, "x"),
+    _guarded("MulNoNan", math.multiply_no_nan, np.multiply, "y"),
+    _guarded("Xlogy", math.xlogy, lambda x, y: x * np.log(y), "x"),
+    _guarded("Xlog1py", math.xlog1py, lambda x, y: x * np.log1p(y), "x"),
+    _guarded("Xdivy", math.xdivy, np.divide, "x"),
     _whole("TruncateDiv", ops.truncatediv, _truncated, "piecewise constant, as in TensorFlow"),
     _whole("TruncateMod", ops.truncatemod, np.fmod, "TensorFlow has registered none"),
 ]

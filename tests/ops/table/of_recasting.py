@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
+from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.nearness import approximate_equal
 from tests.ops.table.row import Fault, Row
@@ -74,7 +75,7 @@ ROWS = [
     ),
     Row(
         op="NextAfter",
-        build=ops.math.nextafter,
+        build=math.nextafter,
         numpy=np.nextafter,
         inputs=[
             (ANY, np.float32(1)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Row
 
@@ -44,7 +44,7 @@ def _leaky_relu_grad(gradients: Any, x: Any) -> Any:
 ROWS = [
     Row(
         op="Selu",
-        build=ops.nn.selu,
+        build=nn.selu,
         numpy=_selu,
         inputs=INPUTS,
         smooth=[(SMOOTH,)],
@@ -60,7 +60,7 @@ ROWS = [
     ),
     Row(
         op="LeakyRelu",
-        build=lambda x: ops.nn.leaky_relu(x, 0.25),
+        build=lambda x: nn.leaky_relu(x, 0.25),
         numpy=_leaky_relu,
         inputs=INPUTS,
         smooth=[(SMOOTH,)],
@@ -76,7 +76,7 @@ ROWS = [
     ),
     Row(
         op="Softsign",
-        build=ops.nn.softsign,
+        build=nn.softsign,
         numpy=lambda x: x / (1 + np.abs(x)),
         inputs=INPUTS,
         smooth=[(SMOOTH,)],

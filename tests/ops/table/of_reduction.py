@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import ops
-from actorsession.ops import nn
+from actorsession.namespaces import nn
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 

@@ -180,7 +180,7 @@ SAME = [
 
 def _back(kind: str, grad: Any, shape: Any, **attrs: Any) -> Any:
     """A gradient by pixels: what each of them alone is resized to, weighted."""
-    from actorsession.ops.images import resampling
+    from actorsession.opsets.images import resampling
 
     taps = getattr(resampling, f"{kind}_taps")
     axes = [(shape[0], grad.shape[1]), (shape[1], grad.shape[2])]

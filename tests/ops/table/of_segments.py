@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
@@ -127,9 +127,9 @@ DIVISORS: dict[str, Callable[[Any], Any]] = {
     "SqrtN": lambda rows: rows.sum(0) / np.sqrt(len(rows)),
 }
 BUILDERS = {
-    "Sum": ops.sparse_segment_sum,
-    "Mean": ops.sparse_segment_mean,
-    "SqrtN": ops.sparse_segment_sqrt_n,
+    "Sum": opsets.sparse_segment_sum,
+    "Mean": opsets.sparse_segment_mean,
+    "SqrtN": opsets.sparse_segment_sqrt_n,
 }
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.ops.arrays import partitions
 from actorsession.ops.build import make_one
-from actorsession.ops.images import patches
-from actorsession.ops.sparse_tensors.basics import SparseTensor
-from actorsession.ops.text.fingerprints import farmhash64
+from actorsession.opsets.images import patches
+from actorsession.opsets.sparse.basics import SparseTensor
+from actorsession.opsets.text.fingerprints import farmhash64
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -144,7 +144,7 @@ def _bound_rows(op: str, side: Any) -> Row:
 
 def _distances(normalize: bool) -> Callable[..., Any]:
     def build(*parts: Any) -> Any:
-        return ops.edit_distance(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), normalize)
+        return opsets.edit_distance(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), normalize)
 
     return build
 
@@ -444,7 +444,7 @@ HANDING_ON = [
     ),
     Row(
         op="Fingerprint",
-        build=ops.fingerprint,
+        build=opsets.fingerprint,
         numpy=lambda x: np.array([_fingerprint(row) for row in x], np.uint8).reshape(-1, 8),
         inputs=[(WORDS,), (MATRIX,), (NOT_FINITE,), (MATRIX[:0],), (MATRIX[:, :0],)],
         no_gradient=NOT_REGISTERED,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import actorsession.ops as acts
+import actorsession as acts
 from actorsession.graph.dtypes import as_dtype
-from actorsession.ops import sets
+from actorsession.namespaces import sets
 from actorsession.ops.build import make
-from actorsession.ops.parsing.serialized import written
-from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.opsets.parsing.serialized import written
+from actorsession.opsets.sparse.basics import SparseTensor
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -157,7 +157,7 @@ def _split(count: int, axis: int) -> Row:
         ]
 
     def build(*parts: Any) -> list[Any]:
-        made = acts.sparse_split(sp_input=SparseTensor(*parts), num_split=count, axis=axis)
+        made = acts.sparse.split(sp_input=SparseTensor(*parts), num_split=count, axis=axis)
         return [_parts(piece)[i] for i in range(3) for piece in made]
 
     return Row(
@@ -179,7 +179,7 @@ def _split(count: int, axis: int) -> Row:
 
 
 def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
-    function = getattr(acts, f"sparse_reduce_{kind}_sparse")
+    function = getattr(acts.sparse, f"reduce_{kind}_sparse")
 
     def numpy(places: Any, values: Any, shape: Any) -> list[Any]:
         fill = 0 if kind == "sum" else -np.inf
@@ -207,7 +207,7 @@ def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
 
 
 def _extreme(kind: str) -> Row:
-    function = getattr(acts, f"sparse_{kind}imum")
+    function = getattr(acts.sparse, f"{kind}imum")
 
     def numpy(*parts: Any) -> list[Any]:
         shape = parts[2]
@@ -276,7 +276,7 @@ STRINGS = _many(*_sparse(NUMBERS))
 SERIALISED = [
     Row(
         op="SerializeSparse",
-        build=lambda *x: acts.serialize_sparse(SparseTensor(*x)),
+        build=lambda *x: acts.io.serialize_sparse(SparseTensor(*x)),
         numpy=_messages,
         inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         no_gradient=NONE,
@@ -286,7 +286,7 @@ SERIALISED = [
     ),
     Row(
         op="SerializeManySparse",
-        build=lambda *x: acts.serialize_many_sparse(SparseTensor(*x)),
+        build=lambda *x: acts.io.serialize_many_sparse(SparseTensor(*x)),
         numpy=_many,
         inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
         no_gradient=NONE,
@@ -299,7 +299,7 @@ SERIALISED = [
     ),
     Row(
         op="DeserializeManySparse",
-        build=lambda x: _parts(acts.deserialize_many_sparse(x, np.float32)),
+        build=lambda x: _parts(acts.io.deserialize_many_sparse(x, np.float32)),
         numpy=lambda x: list(_sparse(NUMBERS[: len(x)])),
         inputs=[(STRINGS,), (STRINGS[:1],)],
         no_gradient=NONE,

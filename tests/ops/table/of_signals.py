@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops import signal
+from actorsession.namespaces import signal
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.complex_numbers import complex as complex_of
 from actorsession.ops.elements.complex_numbers import imag, real

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
+from actorsession.namespaces import math
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
@@ -140,31 +141,31 @@ PARTS = (np.array([0.5, 2, 3, 1, 0.5], np.float32), np.array([2, 2, 0.5, 1, 3], 
 ROWS = [
     _unary("Erf", ops.erf, _special("erf"), ANY, REAL),
     _unary("Erfc", ops.erfc, _special("erfc"), ANY, REAL),
-    _unary("Erfinv", ops.math.erfinv, _special("erfinv"), UNIT, INSIDE),
-    _unary("Ndtri", ops.math.ndtri, _special("ndtri"), UNIT, SHARE),
+    _unary("Erfinv", math.erfinv, _special("erfinv"), UNIT, INSIDE),
+    _unary("Ndtri", math.ndtri, _special("ndtri"), UNIT, SHARE),
     Row(
         op="Ndtri",
         label="erfcinv",
-        build=ops.math.erfcinv,
+        build=math.erfcinv,
         numpy=_special("erfcinv"),
         inputs=[(np.array([0.1, 0.5, 1.0, 1.9], np.float64),)],
         smooth=[(SHARE,)],
         exact=False,
         needs="scipy",
     ),
-    _unary("Lgamma", ops.lgamma, _at_poles(_special("gammaln"), np.inf), ANY[:-1], REAL),
-    _unary("Digamma", ops.digamma, _at_poles(_special("psi"), np.nan), ANY[:-1], REAL),
-    _unary("BesselI0", ops.math.bessel_i0, _special("i0"), ANY, REAL),
-    _unary("BesselI1", ops.math.bessel_i1, _special("i1"), ANY, REAL),
-    _unary("BesselI0e", ops.math.bessel_i0e, _special("i0e"), ANY, REAL),
-    _unary("BesselI1e", ops.math.bessel_i1e, _special("i1e"), ANY, REAL),
+    _unary("Lgamma", opsets.lgamma, _at_poles(_special("gammaln"), np.inf), ANY[:-1], REAL),
+    _unary("Digamma", opsets.digamma, _at_poles(_special("psi"), np.nan), ANY[:-1], REAL),
+    _unary("BesselI0", math.bessel_i0, _special("i0"), ANY, REAL),
+    _unary("BesselI1", math.bessel_i1, _special("i1"), ANY, REAL),
+    _unary("BesselI0e", math.bessel_i0e, _special("i0e"), ANY, REAL),
+    _unary("BesselI1e", math.bessel_i1e, _special("i1e"), ANY, REAL),
     _half("Erf", ops.erf, _special("erf")),
-    _half("Lgamma", ops.lgamma, _special("gammaln")),
-    _half("BesselI0e", ops.math.bessel_i0e, _special("i0e")),
+    _half("Lgamma", opsets.lgamma, _special("gammaln")),
+    _half("BesselI0e", math.bessel_i0e, _special("i0e")),
     Row(
         op="Lgamma",
         label="lbeta",
-        build=ops.lbeta,
+        build=opsets.lbeta,
         numpy=lambda x: _special("gammaln")(x).sum(-1) - _special("gammaln")(x.sum(-1)),
         inputs=[(ABOVE,), (np.array([2, 3], np.float64),), (np.zeros([2, 0]),)],
         smooth=[(ABOVE,)],
@@ -173,7 +174,7 @@ ROWS = [
     ),
     _binary(
         "Polygamma",
-        ops.polygamma,
+        opsets.polygamma,
         _polygamma,
         [
             (np.array([0, 1, 2, 3], np.float32), np.array([2, 3, 4.5, -0.5], np.float32)),
@@ -185,7 +186,7 @@ ROWS = [
     ),
     _binary(
         "Zeta",
-        ops.zeta,
+        opsets.zeta,
         _zeta,
         [
             (
@@ -199,7 +200,7 @@ ROWS = [
     ),
     _binary(
         "Igamma",
-        ops.igamma,
+        opsets.igamma,
         _positive("gammainc"),
         [
             PARTS,
@@ -210,7 +211,7 @@ ROWS = [
     ),
     _binary(
         "Igammac",
-        ops.igammac,
+        opsets.igammac,
         _positive("gammaincc"),
         [
             PARTS,
@@ -236,7 +237,7 @@ ROWS = [
     ),
     Row(
         op="Betainc",
-        build=ops.betainc,
+        build=opsets.betainc,
         numpy=_positive("betainc"),
         inputs=[
             (PARTS[0], PARTS[1], np.array([0.1, 0.5, 0, 1, 0.9], np.float32)),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import float64, int16, int32, int64
-from actorsession.ops import strings
+from actorsession.namespaces import strings
 from actorsession.ops.build import make, make_one
-from actorsession.ops.text.characters import decode_base64, encode_base64
-from actorsession.ops.text.numbers import decode_raw
-from actorsession.ops.text.splitting import string_split
+from actorsession.opsets.text.characters import decode_base64, encode_base64
+from actorsession.opsets.text.numbers import decode_raw
+from actorsession.opsets.text.splitting import string_split
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops import linalg
+from actorsession.namespaces import linalg
 from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 

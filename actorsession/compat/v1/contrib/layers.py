@@ -10,6 +10,7 @@ from actorsession import ops
 from actorsession.graph.dtypes import DType, float32
 from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 
 __all__ = [
     "l1_regularizer", "l2_regularizer", "variance_scaling_initializer", "xavier_initializer",
@@ -79,7 +80,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Callable[[Any], Te
 
     The arguments are those of ``l1_regularizer``.
     """
-    return _regularizer(scale, scope or "l2_regularizer", ops.nn.l2_loss)
+    return _regularizer(scale, scope or "l2_regularizer", nn.l2_loss)
 
 
 def _regularizer(

@@ -12,6 +12,7 @@ from actorsession.compat.v1.distributions.scalar import ScalarDistribution
 from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 
 __all__ = ["Bernoulli"]
 
@@ -71,12 +72,12 @@ class Bernoulli(ScalarDistribution):
         if self.validate_args:
             event = checked_events(event, 1, "bool")
         event = ops.cast(event, self.logits.dtype)
-        return -ops.nn.sigmoid_cross_entropy_with_logits(
+        return -nn.sigmoid_cross_entropy_with_logits(
             labels=event * ops.ones_like(self.logits), logits=self.logits * ops.ones_like(event)
         )
 
     def _entropy(self) -> Tensor:
-        return self.logits * (1.0 - ops.sigmoid(self.logits)) + ops.nn.softplus(-self.logits)
+        return self.logits * (1.0 - ops.sigmoid(self.logits)) + nn.softplus(-self.logits)
 
     def _mean(self) -> Tensor:
         return ops.identity(self.probs)
@@ -92,6 +93,6 @@ class Bernoulli(ScalarDistribution):
 def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_bernoulli_bernoulli", [a.logits, b.logits]):
         # The logarithms of the ratios of the probabilities of 1 and of 0.
-        of_one = ops.nn.softplus(-b.logits) - ops.nn.softplus(-a.logits)
-        of_none = ops.nn.softplus(b.logits) - ops.nn.softplus(a.logits)
+        of_one = nn.softplus(-b.logits) - nn.softplus(-a.logits)
+        of_none = nn.softplus(b.logits) - nn.softplus(a.logits)
         return ops.sigmoid(a.logits) * of_one + ops.sigmoid(-a.logits) * of_none

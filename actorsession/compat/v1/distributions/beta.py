@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import checked, next_seed, same_float_dtype
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
 from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import math
 
 __all__ = ["Beta"]
 
@@ -84,22 +85,22 @@ class Beta(ScalarDistribution):
     def _log_prob(self, x: Tensor) -> Tensor:
         x = self._checked_value(x)
         towards_0 = (self.concentration0 - 1.0) * ops.log1p(-x)
-        return ops.math.xlogy(self.concentration1 - 1.0, x) + towards_0 - self._norm()
+        return math.xlogy(self.concentration1 - 1.0, x) + towards_0 - self._norm()
 
     def _norm(self) -> Tensor:
-        parts = ops.lgamma(self.concentration1) + ops.lgamma(self.concentration0)
-        return parts - ops.lgamma(self.total_concentration)
+        parts = opsets.lgamma(self.concentration1) + opsets.lgamma(self.concentration0)
+        return parts - opsets.lgamma(self.total_concentration)
 
     def _cdf(self, x: Tensor) -> Tensor:
         ones = ops.ones_like(
             self.total_concentration + x
         )  # with the shape to which all of them broadcast
-        return ops.betainc(self.concentration1 * ones, self.concentration0 * ones, x * ones)
+        return opsets.betainc(self.concentration1 * ones, self.concentration0 * ones, x * ones)
 
     def _entropy(self) -> Tensor:
         a, b, total = self.concentration1, self.concentration0, self.total_concentration
-        parts = (a - 1.0) * ops.digamma(a) + (b - 1.0) * ops.digamma(b)
-        return self._norm() - parts + (total - 2.0) * ops.digamma(total)
+        parts = (a - 1.0) * opsets.digamma(a) + (b - 1.0) * opsets.digamma(b)
+        return self._norm() - parts + (total - 2.0) * opsets.digamma(total)
 
     def _mean(self) -> Tensor:
         return self.concentration1 / self.total_concentration
@@ -139,6 +140,6 @@ def _kl_beta_beta(a: Beta, b: Beta, name: str | None = None) -> Tensor:
         for ours, theirs in (
             (a.concentration1, b.concentration1), (a.concentration0, b.concentration0),
         ):  # fmt: skip
-            found = found - ops.digamma(ours) * (theirs - ours)
+            found = found - opsets.digamma(ours) * (theirs - ours)
         total = a.total_concentration
-        return found + ops.digamma(total) * (b.total_concentration - total)
+        return found + opsets.digamma(total) * (b.total_concentration - total)

@@ -12,6 +12,7 @@ from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.namespaces import nn
 
 __all__ = ["Categorical"]
 
@@ -90,7 +91,7 @@ class Categorical(Distribution):
 
     def _log_prob(self, k: Tensor) -> Tensor:
         k, logits = self._spread(k, self.logits)
-        return -ops.nn.sparse_softmax_cross_entropy_with_logits(labels=k, logits=logits)
+        return -nn.sparse_softmax_cross_entropy_with_logits(labels=k, logits=logits)
 
     def _cdf(self, k: Tensor) -> Tensor:
         k, probs = self._spread(k, self.probs)
@@ -119,7 +120,7 @@ class Categorical(Distribution):
         return k, params
 
     def _entropy(self) -> Tensor:
-        return -ops.reduce_sum(ops.nn.log_softmax(self.logits) * self.probs, -1)
+        return -ops.reduce_sum(nn.log_softmax(self.logits) * self.probs, -1)
 
     def _mode(self) -> Tensor:
         found = ops.cast(ops.argmax(self.logits, axis=-1), self.dtype)
@@ -130,5 +131,5 @@ class Categorical(Distribution):
 @RegisterKL(Categorical, Categorical)
 def _kl_categorical_categorical(a: Categorical, b: Categorical, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_categorical_categorical", [a.logits, b.logits]):
-        apart = ops.nn.log_softmax(a.logits) - ops.nn.log_softmax(b.logits)
-        return ops.reduce_sum(ops.nn.softmax(a.logits) * apart, -1)
+        apart = nn.log_softmax(a.logits) - nn.log_softmax(b.logits)
+        return ops.reduce_sum(nn.softmax(a.logits) * apart, -1)

@@ -17,6 +17,7 @@ from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.dtypes import DType, bool_, float16, float32, int16, int32, int64
 from actorsession.graph.graph import control_dependencies
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 
 __all__ = [
     "checked", "checked_classes", "checked_counts", "checked_events", "logits_and_probs", "next_seed",
@@ -95,7 +96,7 @@ def logits_and_probs(
         if multidimensional and validate_args:
             given = checked_classes(given)
         if probs is None:
-            squash = ops.nn.softmax if multidimensional else ops.sigmoid
+            squash = nn.softmax if multidimensional else ops.sigmoid
             return given, squash(given, name="probs")
         if validate_args:
             given = checked(_probability_checks(given, multidimensional=multidimensional), given)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import checked
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
 from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.namespaces import math
 
 __all__ = ["Dirichlet"]
 
@@ -81,17 +82,17 @@ class Dirichlet(Distribution):
             message = "sample last-dimension must sum to `1`"
             sums = ops.assert_near(one, ops.reduce_sum(x, -1), message=message)
             x = checked([ops.assert_positive(x, message="samples must be positive"), sums], x)
-        unnormalised = ops.reduce_sum(ops.math.xlogy(self.concentration - 1.0, x), -1)
-        return unnormalised - ops.lbeta(self.concentration)
+        unnormalised = ops.reduce_sum(math.xlogy(self.concentration - 1.0, x), -1)
+        return unnormalised - opsets.lbeta(self.concentration)
 
     def _classes(self) -> Tensor:
         return ops.cast(self.event_shape_tensor()[0], self.dtype)
 
     def _entropy(self) -> Tensor:
         total = self.total_concentration
-        of_total = (total - self._classes()) * ops.digamma(total)
-        parts = (self.concentration - 1.0) * ops.digamma(self.concentration)
-        return ops.lbeta(self.concentration) + of_total - ops.reduce_sum(parts, -1)
+        of_total = (total - self._classes()) * opsets.digamma(total)
+        parts = (self.concentration - 1.0) * opsets.digamma(self.concentration)
+        return opsets.lbeta(self.concentration) + of_total - ops.reduce_sum(parts, -1)
 
     def _mean(self) -> Tensor:
         return self.concentration / self.total_concentration[..., None]
@@ -131,6 +132,10 @@ def _parameter_checks(concentration: Tensor) -> list[Any]:
 @RegisterKL(Dirichlet, Dirichlet)
 def _kl_dirichlet_dirichlet(a: Dirichlet, b: Dirichlet, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_dirichlet_dirichlet", [a.concentration, b.concentration]):
-        total = ops.digamma(ops.reduce_sum(a.concentration, -1, keepdims=True))
-        apart = (a.concentration - b.concentration) * (ops.digamma(a.concentration) - total)
-        return ops.reduce_sum(apart, -1) - ops.lbeta(a.concentration) + ops.lbeta(b.concentration)
+        total = opsets.digamma(ops.reduce_sum(a.concentration, -1, keepdims=True))
+        apart = (a.concentration - b.concentration) * (opsets.digamma(a.concentration) - total)
+        return (
+            ops.reduce_sum(apart, -1)
+            - opsets.lbeta(a.concentration)
+            + opsets.lbeta(b.concentration)
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import (
     checked,
     checked_classes,
@@ -106,8 +106,10 @@ class DirichletMultinomial(Distribution):
             message = "counts last-dimension must sum to `self.total_count`"
             total = ops.assert_equal(self.total_count, ops.reduce_sum(counts, -1), message=message)
             counts = checked([total], counts)
-        ordered = ops.lbeta(self.concentration + counts) - ops.lbeta(self.concentration)
-        orders = ops.lgamma(self.total_count + 1.0) - ops.reduce_sum(ops.lgamma(counts + 1.0), -1)
+        ordered = opsets.lbeta(self.concentration + counts) - opsets.lbeta(self.concentration)
+        orders = opsets.lgamma(self.total_count + 1.0) - ops.reduce_sum(
+            opsets.lgamma(counts + 1.0), -1
+        )
         return ordered + orders
 
     def _mean(self) -> Tensor:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import checked, parameters, same_float_dtype
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED
 from actorsession.compat.v1.distributions.kullback_leibler import RegisterKL
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
 from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import math
 
 __all__ = ["Exponential", "Gamma"]
 
@@ -73,15 +74,15 @@ class Gamma(ScalarDistribution):
 
     def _log_prob(self, x: Tensor) -> Tensor:
         x = self._checked_value(x)
-        norm = ops.lgamma(self.concentration) - self.concentration * ops.log(self.rate)
-        return ops.math.xlogy(self.concentration - 1.0, x) - self.rate * x - norm
+        norm = opsets.lgamma(self.concentration) - self.concentration * ops.log(self.rate)
+        return math.xlogy(self.concentration - 1.0, x) - self.rate * x - norm
 
     def _cdf(self, x: Tensor) -> Tensor:
-        return ops.igamma(self.concentration, self.rate * self._checked_value(x))
+        return opsets.igamma(self.concentration, self.rate * self._checked_value(x))
 
     def _entropy(self) -> Tensor:
         a = self.concentration
-        return a - ops.log(self.rate) + ops.lgamma(a) + (1.0 - a) * ops.digamma(a)
+        return a - ops.log(self.rate) + opsets.lgamma(a) + (1.0 - a) * opsets.digamma(a)
 
     def _mean(self) -> Tensor:
         return self.concentration / self.rate
@@ -147,7 +148,7 @@ class Exponential(Gamma):
 @RegisterKL(Gamma, Gamma)
 def _kl_gamma_gamma(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
     with name_scope(name, "kl_gamma_gamma", [a.concentration, a.rate]):
-        shapes = (a.concentration - b.concentration) * ops.digamma(a.concentration)
-        norms = ops.lgamma(b.concentration) - ops.lgamma(a.concentration)
+        shapes = (a.concentration - b.concentration) * opsets.digamma(a.concentration)
+        norms = opsets.lgamma(b.concentration) - opsets.lgamma(a.concentration)
         rates = b.concentration * (ops.log(a.rate) - ops.log(b.rate))
         return shapes + norms + rates + a.concentration * (b.rate / a.rate - 1.0)

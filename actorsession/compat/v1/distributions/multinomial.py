@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import checked, checked_counts, logits_and_probs
 from actorsession.compat.v1.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.dtypes import DType, int32
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 
 __all__ = ["Multinomial", "drawn_counts"]
 
@@ -94,8 +95,10 @@ class Multinomial(Distribution):
 
     def _log_prob(self, counts: Tensor) -> Tensor:
         counts = self._checked_value(counts)
-        unnormalised = ops.reduce_sum(counts * ops.nn.log_softmax(self.logits), -1)
-        orders = ops.lgamma(self.total_count + 1.0) - ops.reduce_sum(ops.lgamma(counts + 1.0), -1)
+        unnormalised = ops.reduce_sum(counts * nn.log_softmax(self.logits), -1)
+        orders = opsets.lgamma(self.total_count + 1.0) - ops.reduce_sum(
+            opsets.lgamma(counts + 1.0), -1
+        )
         return unnormalised + orders
 
     def _mean(self) -> Tensor:

@@ -13,6 +13,7 @@ from actorsession.compat.v1.distributions.normal_functions import log_ndtr, ndtr
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
 from actorsession.compat.v1.forms import name_scope
 from actorsession.graph.operation import Tensor
+from actorsession.ops.elements.error_functions import ndtri
 
 __all__ = ["Normal"]
 
@@ -81,7 +82,7 @@ class Normal(ScalarDistribution):
         return ndtr(-self._z(x))
 
     def _quantile(self, p: Tensor) -> Tensor:
-        return ops.math.ndtri(p) * self.scale + self.loc
+        return ndtri(p) * self.scale + self.loc
 
     def _entropy(self) -> Tensor:
         return 0.5 * math.log(2.0 * math.pi * math.e) + ops.log(self._stddev())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession import ops
+from actorsession import ops, opsets
 from actorsession.compat.v1.distributions.checks import checked, next_seed, parameters
 from actorsession.compat.v1.distributions.distribution import FULLY_REPARAMETERIZED
 from actorsession.compat.v1.distributions.scalar import ScalarDistribution
@@ -81,7 +81,7 @@ class StudentT(ScalarDistribution):
     def _log_prob(self, x: Tensor) -> Tensor:
         z = (x - self.loc) / self.scale
         unnormalised = -0.5 * (self.df + 1.0) * ops.log1p(ops.square(z) / self.df)
-        gammas = ops.lgamma(0.5 * self.df) - ops.lgamma(0.5 * (self.df + 1.0))
+        gammas = opsets.lgamma(0.5 * self.df) - opsets.lgamma(0.5 * (self.df + 1.0))
         return unnormalised - (self._log_width() + 0.5 * math.log(math.pi) + gammas)
 
     def _log_width(self) -> Tensor:
@@ -91,13 +91,13 @@ class StudentT(ScalarDistribution):
         z = (x - self.loc) / ops.abs(self.scale)
         ones = ops.ones_like(z + self.df)
         within = self.df / (ops.square(z) + self.df)
-        lower = 0.5 * ops.betainc(0.5 * self.df * ones, 0.5 * ones, within)
+        lower = 0.5 * opsets.betainc(0.5 * self.df * ones, 0.5 * ones, within)
         return ops.where_v2(z < 0.0, lower, 1.0 - lower)
 
     def _entropy(self) -> Tensor:
         df, half = self.df * self._ones(), 0.5 * self._ones()
-        log_beta = ops.lgamma(half * df) + ops.lgamma(half) - ops.lgamma(half * (df + 1.0))
-        between = ops.digamma(0.5 * (self.df + 1.0)) - ops.digamma(0.5 * self.df)
+        log_beta = opsets.lgamma(half * df) + opsets.lgamma(half) - opsets.lgamma(half * (df + 1.0))
+        between = opsets.digamma(0.5 * (self.df + 1.0)) - opsets.digamma(0.5 * self.df)
         return self._log_width() + log_beta + 0.5 * (self.df + 1.0) * between
 
     def _mean(self) -> Tensor:

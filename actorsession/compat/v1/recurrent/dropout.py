@@ -18,6 +18,7 @@ from actorsession.compat.v1.recurrent.sizes import known_shape
 from actorsession.compat.v1.recurrent.wrappers import CellWrapper
 from actorsession.graph.constant_value import get_static_value
 from actorsession.graph.graph import name_scope
+from actorsession.namespaces import nn
 
 __all__ = ["DropoutWrapper"]
 
@@ -129,7 +130,7 @@ class DropoutWrapper(CellWrapper):
             if not chosen:
                 return part
             if noises is None:
-                return ops.nn.dropout(part, rate=1.0 - keep, seed=self._seed_of(what, place))
+                return nn.dropout(part, rate=1.0 - keep, seed=self._seed_of(what, place))
             made = ops.divide(part, keep) * ops.floor(keep + noises)
             made.set_shape(part.shape)
             return made

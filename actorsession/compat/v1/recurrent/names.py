@@ -8,13 +8,14 @@ from typing import Any
 
 from actorsession import ops
 from actorsession.graph.graph import get_default_graph
+from actorsession.namespaces import nn
 
 __all__ = ["activation_of", "initializer_of", "snake_case", "unique_name"]
 
 _ACTIVATIONS: dict[str, Callable[..., Any]] = {
-    "elu": ops.nn.elu, "exponential": ops.exp, "linear": ops.identity, "relu": ops.nn.relu,
-    "selu": ops.nn.selu, "sigmoid": ops.sigmoid, "softmax": ops.nn.softmax,
-    "softplus": ops.nn.softplus, "softsign": ops.nn.softsign, "swish": ops.nn.swish, "tanh": ops.tanh,
+    "elu": nn.elu, "exponential": ops.exp, "linear": ops.identity, "relu": nn.relu,
+    "selu": nn.selu, "sigmoid": ops.sigmoid, "softmax": nn.softmax,
+    "softplus": nn.softplus, "softsign": nn.softsign, "swish": nn.swish, "tanh": ops.tanh,
 }  # fmt: skip
 _INITIALIZERS: dict[str, Callable[[], Any]] = {
     "glorot_normal": ops.glorot_normal_initializer, "glorot_uniform": ops.glorot_uniform_initializer,

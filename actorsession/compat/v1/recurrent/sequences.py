@@ -15,6 +15,7 @@ from actorsession.compat.v1.recurrent.static import static_rnn
 from actorsession.graph.dtypes import DType, float32
 from actorsession.graph.graph import name_scope
 from actorsession.graph.operation import Tensor
+from actorsession.namespaces import nn
 
 __all__ = [
     "basic_rnn_seq2seq", "list_loss", "loss_by_example", "rnn_decoder", "sequence_loss",
@@ -79,7 +80,7 @@ def sequence_loss(
 
 def _cross_entropy(targets: Any, logits: Any, loss: Callable[..., Any] | None) -> Tensor:
     if loss is None:
-        return ops.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits)
+        return nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits)
     found: Tensor = loss(labels=targets, logits=logits)
     return found
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from actorsession.graph.operation import Operation
-from actorsession.ops import (
-    global_variables_initializer,
-    group,
-    local_variables_initializer,
-    tables_initializer,
-)
+from actorsession.ops import global_variables_initializer, group, local_variables_initializer
+from actorsession.opsets import tables_initializer
 
 __all__ = ["main_op"]
 

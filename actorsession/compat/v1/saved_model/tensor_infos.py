@@ -7,7 +7,8 @@ from typing import Any
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.interop.meta_protos import TensorInfo
-from actorsession.ops import SparseTensor, Variable
+from actorsession.ops import Variable
+from actorsession.opsets import SparseTensor
 
 __all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
 

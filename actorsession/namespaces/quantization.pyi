@@ -1,0 +1,15 @@
+# Written by scripts/generated.py.
+"""Fake quantisation: rounding to the values that a few bits can hold, with gradients."""
+
+from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
+from actorsession.opsets.quantisation.fake_quant import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+
+__all__ = [
+"fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+"fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+"fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient"
+]

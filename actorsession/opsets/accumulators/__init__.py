@@ -1,0 +1,1 @@
+"""Accumulators: sums of gradients that are taken when enough have arrived."""

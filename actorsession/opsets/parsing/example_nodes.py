@@ -1,0 +1,270 @@
+"""The operation types that parse examples: ``ParseExampleV2``, ``ParseExample`` and ``ParseSingleExample``.
+
+All three output, for the sparse features, indices, then values, then shapes, and after those the dense
+features. They differ in where the keys are: in vectors, in separate scalars (graphs of TensorFlow 1), or in
+attributes. Graphs are built with the first; the others are for imported graphs. Ragged tensors are not
+supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, float32, int64, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.rows import checked, op
+from actorsession.ops.shape_operands import boxed, elements
+from actorsession.opsets.parsing.example_batches import BatchReader, ExampleError
+from actorsession.opsets.parsing.example_reader import KINDS
+from actorsession.opsets.parsing.feature_values import (
+    KIND_OF,
+    AnyColumn,
+    FeatureError,
+    fixed,
+    padded,
+    ragged,
+)
+from actorsession.protobuf.wire import WireError
+from actorsession.records import dataclass
+
+__all__: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The positions of the operands of one operation type.
+
+    Attributes:
+        names: index of the operand that names the examples; ``None`` if there is none.
+        keys: function from the context and the operands to the keys, sparse ones first.
+        defaults: function from the context to the index of the first default.
+        single: whether the input is always a single example.
+    """
+
+    names: int | None
+    keys: Callable[[Any, Sequence[Any]], tuple[list[bytes], list[bytes]]]
+    defaults: Callable[[Any], int]
+    single: bool = False
+
+
+def _strings(value: Any) -> list[bytes]:
+    found: list[bytes] = boxed(value).ravel().tolist()
+    return found
+
+
+def _of_vectors(_ctx: Any, values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    return _strings(values[2]), _strings(values[3])
+
+
+def _of_scalars(ctx: Any, values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    first, last = 2 + ctx.attrs["Nsparse"], 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
+    sparse = [key for value in values[2:first] for key in _strings(value)]
+    return sparse, [key for value in values[first:last] for key in _strings(value)]
+
+
+def _of_attributes(ctx: Any, _values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    sparse, dense = (
+        [k.encode() if isinstance(k, str) else k for k in ctx.attrs[name]]
+        for name in ("sparse_keys", "dense_keys")
+    )
+    return sparse, dense
+
+
+_LAYOUTS = {
+    "ParseExampleV2": _Layout(1, _of_vectors, lambda _ctx: 5),
+    "ParseExample": _Layout(
+        1, _of_scalars, lambda ctx: 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
+    ),
+    "ParseSingleExample": _Layout(None, _of_attributes, lambda _ctx: 1, single=True),
+}  # fmt: skip
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
+    layout = _LAYOUTS[ctx.op]
+    rank = ctx.inputs[0].shape.rank
+    if layout.single and rank not in (None, 0):
+        raise ValueError(f"{ctx.op} takes one example, got shape {ctx.inputs[0].shape}")
+    if rank not in (None, 0, 1):
+        raise ValueError(
+            f"{ctx.op} takes a vector of examples or one, got shape {ctx.inputs[0].shape}"
+        )
+    sparse = [as_dtype(kind) for kind in ctx.attrs["sparse_types"]]
+    for kind in sparse:
+        if kind not in (string, float32, int64):
+            raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {kind.name}")
+    dense = len(ctx.inputs) - layout.defaults(ctx)
+    shapes = [TensorShape(shape) for shape in ctx.attrs["dense_shapes"]]
+    _check_counts(ctx, len(sparse), dense, len(shapes))
+    batch = TensorShape([]) if layout.single else ctx.inputs[0].shape
+    return [*sparse_shapes(len(sparse), batch.rank), *[after(batch, shape) for shape in shapes]]
+
+
+def sparse_shapes(count: int, rank: int | None, axes: int = 1) -> list[TensorShape]:
+    """Return the shapes of the indices, values and shapes of sparse features.
+
+    Args:
+        count: number of features.
+        rank: rank of the batch.
+        axes: number of axes of a feature.
+    """
+    whole = None if rank is None else rank + axes
+    places, values, extents = TensorShape([None, whole]), TensorShape([None]), TensorShape([whole])
+    return [shape for shape in (places, values, extents) for _ in range(count)]
+
+
+def after(before: TensorShape, shape: TensorShape) -> TensorShape:
+    """Return the two shapes joined; unknown if the rank of the first is."""
+    return unknown_shape if before.rank is None else before.concatenate(shape)
+
+
+def _check_counts(ctx: InferContext, sparse: int, dense: int, shapes: int) -> None:
+    attrs = ctx.attrs
+    if attrs.get("ragged_value_types") or attrs.get("ragged_split_types"):
+        raise ValueError(f"{ctx.op}: there are no ragged tensors here")
+    said = attrs.get("num_sparse", attrs.get("Nsparse", sparse))
+    if said != sparse or dense != shapes or attrs.get("Ndense", dense) != dense:
+        raise ValueError(
+            f"{ctx.op}: {said} sparse features have {sparse} types, and {dense} defaults of dense ones "
+            f"have {shapes} shapes"
+        )
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    layout = _LAYOUTS[ctx.op]
+    first = layout.defaults(ctx)
+    known = [ctx.constant(i) for i in range(first)]
+    plan: list[_Plan] = []
+    if all(value is not None for value in known[2:]):
+        plan.append(_Plan(ctx, *layout.keys(ctx, known)))
+
+    def parse(*values: Any) -> Any:
+        made = plan[0] if plan else _Plan(ctx, *layout.keys(ctx, values))
+        names = [] if layout.names is None else _strings(values[layout.names])
+        serialized = boxed(values[0])
+        if serialized.ndim > 1 or (layout.single and serialized.ndim):
+            raise InvalidArgumentError(
+                f"{ctx.op} takes a vector of examples or one, got shape {list(serialized.shape)}"
+            )
+        rows: list[bytes] = serialized.reshape(-1).tolist()
+        if names and len(names) != len(rows):
+            raise InvalidArgumentError(
+                f"{ctx.op}: Expected names have the same shape as serialized: {len(names)} names, "
+                f"{len(rows)} examples"
+            )
+        found = made.parse(rows, names, [boxed(value) for value in values[first:]])
+        if not serialized.ndim:
+            found = made.without_batch(found)
+        return found if len(found) != 1 else found[0]
+
+    return parse
+
+
+class _Plan:
+    """The work of one node on a batch, prepared as far as it is known in advance."""
+
+    def __init__(self, ctx: KernelContext, sparse: list[bytes], dense: list[bytes]) -> None:
+        self.op = ctx.op
+        self.sparse = [as_dtype(kind) for kind in ctx.attrs["sparse_types"]]
+        first = _LAYOUTS[ctx.op].defaults(ctx)
+        self.dense = [spec.dtype for spec in ctx.inputs[first:]]
+        self.shapes = [TensorShape(shape).sizes or () for shape in ctx.attrs["dense_shapes"]]
+        keys = [*sparse, *dense]
+        if (len(sparse), len(dense)) != (len(self.sparse), len(self.dense)):
+            raise InvalidArgumentError(
+                f"{ctx.op} has {len(self.sparse)} sparse and {len(self.dense)} dense features, got "
+                f"{len(sparse)} and {len(dense)} keys"
+            )
+        if len(set(keys)) != len(keys):
+            raise InvalidArgumentError(f"{ctx.op}: a key is wanted twice, of {keys!r:.200}")
+        self.keys = keys
+        self.reader = BatchReader(keys, [KIND_OF[kind] for kind in [*self.sparse, *self.dense]])
+
+    def parse(self, rows: list[bytes], names: list[bytes], defaults: list[Array]) -> list[Any]:
+        """Return all outputs for a batch."""
+        columns = self._columns(rows, names)
+        sparse: list[Any] = []
+        dense: list[Any] = []
+        slot = 0
+        try:
+            for slot, dtype in enumerate(self.sparse):
+                sparse.append(ragged(columns[slot], dtype))
+            for i, default in enumerate(defaults):
+                slot = len(self.sparse) + i
+                dense.append(self._dense(columns[slot], i, default))
+        except FeatureError as exc:
+            raise InvalidArgumentError(
+                f"{self._where(slot, exc.row, names)}. {exc.message}"
+            ) from exc
+        return [part[i] for i in range(3) for part in sparse] + dense
+
+    def _columns(self, rows: list[bytes], names: list[bytes]) -> Sequence[AnyColumn]:
+        try:
+            return self.reader.read(rows)
+        except ExampleError as exc:
+            row, cause = exc.row, exc.cause
+            if isinstance(cause, WireError):
+                called = f", called {names[row]!r:.100}" if names else ""
+                raise InvalidArgumentError(
+                    f"{self.op}: Could not parse example input {row}{called}, value: {rows[row]!r:.100} "
+                    f"({cause})"
+                ) from exc
+            wanted = [*self.sparse, *self.dense][cause.slot]
+            raise InvalidArgumentError(
+                f"{self._where(cause.slot, row, names)}. Data types don't match. Expected type: "
+                f"{KINDS[KIND_OF[wanted]]}, actual type: {KINDS[cause.found]}"
+            ) from exc
+
+    def _where(self, slot: int, row: int, names: list[bytes]) -> str:
+        name = names[row].decode(errors="replace") if names else "<unknown>"
+        return f"{self.op}: Name: {name}, Key: {self.keys[slot].decode(errors='replace')}, Index: {row}"
+
+    def _dense(self, column: AnyColumn, index: int, default: Array) -> Array:
+        dtype, shape = self.dense[index], self.shapes[index]
+        if shape and shape[0] is None:
+            if default.size != 1:
+                raise FeatureError(0, f"padding is one value, got shape {list(default.shape)}")
+            return padded(column, dtype, _known(shape[1:]), default.reshape(-1)[0])
+        sizes = _known(shape)
+        if default.size and default.shape != sizes:
+            raise FeatureError(
+                0, f"the default has shape {list(default.shape)}, {list(sizes)} is wanted"
+            )
+        return fixed(column, dtype, sizes, default if default.size else None)
+
+    def without_batch(self, found: list[Any]) -> list[Any]:
+        """Return the outputs for one example, without the axis of the batch."""
+        count = len(self.sparse)
+        places = [place[:, 1:].copy() for place in found[:count]]
+        shapes = [shape[1:].copy() for shape in found[2 * count : 3 * count]]
+        return [*places, *found[count : 2 * count], *shapes, *[a[0] for a in found[3 * count :]]]
+
+
+def _known(sizes: Sequence[int | None]) -> tuple[int, ...]:
+    if None in sizes:
+        raise FeatureError(0, f"sizes behind the first are known, got {list(sizes)}")
+    return tuple([size for size in sizes if size is not None])
+
+
+def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """Return the usual cost: some microseconds per feature, plus a fraction of one per example."""
+    return 10 + (5 + 0.2 * elements(inputs[0])) * len(outputs)
+
+
+for _name in _LAYOUTS:
+    op(_name, checked(_shapes), kernel=_kernel, grad=NOT_DIFFERENTIABLE, cost=_cost)

@@ -1,0 +1,1 @@
+"""Sampling of candidate classes, and the losses on the classes sampled."""

@@ -1,0 +1,1 @@
+"""Special functions: gamma, beta, Bessel and their kin."""

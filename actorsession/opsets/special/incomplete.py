@@ -1,0 +1,163 @@
+"""The incomplete gamma and beta functions; without scipy all of them raise an ImportError.
+
+Also owns ``IgammaGradA``, the derivative of the incomplete gamma function by its parameter, which scipy does
+not have: it is computed as a power series, term by term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, merge_all, scalar_shape, unknown_shape
+from actorsession.ops import raw
+from actorsession.ops.broadcasting import sum_to_operands, summed
+from actorsession.ops.elements.elementwise import exp, log
+from actorsession.ops.elements.quotients import xlog1py, xlogy
+from actorsession.ops.rows import broadcasts, op
+from actorsession.ops.scipy_kernels import (
+    by_scipy,
+    cost_of_each,
+    in_own_dtype,
+    scipy_function,
+    scipy_kernel,
+)
+from actorsession.opsets.special.gamma import lgamma
+
+__all__ = ["betainc", "igamma", "igammac"]
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """Return the lower regularised incomplete gamma function of ``a`` above 0 and ``x`` from 0, broadcast."""
+    return raw.Igamma(a, x, name=name)
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """Return ``1 - igamma(a, x)``, exact also for large ``x``."""
+    return raw.Igammac(a, x, name=name)
+
+
+def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    """Return the regularised incomplete beta function of ``a`` and ``b`` above 0 and ``x`` in [0, 1].
+
+    Each argument is a scalar or has the shape of the others.
+    """
+    return raw.Betainc(a, b, x, name=name)
+
+
+# -- the incomplete gamma function -----------------------------------------------------------------
+
+# The terms decrease once their number exceeds x - a; this number is enough for parameters up to a million.
+_MOST_TERMS = 20_000
+
+
+def _slope_by_parameter(a: Any, x: Any) -> Any:
+    """Return the derivative of ``igamma`` by ``a``, in float64.
+
+    The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of ``t(n) =
+    x**n / ((a + 1) ... (a + n))``. The derivative of ``t(n)`` is ``-t(n) * h(n)``, where ``h(n)`` is the sum
+    of ``1 / (a + k)`` for k to n. Where ``x`` is so large that the function is 1, the derivative is 0.
+    """
+    gammaln, psi = scipy_function("gammaln"), scipy_function("psi")
+    assert gammaln is not None
+    assert psi is not None
+    a, x = np.broadcast_arrays(np.float64(a), np.float64(x))
+    inside = (a > 0) & (x > 0) & np.isfinite(x) & (x < a + 12 * np.sqrt(a) + 800)
+    p, z = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+    term, total = np.ones_like(p), np.ones_like(p)
+    harmonic, slope = np.zeros_like(p), np.zeros_like(p)
+    for n in range(1, _MOST_TERMS):
+        term *= z / (p + n)
+        harmonic += 1 / (p + n)
+        total += term
+        slope += term * harmonic
+        if np.all(term * harmonic <= 1e-17 * (slope + total)):
+            break
+    factor = np.exp(p * np.log(z) - z - gammaln(p + 1))
+    out = np.where(inside, factor * (total * (np.log(z) - psi(p + 1)) - slope), 0.0)
+    return np.where((a > 0) & (x >= 0), out, np.nan)[()]
+
+
+def _grad_a_kernel(ctx: KernelContext) -> Kernel:
+    return in_own_dtype(ctx, _slope_by_parameter)
+
+
+def _positive_kernel(name: str) -> Callable[[KernelContext], Kernel]:
+    """Return a function of scipy as a kernel that is NaN for parameters not above 0, as in TensorFlow."""
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        function, nan = scipy_kernel(name)(ctx), ctx.inputs[0].dtype.np_dtype.type(np.nan)
+        return lambda a, x: np.where(a > 0, function(a, x), nan)[()]
+
+    return kernel
+
+
+def _igamma_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
+    by_x = exp(-x + (a - 1) * log(x) - lgamma(a))
+    return raw.IgammaGradA(a, x) * grad, by_x * grad
+
+
+def _igammac_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
+    return _igamma_back(a, x, z, -grad)
+
+
+_cost = cost_of_each(0.1)
+_gamma, _rest = _positive_kernel("gammainc"), _positive_kernel("gammaincc")
+op("Igamma", by_scipy(broadcasts), kernel=_gamma, grad=summed(_igamma_back), cost=_cost)
+op("Igammac", by_scipy(broadcasts), kernel=_rest, grad=summed(_igammac_back), cost=_cost)
+# TensorFlow has no gradient of this either.
+op("IgammaGradA", by_scipy(broadcasts), kernel=_grad_a_kernel, cost=cost_of_each(1.5))
+
+
+# -- the incomplete beta function ------------------------------------------------------------------
+
+
+def _scalars_and_one_shape(ctx: InferContext) -> Sequence[TensorShape]:
+    shapes = [spec.shape for spec in ctx.inputs]
+    large = [shape for shape in shapes if shape.rank != 0]
+    if not large:
+        return [scalar_shape]
+    try:
+        merged = merge_all(large)
+    except ValueError:
+        raise ValueError(
+            f"Betainc takes scalars and tensors of one shape; got {', '.join(map(str, shapes))}"
+        ) from None
+    # A tensor of unknown rank may be a scalar combined with a larger one.
+    known = any(shape.rank is not None for shape in large)
+    return [merged if known else unknown_shape]
+
+
+def _betainc_kernel(ctx: KernelContext) -> Kernel:
+    function = scipy_kernel("betainc")(ctx)
+    nan = ctx.inputs[0].dtype.np_dtype.type(np.nan)
+
+    def betainc(*values: Any) -> Any:
+        if len({v.shape for v in values if v.ndim}) > 1:
+            found = ", ".join(str(list(v.shape)) for v in values)
+            raise InvalidArgumentError(
+                f"Betainc takes scalars and tensors of one shape; got {found}"
+            )
+        a, b, _ = values
+        return np.where((a > 0) & (b > 0), function(*values), nan)[()]
+
+    return betainc
+
+
+def _betainc_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Return the gradient by ``x`` alone, as in TensorFlow."""
+    a, b, x = op.inputs
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
+    by_x = exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)
+    return [None, None, sum_to_operands(x, op.outputs[0], by_x * grad, None)[0]]
+
+
+op(
+    "Betainc", by_scipy(_scalars_and_one_shape), kernel=_betainc_kernel, grad=_betainc_gradient,
+    cost=_cost,
+)  # fmt: skip

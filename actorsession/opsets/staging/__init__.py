@@ -1,0 +1,1 @@
+"""Barriers and staging areas: values that wait by key or in order."""

@@ -1,0 +1,131 @@
+"""Accumulators: gradients wait until there are enough of them, and those of old steps do not count."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops, opsets
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.session import AsyncSession
+from tests.cluster.kit import eventually, soon
+
+
+@pytest.mark.parametrize(("reduction", "wanted"), [("MEAN", [2.0, 3.0]), ("SUM", [4.0, 6.0])])
+async def test_enough_gradients_are_taken_together(
+    session: AsyncSession, reduction: str, wanted: list[float]
+) -> None:
+    total = opsets.ConditionalAccumulator(float32, shape=[2], reduction_type=reduction)
+    g = ops.placeholder("float32", [2])
+    add, take = total.apply_grad(g), total.take_grad(2)
+    taking = asyncio.ensure_future(session.run(take))
+    await session.run(add, {g: [1.0, 2.0]})
+    assert not taking.done()
+    assert await session.run(total.num_accumulated()) == 1
+    await session.run(add, {g: [3.0, 4.0]})
+    np.testing.assert_array_equal(await soon(taking), wanted)
+    assert await session.run(total.num_accumulated()) == 0
+
+
+async def test_a_gradient_of_an_old_step_does_not_count(session: AsyncSession) -> None:
+    total = opsets.ConditionalAccumulator(float32, shape=[])
+    step, wanted = ops.placeholder("int64", []), ops.placeholder("int32", [])
+    add, take, count = total.apply_grad(1.0, step), total.take_grad(wanted), total.num_accumulated()
+    await session.run(add, {step: 0})
+    assert await session.run(take, {wanted: 1}) == 1.0
+    await session.run(add, {step: 0})
+    assert await session.run(count) == 0
+    await session.run(add, {step: 1})
+    assert await session.run(count) == 1
+    await session.run(total.set_global_step(5))
+    await session.run(total.set_global_step(2))  # earlier than now: left alone
+    await session.run(add, {step: 4})
+    assert await session.run(count) == 1
+
+
+async def test_a_step_that_ends_early_takes_nothing(session: AsyncSession) -> None:
+    total = opsets.ConditionalAccumulator(float32, shape=[])
+    add, take = total.apply_grad(1.0), total.take_grad(2)
+    await session.run(add)
+    taking = asyncio.ensure_future(session.run(take))
+    await eventually(lambda: session.statistics().steps == 1)
+    taking.cancel()
+    await asyncio.wait([taking])
+    await session.run(add)
+    assert await session.run(total.num_accumulated()) == 2
+    assert await soon(session.run(take)) == 1.0
+
+
+async def test_rows_are_added_up_where_they_belong(session: AsyncSession) -> None:
+    """The mean of a row is over the gradients that have it."""
+    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
+    await session.run(total.apply_grad([0, 2], [[1.0, 1.0], [2.0, 2.0]], [4, 2]))
+    await session.run(total.apply_grad([2, 3], [[3.0, 3.0], [5.0, 5.0]]))
+    indices, rows, shape = await session.run(total.take_grad(2))
+    assert indices.tolist() == [0, 2, 3]
+    np.testing.assert_array_equal(rows, [[1.0, 1.0], [2.5, 2.5], [5.0, 5.0]])
+    assert shape.tolist() == [4, 2]
+
+
+async def test_gradients_of_gathers_go_in_and_come_out(session: AsyncSession) -> None:
+    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 1], reduction_type="SUM")
+    v = ops.Variable(np.ones([4, 1], np.float32))
+    (gradient,) = ops.gradients(ops.gather(v, [1, 1, 3]) * 2.0, [v])
+    assert isinstance(gradient, IndexedSlices)
+    await session.run(v.initializer)
+    await session.run(total.apply_indexed_slices_grad(gradient))
+    found = await session.run(total.take_indexed_slices_grad(1))
+    assert found.indices.tolist() == [1, 3]
+    np.testing.assert_array_equal(found.values, [[4.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([7], [[3.0, 3.0]]), "indices from 7 to 7"),
+        (([1], [[3.0]]), r"rows of shape \(2,\)"),
+        (([1], [[3.0, 1.0]], [5, 2]), r"has shape \(4, 2\)"),
+        (([1, 2], [[3.0, 1.0]]), "a row for each"),
+    ],
+    ids=["index", "row", "shape", "count"],
+)
+async def test_a_sparse_gradient_that_does_not_fit_is_refused(
+    session: AsyncSession, arguments: Any, words: str
+) -> None:
+    total = opsets.SparseConditionalAccumulator(float32, shape=[4, 2])
+    with pytest.raises(InvalidArgumentError, match=words):
+        await session.run(total.apply_grad(*arguments))
+    assert await session.run(total.num_accumulated()) == 0
+
+
+async def test_a_gradient_that_does_not_fit_is_refused(session: AsyncSession) -> None:
+    total = opsets.ConditionalAccumulator(float32, shape=[2])
+    with pytest.raises(ValueError, match="incompatible"):
+        total.apply_grad([1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match="float32"):
+        total.apply_grad(ops.constant([1.0, 2.0], "float64"))
+    x = ops.placeholder("float32")
+    with pytest.raises(InvalidArgumentError, match=r"takes gradients of shape \(2,\), got \[1\]"):
+        await session.run(total.apply_grad(x), {x: [1.0]})
+    with pytest.raises(InvalidArgumentError, match="num_required is at least 1"):
+        await session.run(total.take_grad(0))
+    with pytest.raises(ValueError, match="reduction_type"):
+        opsets.ConditionalAccumulator(float32, reduction_type="MOST")
+
+
+async def test_shapes_that_are_not_known_must_agree(session: AsyncSession) -> None:
+    dense, sparse = (
+        opsets.ConditionalAccumulator(float32),
+        opsets.SparseConditionalAccumulator(float32),
+    )
+    await session.run([dense.apply_grad([1.0]), sparse.apply_grad([0], [[1.0]])])
+    with pytest.raises(InvalidArgumentError, match="so far have shape"):
+        await session.run(dense.apply_grad([1.0, 2.0]))
+    with pytest.raises(InvalidArgumentError, match="so far have shape"):
+        await session.run(sparse.apply_grad([1], [[1.0, 2.0]]))
+    assert (await session.run(sparse.take_grad(1)))[2].tolist() == [-1, 1]

@@ -1,0 +1,109 @@
+"""Labels without alignment: what the loss and its decoders refuse, beyond the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.graph.dtypes import int64
+from actorsession.graph.graph import Graph
+from actorsession.namespaces import nn
+from actorsession.ops.build import constant
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.opsets.sparse.basics import SparseTensor
+from tests.ops.interpreter import evaluate, source
+
+INPUTS = np.random.default_rng(6).normal(size=(5, 2, 4)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def labels() -> SparseTensor:
+    places = np.array([[0, 0], [0, 1], [1, 0]], np.int64)
+    return SparseTensor(places, np.array([0, 2, 1], np.int32), [2, 2])
+
+
+def test_inputs_may_have_the_batch_first_and_another_name() -> None:
+    first = nn.ctc_loss(labels(), INPUTS, [5, 4])
+    other = nn.ctc_loss(labels(), INPUTS.swapaxes(0, 1), [5, 4], time_major=False)
+    named = nn.ctc_loss(labels(), sequence_length=[5, 4], logits=INPUTS)
+    assert first.op.type == "CTCLoss"
+    assert first.shape.as_list() == [2]
+    found = evaluate([first, other, named])
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    with pytest.raises(ValueError, match="logits and inputs mean the same"):
+        nn.ctc_loss(labels(), INPUTS, [5, 4], logits=INPUTS)
+
+
+def test_labels_are_a_sparse_tensor() -> None:
+    with pytest.raises(TypeError, match="to be a SparseTensor"):
+        nn.ctc_loss(constant([[1]]), INPUTS, [5, 4])  # type: ignore[arg-type]
+
+
+def test_the_gradient_of_the_loss_has_none() -> None:
+    x = constant(INPUTS)
+    [slope] = gradients(nn.ctc_loss(labels(), x, [5, 4]), [x])
+    assert slope is not None
+    with pytest.raises(LookupError, match="that gradient has none"):
+        gradients(slope, [x])
+
+
+def test_the_gradient_is_zero_where_a_sequence_has_ended() -> None:
+    x = constant(INPUTS)
+    [slope] = evaluate(gradients(nn.ctc_loss(labels(), x, [5, 3]), [x]))
+    assert slope[:3].any(axis=(0, 2)).all()
+    assert not slope[3:, 1].any()
+    np.testing.assert_allclose(slope.sum(2), np.zeros((5, 2)), atol=1e-6)
+
+
+def test_labels_without_enough_time_for_their_blanks_are_impossible() -> None:
+    twice = SparseTensor(np.array([[0, 0], [0, 1]], np.int64), np.array([1, 1], np.int32), [1, 2])
+    x = constant(INPUTS[:, :1])
+    loss = nn.ctc_loss(twice, x, [2])
+    found, slope = evaluate([loss, *gradients(loss, [x])])
+    assert found.tolist() == [np.inf]
+    assert not slope.any()
+
+
+@pytest.mark.parametrize("decoder", [nn.ctc_greedy_decoder, nn.ctc_beam_search_decoder])
+def test_decoders_give_sparse_labels_of_int64(decoder: Any) -> None:
+    [paths], scores = decoder(INPUTS, [5, 4])
+    assert isinstance(paths, SparseTensor)
+    assert paths.dtype is int64
+    assert scores.shape.as_list() == [2, 1]
+    hidden = source(np.float32, None)
+    _, late = decoder(hidden, [5, 6])
+    with pytest.raises(FailedPreconditionError, match="at most 5"):
+        evaluate([late], {hidden: INPUTS})
+
+
+def test_a_blank_is_one_of_the_classes() -> None:
+    _, scores = nn.ctc_greedy_decoder(INPUTS, [5, 4], blank_index=4)
+    with pytest.raises(InvalidArgumentError, match="between -4 and 3 but was 4"):
+        evaluate([scores])
+
+
+def test_there_are_no_more_paths_than_beginnings() -> None:
+    _, scores = nn.ctc_beam_search_decoder(INPUTS, [5, 4], 2, 3)
+    with pytest.raises(InvalidArgumentError, match="requested more paths than the beam width"):
+        evaluate([scores])
+    _, none = nn.ctc_beam_search_decoder(INPUTS, [0, 4], 9, 3)
+    with pytest.raises(InvalidArgumentError, match="Less leaves"):
+        evaluate([none])
+    with pytest.raises(ValueError, match="beam_width is at least 1"):
+        nn.ctc_beam_search_decoder(INPUTS, [5, 4], 0)
+
+
+def test_many_paths_come_in_order_of_their_likelihood() -> None:
+    paths, scores = nn.ctc_beam_search_decoder_v2(INPUTS, [5, 4], top_paths=4)
+    assert len(paths) == 4
+    [found] = evaluate([scores])
+    assert (np.diff(found) <= 0).all()

@@ -1,0 +1,414 @@
+"""Sparse tensors: their parts, and the ops on them against dense numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.ops.arrays.placeholder import placeholder
+from actorsession.ops.arrays.shape import shape as shape_of
+from actorsession.ops.build import constant
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.opsets.sparse.basics import (
+    SparseTensor,
+    SparseTensorValue,
+    sparse_add,
+    sparse_placeholder,
+    sparse_reorder,
+    sparse_tensor_dense_matmul,
+    sparse_tensor_to_dense,
+    sparse_to_dense,
+)
+from actorsession.session import Session
+from tests.ops.cases import computed, expect, f32, i32, i64
+from tests.ops.interpreter import check_gradient, evaluate, source
+
+PLACES = i64([[0, 0], [1, 2]])
+SHAPE = i64([2, 3])
+
+
+def _dense(indices: Any, values: Any, dims: Any) -> Any:
+    out = np.zeros(dims, np.asarray(values).dtype)
+    for place, value in zip(indices, values, strict=True):
+        out[tuple(place)] += value
+    return out
+
+
+def _to_dense(indices: Any, values: Any, dims: Any) -> Any:
+    return sparse_tensor_to_dense(SparseTensor(indices, values, dims), validate_indices=False)
+
+
+# -- the object ------------------------------------------------------------------------------------
+
+
+def test_a_sparse_tensor_says_what_is_known_of_it() -> None:
+    with Graph().as_default() as graph:
+        sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+    assert sparse.graph is graph
+    assert sparse.dtype.name == "float32"
+    assert sparse.shape == sparse.get_shape() == [2, 3]
+    assert sparse.op is sparse.values.op
+    assert [t.name for t in (sparse.indices, sparse.values, sparse.dense_shape)] == [
+        "SparseTensor/indices:0", "SparseTensor/values:0", "SparseTensor/dense_shape:0",
+    ]  # fmt: skip
+    assert "shape=(2, 3) dtype=float32" in repr(sparse)
+
+
+def test_it_evaluates_itself_and_knows_who_takes_its_entries() -> None:
+    with Graph().as_default() as graph:
+        sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+        assert sparse.consumers() == []
+        dense = sparse_tensor_to_dense(sparse)
+    assert sparse.consumers() == [dense.op]
+    with pytest.raises(ValueError, match=r"cannot be run by eval\(\)"):
+        sparse.eval()
+    with Session(graph=graph) as session:
+        found = sparse.eval()
+        fed = sparse.eval({sparse.values: [5.0, 6.0]}, session)
+    assert isinstance(found, SparseTensorValue)
+    assert (found.values.tolist(), fed.values.tolist()) == ([1.0, 2.0], [5.0, 6.0])
+
+
+def test_the_static_shape_is_refined_and_never_contradicted() -> None:
+    with Graph().as_default():
+        sparse = sparse_placeholder("float32")
+    assert sparse.shape.rank is None
+    sparse.set_shape([None, 3])
+    assert sparse.shape == [None, 3]
+    with pytest.raises(ValueError, match="not compatible"):
+        sparse.set_shape([2, 4])
+
+
+def test_other_values_stand_at_the_same_places() -> None:
+    with Graph().as_default():
+        sparse = SparseTensor(PLACES, [1.0, 2.0], SHAPE)
+        other = sparse.with_values([5, 6])
+        assert other.indices is sparse.indices
+        assert other.dtype.name == "int32"
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "shape", "kind"),
+    [
+        ([[0.5, 0]], [1.0], [2, 3], TypeError),
+        ([0, 0], [1.0], [2, 3], ValueError),
+        ([[0, 0]], [1.0, 2.0], [2, 3], ValueError),
+        ([[0, 0]], [1.0], [2, 3, 4], ValueError),
+        ([[0, 0]], [[1.0]], [2, 3], ValueError),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(
+    indices: Any, values: Any, shape: Any, kind: type[Exception]
+) -> None:
+    with Graph().as_default(), pytest.raises(kind):
+        SparseTensor(indices, values, shape)
+
+
+def test_a_fetched_value_becomes_a_sparse_tensor_again() -> None:
+    value = SparseTensorValue(PLACES, f32([1, 2]), SHAPE)
+    with Graph().as_default():
+        sparse = SparseTensor.from_value(value)
+        found = evaluate([sparse.indices, sparse.values, sparse.dense_shape])
+        with pytest.raises(TypeError, match="SparseTensorValue"):
+            SparseTensor.from_value((PLACES, f32([1, 2]), SHAPE))  # type: ignore[arg-type]
+    for got, want in zip(found, value, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    ("shape", "known"),
+    [([2, 3], [2, 3]), ([None, 3], [None, 3]), ([-1, 3], [None, 3]), ((2, None), [2, None])],
+)
+def test_a_sparse_placeholder_has_the_shape_that_was_asked_for(shape: Any, known: Any) -> None:
+    with Graph().as_default() as graph:
+        sparse = sparse_placeholder("float32", shape, name="q")
+    assert sparse.shape == known
+    assert sparse.indices.shape == [None, 2]
+    assert (sparse.indices.name, sparse.values.name) == ("q/indices:0", "q/values:0")
+    assert sparse.dense_shape.name == "q/shape:0"
+    assert graph.is_feedable(sparse.dense_shape)
+    assert sparse.dense_shape.op.type == "PlaceholderWithDefault"
+
+
+def test_a_sparse_placeholder_takes_its_shape_from_a_tensor() -> None:
+    with Graph().as_default():
+        sparse = sparse_placeholder("float32", constant(i64([4, 5])))
+        anything = sparse_placeholder("string")
+    assert sparse.shape == [4, 5]
+    assert anything.shape.rank is None
+    assert anything.dense_shape.op.type == "Placeholder"
+
+
+# -- dense -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "dims"),
+    [
+        (PLACES, f32([1, 2]), SHAPE),
+        (i64([[1]]), np.array([True]), i64([3])),
+        (np.zeros((0, 2), np.int64), f32([]), SHAPE),
+        (np.zeros((0, 1), np.int64), f32([]), i64([0])),
+        (i64([[0, 1, 2], [1, 0, 0]]), i32([7, 8]), i64([2, 2, 3])),
+        (i64([[1, 2], [0, 0]]), f32([1, 2]), SHAPE),
+    ],
+    ids=["matrix", "bool vector", "no entries", "no room", "cube", "out of order"],
+)
+def test_a_sparse_tensor_made_dense_has_its_entries_and_zeros(
+    indices: Any, values: Any, dims: Any
+) -> None:
+    expect(_to_dense, _dense(indices, values, dims), indices, values, dims)
+
+
+def test_a_default_fills_the_other_places() -> None:
+    with Graph().as_default():
+        numbers = SparseTensor([[0, 1]], [5.0], [1, 3])
+        texts = SparseTensor([[1]], ["a"], [3])
+        filled, plain, other = evaluate([
+            sparse_tensor_to_dense(numbers, -1.0),
+            sparse_tensor_to_dense(texts),
+            sparse_tensor_to_dense(texts, "z"),
+        ])  # fmt: skip
+    np.testing.assert_array_equal(filled, f32([[-1, 5, -1]]))
+    assert plain.tolist() == [b"", b"a", b""]
+    assert other.tolist() == [b"z", b"a", b"z"]
+
+
+@pytest.mark.parametrize(
+    ("indices", "validate", "what"),
+    [
+        ([[1, 2], [0, 0]], True, "out of order"),
+        ([[0, 0], [0, 0]], True, "repeated"),
+        ([[0, 0], [0, 5]], True, "out of bounds"),
+        ([[0, 0], [0, 5]], False, "out of bounds"),
+        ([[0, -1], [0, 1]], False, "out of bounds"),
+    ],
+)
+def test_bad_places_are_refused_and_named(indices: Any, validate: bool, what: str) -> None:
+    with Graph().as_default():
+        sparse = SparseTensor(indices, [1.0, 2.0], [2, 3])
+        dense = sparse_tensor_to_dense(sparse, validate_indices=validate)
+        with pytest.raises(InvalidArgumentError, match=what):
+            evaluate([dense])
+
+
+def test_unchecked_the_last_of_two_entries_for_one_place_wins() -> None:
+    with Graph().as_default():
+        sparse = SparseTensor([[0, 0], [0, 0]], [1.0, 2.0], [1, 2])
+        [dense] = evaluate([sparse_tensor_to_dense(sparse, validate_indices=False)])
+    np.testing.assert_array_equal(dense, [[2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("indices", "dims", "values", "expected"),
+    [
+        ([1, 3], [5], 1, i32([0, 1, 0, 1, 0])),
+        (2, [5], 1.0, f32([0, 0, 1, 0, 0])),
+        ([[0, 1], [1, 0]], [2, 2], [3, 4], i32([[0, 3], [4, 0]])),
+    ],
+    ids=["vector of places", "one place", "matrix of places"],
+)
+def test_sparse_to_dense_takes_places_of_rank_0_to_2(
+    indices: Any, dims: Any, values: Any, expected: Any
+) -> None:
+    with Graph().as_default():
+        dense = sparse_to_dense(indices, dims, values, default_value=0)
+        assert dense.shape == dims
+        [found] = evaluate([dense])
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("indices", "dims", "values"), [([1, 3], [5], [1, 2, 3]), ([[1, 3]], [5], [1])]
+)
+def test_sparse_to_dense_refuses_parts_that_do_not_fit(
+    indices: Any, dims: Any, values: Any
+) -> None:
+    with Graph().as_default(), pytest.raises(InvalidArgumentError):
+        evaluate([sparse_to_dense(indices, dims, values)])
+
+
+def test_the_static_shape_of_a_dense_tensor_is_that_of_the_sparse_one() -> None:
+    with Graph().as_default():
+        sparse = sparse_placeholder("float32", [None, 3])
+        assert sparse_tensor_to_dense(sparse).shape == [None, 3]
+        with pytest.raises(TypeError, match="a SparseTensor is wanted"):
+            sparse_tensor_to_dense(constant([1.0]))  # type: ignore[arg-type]
+
+
+def test_the_gradient_of_a_dense_tensor_is_gathered_at_the_places() -> None:
+    check_gradient(
+        lambda values, default: sparse_tensor_to_dense(
+            SparseTensor(PLACES, values, SHAPE), default
+        ),
+        f32([1, 2]),
+        f32(3),
+        unknown_shapes=[False],
+    )
+
+
+# -- order, sums and products ----------------------------------------------------------------------
+
+
+def test_reordering_brings_entries_into_row_major_order() -> None:
+    def reordered(indices: Any, values: Any, dims: Any) -> Any:
+        ordered = sparse_reorder(SparseTensor(indices, values, dims))
+        return [ordered.indices, ordered.values, ordered.dense_shape]
+
+    expect(
+        reordered,
+        [i64([[0, 0], [0, 0], [1, 2]]), f32([2, 3, 1]), SHAPE],
+        i64([[1, 2], [0, 0], [0, 0]]), f32([1, 2, 3]), SHAPE,
+    )  # fmt: skip
+
+
+def test_the_gradient_of_reordering_goes_back_to_the_old_order() -> None:
+    check_gradient(
+        lambda values: sparse_reorder(SparseTensor([[1, 2], [0, 0], [0, 1]], values, SHAPE)).values,
+        f32([1, 2, 3]),
+        unknown_shapes=[False],
+    )
+
+
+def _sum(threshold: Any = None) -> Any:
+    def add(*parts: Any) -> Any:
+        total = sparse_add(SparseTensor(*parts[:3]), SparseTensor(*parts[3:]), threshold)
+        return [total.indices, total.values, total.dense_shape]
+
+    return add
+
+
+A = (PLACES, f32([2, 1]), SHAPE)
+B = (i64([[0, 0], [1, 1]]), f32([-2, 4]), SHAPE)
+
+
+def test_two_sparse_tensors_are_added_entry_by_entry() -> None:
+    expect(_sum(), [i64([[0, 0], [1, 1], [1, 2]]), f32([0, 4, 1]), SHAPE], *A, *B)
+
+
+def test_a_sum_drops_entries_below_the_threshold() -> None:
+    expect(_sum(1.0), [i64([[1, 1], [1, 2]]), f32([4, 1]), SHAPE], *A, *B)
+
+
+def test_sparse_tensors_of_other_shapes_are_not_added() -> None:
+    other = i64([2, 4])
+    with pytest.raises(ValueError, match="not compatible"), Graph().as_default():
+        sparse_add(SparseTensor(*A), SparseTensor(B[0], B[1], other))
+    with pytest.raises(InvalidArgumentError, match="not the same"):
+        computed(_sum(), *A, B[0], B[1], other, known=False)
+
+
+def test_a_sparse_and_a_dense_tensor_are_added_to_a_dense_one() -> None:
+    def add(indices: Any, values: Any, dims: Any, dense: Any) -> Any:
+        sparse = SparseTensor(indices, values, dims)
+        return [sparse_add(sparse, dense), sparse_add(dense, sparse)]
+
+    expected = _dense(*A) + 1
+    expect(add, [expected, expected], *A, np.ones((2, 3), np.float32))
+
+
+def test_a_sparse_tensor_is_not_broadcast_against_a_dense_one() -> None:
+    def add(dense: Any) -> Any:
+        return sparse_add(SparseTensor(*A), dense)
+
+    with pytest.raises(InvalidArgumentError, match="is not the dense one"):
+        computed(add, np.ones((1, 3), np.float32), known=False)
+
+
+def test_the_gradient_of_sums_goes_to_the_entries_that_are_left() -> None:
+    check_gradient(
+        lambda a, b: sparse_add(
+            SparseTensor(PLACES, a, SHAPE), SparseTensor(B[0], b, SHAPE)
+        ).values,
+        f32([2, 1]), f32([3, 4]), unknown_shapes=[False],
+    )  # fmt: skip
+    check_gradient(
+        lambda a, b: sparse_add(SparseTensor(PLACES, a, SHAPE), b),
+        f32([2, 1]), np.ones((2, 3)), unknown_shapes=[False],
+    )  # fmt: skip
+
+
+def test_sums_need_a_sparse_tensor_and_one_threshold() -> None:
+    with Graph().as_default():
+        with pytest.raises(TypeError, match="a SparseTensor is wanted"):
+            sparse_add(constant([1.0]), constant([1.0]))
+        with pytest.raises(ValueError, match="not both"):
+            sparse_add(SparseTensor(*A), SparseTensor(*B), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("adjoint_a", [False, True])
+@pytest.mark.parametrize("adjoint_b", [False, True])
+def test_a_sparse_times_a_dense_matrix_is_the_dense_product(
+    adjoint_a: bool, adjoint_b: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    inner = 2 if adjoint_a else 3
+    b = rng.normal(size=(4, inner) if adjoint_b else (inner, 4))
+    values = rng.normal(size=3)
+    indices = i64([[1, 2], [0, 0], [1, 0]])
+
+    def product(values: Any, b: Any) -> Any:
+        return sparse_tensor_dense_matmul(
+            SparseTensor(indices, values, SHAPE), b, adjoint_a, adjoint_b
+        )
+
+    dense = _dense(indices, values, SHAPE)
+    expected = (dense.T if adjoint_a else dense) @ (b.T if adjoint_b else b)
+    expect(product, expected, values, b, exact=False)
+    check_gradient(product, values, b)
+
+
+def test_products_that_do_not_fit_are_refused_early_or_late() -> None:
+    with pytest.raises(ValueError, match="inner dimensions"), Graph().as_default():
+        sparse_tensor_dense_matmul(SparseTensor(*A), np.ones((2, 2), np.float32))
+    with pytest.raises(InvalidArgumentError, match="cannot multiply"):
+        computed(
+            lambda b: sparse_tensor_dense_matmul(SparseTensor(*A), b),
+            np.ones((2, 2), np.float32),
+            known=False,
+        )
+
+
+# -- what can still be fed -------------------------------------------------------------------------
+
+
+def test_a_dense_shape_whose_value_was_read_can_no_longer_be_fed() -> None:
+    with Graph().as_default() as graph:
+        given = constant(i64([2, 3]))
+        sparse = SparseTensor([[0, 0]], [1.0], given)
+        unknown = placeholder("int64", [2])
+        open_shape = SparseTensor([[0, 0]], [1.0], unknown)
+        of_tensor = shape_of(source("float32", (2, 3)), out_type="int64")
+        SparseTensor([[0, 0]], [1.0], of_tensor)
+    assert not graph.is_feedable(given)
+    assert graph.is_feedable(sparse.indices)
+    assert graph.is_feedable(sparse.values)
+    assert graph.is_feedable(unknown)
+    assert open_shape.shape == [None, None]
+    assert graph.is_feedable(of_tensor)
+
+
+def test_a_gradient_reaches_the_values_only() -> None:
+    with Graph().as_default():
+        sparse = SparseTensor(PLACES, [1.0, 2.0], SHAPE)
+        dense = sparse_tensor_to_dense(sparse)
+        of_values, of_indices = gradients(dense * dense, [sparse.values, sparse.indices])
+        [found] = evaluate([of_values])
+    assert of_indices is None
+    np.testing.assert_array_equal(found, [2, 4])
+
+
+def test_parts_of_two_dtypes_are_refused() -> None:
+    with Graph().as_default():
+        sparse = SparseTensor(*A)
+        with pytest.raises(TypeError, match="one dtype"):
+            sparse_add(sparse, sparse.with_values([1, 2]))
+        with pytest.raises(TypeError, match="float32"):
+            sparse_tensor_dense_matmul(sparse, constant([[1], [2], [3]]))
+        with pytest.raises(TypeError):
+            sparse_to_dense(constant([1, 3]), constant(i64([5])), [1, 2])

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession import ops, opsets
+from actorsession.graph import Graph
+from actorsession.ops import scipy_kernels
+from tests.ops.interpreter import check_gradient, evaluate
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+NEED = [
+    lambda x: acts.math.erfinv(x),
+    lambda x: acts.math.erfcinv(x),
+    lambda x: acts.math.ndtri(x),
+    lambda x: opsets.digamma(x),
+    lambda x: opsets.polygamma(x, x),
+    lambda x: opsets.zeta(x, x),
+    lambda x: opsets.igamma(x, x),
+    lambda x: opsets.igammac(x, x),
+    lambda x: opsets.betainc(x, x, x),
+    lambda x: acts.math.bessel_i0(x),
+    lambda x: acts.math.bessel_i1e(x),
+]
+
+
+@pytest.fixture
+def no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scipy_kernels, "_installed", lambda: False)
+
+
+@pytest.mark.usefixtures("no_scipy")
+@pytest.mark.parametrize("build", NEED, ids=range(len(NEED)))
+def test_what_needs_scipy_says_so_where_it_is_built(build: Any) -> None:
+    with pytest.raises(ImportError, match=r"pip install 'actorsession\[scipy\]'"):
+        build(ops.constant([0.5]))
+
+
+@pytest.mark.usefixtures("no_scipy")
+def test_three_functions_need_no_scipy() -> None:
+    x = np.array([-np.inf, -2.5, -1.0, 0.0, 0.5, 3.0, 1e306, np.inf, np.nan])
+    given = ops.constant(x)
+    found = evaluate([ops.erf(given), ops.erfc(given), opsets.lgamma(given)])
+    inside = x[1:-2]
+    for value, function in zip(found[:2], (math.erf, math.erfc), strict=True):
+        np.testing.assert_allclose(value[1:-2], [function(v) for v in inside])
+    np.testing.assert_allclose(found[0][[0, -2, -1]], [-1, 1, np.nan])
+    poles = [np.inf, math.lgamma(-2.5), np.inf, np.inf, math.lgamma(0.5), math.lgamma(3)]
+    np.testing.assert_allclose(found[2], [*poles, np.inf, np.inf, np.nan])
+    narrow = evaluate([ops.erf(ops.constant(np.array(0.5, np.float16)))])[0]
+    assert narrow.dtype == np.float16
+
+
+@pytest.mark.usefixtures("no_scipy")
+def test_without_scipy_nothing_is_left_empty() -> None:
+    assert evaluate([ops.erf(ops.zeros([0, 2]))])[0].shape == (0, 2)
+
+
+@pytest.mark.process
+def test_scipy_is_not_imported_with_the_package() -> None:
+    program = "import sys, actorsession; assert 'scipy' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=50).returncode == 0
+
+
+def test_functions_of_two_floats_refuse_others() -> None:
+    half, whole = ops.constant(np.array([1], np.float16)), ops.constant([1])
+    for build in (opsets.zeta, opsets.polygamma, acts.math.nextafter):
+        for x in (half, whole):
+            with pytest.raises(TypeError, match=x.dtype.name):
+                build(x, x)
+
+
+def test_a_gelu_has_a_second_derivative() -> None:
+    def slope(x: Any) -> Any:
+        return ops.gradients(0.5 * x * (1 + ops.erf(x / math.sqrt(2))), [x])[0]
+
+    check_gradient(slope, np.array([-1.5, 0.0, 0.7]))

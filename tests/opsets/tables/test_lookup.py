@@ -1,0 +1,369 @@
+"""Lookup tables, run in sessions: their state outlives steps. Ids and errors are those of TensorFlow 2.21."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession import opsets
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorsession.graph.graph import Graph
+from actorsession.namespaces import lookup
+from actorsession.ops.build import make
+
+ASIS = lookup.TextFileIndex.WHOLE_LINE
+NUMBER = lookup.TextFileIndex.LINE_NUMBER
+
+
+@pytest.fixture
+def session() -> Iterator[acts.Session]:
+    with Graph().as_default(), acts.Session() as made:
+        yield made
+
+
+def _letters(**more: Any) -> lookup.StaticHashTable:
+    init = lookup.KeyValueTensorInitializer(["a", "b"], [1, 2], value_dtype=acts.int64)
+    return lookup.StaticHashTable(init, -1, **more)
+
+
+def _written(folder: Path, text: str) -> str:
+    path = folder / "words.txt"
+    path.write_text(text)
+    return str(path)
+
+
+# -- static tables ---------------------------------------------------------------------------------
+
+
+def test_a_table_says_the_value_of_each_key(session: acts.Session) -> None:
+    table = _letters()
+    session.run(acts.tables_initializer())
+    found = session.run(table.lookup(acts.constant([["a", "z"], ["b", "a"]])))
+    assert found.dtype == np.int64
+    assert found.tolist() == [[1, -1], [2, 1]]
+    assert session.run(table.lookup("b")) == 2
+    assert session.run(table.lookup(acts.constant(np.zeros([0], object)))).tolist() == []
+    assert session.run(table.size()) == 2
+    keys, values = session.run(table.export())
+    assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == {b"a": 1, b"b": 2}
+
+
+def test_sparse_keys_have_sparse_values(session: acts.Session) -> None:
+    table = _letters()
+    session.run(table.initializer)
+    found = session.run(table.lookup(acts.SparseTensor([[0, 1]], ["b"], [2, 2])))
+    assert found.indices.tolist() == [[0, 1]]
+    assert found.values.tolist() == [2]
+
+
+def test_nodes_have_the_names_and_types_of_tensorflow(session: acts.Session) -> None:
+    table = _letters()
+    assert table.name == "hash_table"
+    assert table.resource_handle.op.type == "HashTableV2"
+    assert table.initializer.name == "key_value_init/LookupTableImportV2"
+    assert table.init is table.initializer
+    assert acts.get_collection(acts.GraphKeys.TABLE_INITIALIZERS) == [table.initializer]
+    assert table.lookup(["a"]).name == "hash_table_Lookup/LookupTableFindV2:0"
+    assert table.lookup(["a"]).shape.as_list() == [1]
+    assert (table.key_dtype, table.value_dtype) == (acts.string, acts.int64)
+    assert session.run(table.default_value) == -1
+
+
+def test_a_table_is_used_after_it_was_filled(session: acts.Session) -> None:
+    table = _letters()
+    for use in (table.lookup(["a"]), table.size(), table.export()[0]):
+        with pytest.raises(FailedPreconditionError, match="Table not initialized"):
+            session.run(use)
+
+
+def test_each_session_has_a_table_of_its_own(session: acts.Session) -> None:
+    table = _letters()
+    session.run(table.initializer)
+    with acts.Session() as other, pytest.raises(FailedPreconditionError, match="not initialized"):
+        other.run(table.size())
+
+
+def test_filling_again_with_the_same_changes_nothing(session: acts.Session) -> None:
+    table = _letters()
+    for _ in range(2):
+        session.run(opsets.initialize_all_tables())
+    assert session.run(table.size()) == 2
+
+
+def test_filling_again_with_something_else_is_refused(session: acts.Session) -> None:
+    value = acts.placeholder(acts.int64, [1])
+    table = lookup.HashTable(lookup.KeyValueTensorInitializer(["a"], value), -1)
+    session.run(table.initializer, {value: [1]})
+    with pytest.raises(FailedPreconditionError, match="already initialized"):
+        session.run(table.initializer, {value: [2]})
+
+
+def test_a_key_has_one_value(session: acts.Session) -> None:
+    twice = lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "a"], [1, 1]), -1)
+    session.run(twice.initializer)
+    assert session.run(twice.size()) == 1
+    two = lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "a"], [1, 2]), -1)
+    with pytest.raises(FailedPreconditionError, match="different value for same key"):
+        session.run(two.initializer)
+
+
+def test_the_older_op_type_fills_tables_too(session: acts.Session) -> None:
+    table = _letters()
+    values = acts.constant([5], acts.int64)
+    session.run(make("InitializeTableV2", [table.resource_handle, acts.constant(["q"]), values]))
+    assert session.run(table.lookup("q")) == 5
+
+
+def test_a_static_table_cannot_be_changed(session: acts.Session) -> None:
+    table = _letters()
+    session.run(table.initializer)
+    values = acts.constant([5], acts.int64)
+    insert = make("LookupTableInsertV2", [table.resource_handle, acts.constant(["q"]), values])
+    with pytest.raises(InvalidArgumentError, match="filled once"):
+        session.run(insert)
+
+
+def test_without_tables_the_initializer_does_nothing(session: acts.Session) -> None:
+    assert session.run(acts.tables_initializer()) is None
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "match"),
+    [
+        (lambda t: t.lookup(acts.constant([1])), TypeError, "must be string, received: int32"),
+        (lambda t: lookup.StaticHashTable(_pair(["a"], [1]), "x"), TypeError, "int32"),
+        (lambda t: lookup.StaticHashTable(_pair(["a"], [1]), [1, 2]), ValueError, "is a scalar"),
+        (lambda t: lookup.StaticHashTable(_pair(["a", "b"], [1]), 0), ValueError, "each key has a value"),
+        (lambda t: lookup.StaticVocabularyTable(_pair(["a"], [1]), 2), TypeError, "expected int64"),
+        (lambda t: lookup.StaticVocabularyTable(None, 0), ValueError, "must be > 0"),
+        (lambda t: lookup.StaticVocabularyTable(None, 1, acts.int64), TypeError, "keys are"),
+        (lambda t: _file("f", acts.int64, ASIS, acts.int64, NUMBER), ValueError, "whole lines"),
+        (lambda t: _file("f", acts.string, ASIS, acts.int32, NUMBER), ValueError, "line numbers"),
+        (lambda t: lookup.index_table_from_tensor(None), ValueError, "must be specified"),
+        (lambda t: lookup.index_table_from_tensor(["a"], -1), ValueError, "greater than or equal"),
+        (lambda t: lookup.index_table_from_tensor([1.0], dtype=acts.float32), TypeError, "integers"),
+        (lambda t: lookup.index_table_from_file(""), ValueError, "must not be empty"),
+        (lambda t: lookup.index_table_from_file("f", vocab_size=0), ValueError, "greater than 0"),
+        (lambda t: lookup.index_to_string_table_from_file("f", 0), ValueError, "greater than 0"),
+        (lambda t: lookup.index_to_string_table_from_file(""), ValueError, "must not be empty"),
+        (lambda t: lookup.index_to_string_table_from_tensor(None), ValueError, "must be specified"),
+        (lambda t: make("LookupTableSizeV2", [acts.constant(1)]), TypeError, "handle of a table"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_by_the_line_that_builds(
+    build: Any, error: Any, match: str, session: acts.Session
+) -> None:
+    table = _letters()
+    with pytest.raises(error, match=match):
+        build(table)
+
+
+def _pair(keys: Any, values: Any) -> lookup.KeyValueTensorInitializer:
+    return lookup.KeyValueTensorInitializer(keys, values)
+
+
+def _file(*arguments: Any, **more: Any) -> lookup.StaticHashTable:
+    init = lookup.TextFileInitializer(*arguments, **more)
+    return lookup.StaticHashTable(init, -1)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "more", "wanted"),
+    [
+        ("x\ny\nz\n", (ASIS, NUMBER), {}, [1, -1]),
+        ("x\r\ny\r\nz", (ASIS, NUMBER), {"vocab_size": 3}, [1, -1]),
+        ("x\ny\nz\n", (ASIS, NUMBER), {"value_index_offset": 10}, [11, -1]),
+        ("x 1\ny 2\nz 3\n", (0, 1), {"delimiter": " "}, [2, -1]),
+        ("x\t1\ny\t-2\n", (0, 1), {}, [-2, -1]),
+    ],
+)
+def test_a_table_is_read_from_a_file(
+    text: str,
+    columns: tuple[int, int],
+    more: Any,
+    wanted: Any,
+    tmp_path: Path,
+    session: acts.Session,
+) -> None:
+    name = _written(tmp_path, text)
+    table = _file(name, acts.string, columns[0], acts.int64, columns[1], **more)
+    session.run(table.initializer)
+    assert session.run(table.lookup(["y", "q"])).tolist() == wanted
+
+
+def test_as_many_lines_are_read_as_the_vocabulary_has(
+    tmp_path: Path, session: acts.Session
+) -> None:
+    name = _written(tmp_path, "x\ny\nz\n")
+    table = _file(name, acts.string, ASIS, acts.int64, NUMBER, vocab_size=2)
+    session.run(table.initializer)
+    assert session.run(table.lookup(["y", "z"])).tolist() == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "more", "error", "match"),
+    [
+        ("x\ny\nx\n", (ASIS, NUMBER), {}, FailedPreconditionError, "different value for same key"),
+        ("x\n", (ASIS, NUMBER), {"vocab_size": 5}, InvalidArgumentError, "expected 5 but got 1"),
+        (
+            "x 1\n",
+            (0, 4),
+            {"delimiter": " "},
+            InvalidArgumentError,
+            "expected at least 5 but got 2",
+        ),
+        ("x z\n", (0, 1), {"delimiter": " "}, InvalidArgumentError, "is not a valid int64"),
+    ],
+)
+def test_a_file_that_is_no_table_is_an_error_of_the_step(
+    text: str, columns: tuple[int, int], more: Any, error: Any, match: str, tmp_path: Path,
+    session: acts.Session,
+) -> None:  # fmt: skip
+    table = _file(_written(tmp_path, text), acts.string, columns[0], acts.int64, columns[1], **more)
+    with pytest.raises(error, match=match):
+        session.run(table.initializer)
+
+
+def test_a_file_that_is_not_there_is_not_found(tmp_path: Path, session: acts.Session) -> None:
+    table = _file(str(tmp_path / "none"), acts.string, ASIS, acts.int64, NUMBER)
+    with pytest.raises(NotFoundError, match="No such file"):
+        session.run(table.initializer)
+
+
+# -- vocabularies ----------------------------------------------------------------------------------
+
+
+def test_strangers_fall_into_the_buckets_of_tensorflow(session: acts.Session) -> None:
+    ids = acts.constant([0, 1], acts.int64)
+    table = lookup.StaticVocabularyTable(lookup.KeyValueTensorInitializer(["a", "b"], ids), 5)
+    session.run(table.initializer)
+    found = session.run(table.lookup(acts.constant(["a", "b", "c", "d", "e"])))
+    assert found.tolist() == [0, 1, 4, 2, 3]
+    assert session.run(table.size()) == 7
+    keys = acts.SparseTensor([[0, 1]], ["c"], [2, 2])
+    assert session.run(table.lookup(keys)).values.tolist() == [4]
+
+
+def test_a_vocabulary_may_be_buckets_alone(session: acts.Session) -> None:
+    table = lookup.StaticVocabularyTable(None, 5)
+    session.run(table.init)
+    found = session.run(table.lookup(acts.constant(["a", "b", "c", "d", "e"])))
+    assert found.tolist() == [4, 2, 2, 0, 1]
+    assert session.run(table.size()) == 5
+    assert table.resource_handle is None
+
+
+def test_numbers_may_be_words(session: acts.Session) -> None:
+    ids = acts.constant([0, 1], acts.int64)
+    init = lookup.KeyValueTensorInitializer(acts.constant([10, 20], acts.int64), ids)
+    table = lookup.StaticVocabularyTable(init, 5)
+    session.run(table.initializer)
+    assert session.run(table.lookup(acts.constant([10, 30, -5], acts.int64))).tolist() == [0, 5, 3]
+    narrow = lookup.StaticVocabularyTable(init, 5, acts.int32)
+    session.run(narrow.initializer)
+    assert session.run(narrow.lookup([20, 30])).tolist() == [1, 5]
+
+
+@pytest.mark.parametrize(
+    ("buckets", "default", "wanted"), [(2, -1, [1, 3, 3]), (0, 7, [1, 7, 7]), (0, -1, [1, -1, -1])]
+)
+def test_words_of_a_list_have_their_places(
+    buckets: int, default: int, wanted: Any, session: acts.Session
+) -> None:
+    table = lookup.index_table_from_tensor(["x", "y"], buckets, default)
+    session.run(table.initializer)
+    assert session.run(table.lookup(acts.constant(["y", "q", "r"]))).tolist() == wanted
+
+
+def test_words_of_a_list_may_be_numbers_and_the_list_fed(session: acts.Session) -> None:
+    words = acts.placeholder(acts.int64, [None])
+    table = lookup.index_table_from_tensor(words, dtype=acts.int64)
+    session.run(table.initializer, {words: [10, 20]})
+    assert session.run(table.lookup(acts.constant([20, 5], acts.int64))).tolist() == [1, -1]
+
+
+def test_a_file_gives_ids_of_words_and_words_of_ids(tmp_path: Path, session: acts.Session) -> None:
+    name = _written(tmp_path, "x\ny\nz\n")
+    ids = lookup.index_table_from_file(name, num_oov_buckets=1)
+    words = lookup.index_to_string_table_from_file(name, default_value="?")
+    session.run(acts.tables_initializer())
+    assert session.run(ids.lookup(acts.constant(["y", "q", "r"]))).tolist() == [1, 3, 3]
+    found = session.run(words.lookup(acts.constant([0, 1, 5], acts.int64)))
+    assert found.tolist() == [b"x", b"y", b"?"]
+
+
+def test_a_list_gives_words_of_ids(session: acts.Session) -> None:
+    table = lookup.index_to_string_table_from_tensor(["x", "y"])
+    session.run(table.initializer)
+    found = session.run(table.lookup(acts.constant([0, 1, 2], acts.int64)))
+    assert found.tolist() == [b"x", b"y", b"UNK"]
+
+
+# -- mutable tables --------------------------------------------------------------------------------
+
+
+def test_a_mutable_table_keeps_what_steps_put_in(session: acts.Session) -> None:
+    table = lookup.MutableHashTable(acts.string, acts.int64, -1)
+    look = table.lookup(acts.constant(["a", "z"]))
+    assert session.run(look).tolist() == [-1, -1]
+    session.run(table.insert(["a", "b"], acts.constant([1, 2], acts.int64)))
+    session.run(table.insert(["a"], acts.constant([5], acts.int64)))
+    assert session.run(look).tolist() == [5, -1]
+    session.run(table.remove(["a", "q"]))
+    assert session.run(look).tolist() == [-1, -1]
+    assert session.run(table.size()) == 1
+    keys, values = session.run(table.export())
+    assert (keys.tolist(), values.tolist()) == ([b"b"], [2])
+
+
+def test_values_of_a_mutable_table_may_have_a_shape(session: acts.Session) -> None:
+    table = lookup.MutableHashTable(acts.int64, acts.float32, [0.0, -1.0])
+    assert table.resource_handle.op.type == "MutableHashTableOfTensorsV2"
+    session.run(table.insert(acts.constant([1, 2], acts.int64), [[1.0, 2.0], [3.0, 4.0]]))
+    look = table.lookup(acts.constant([[2, 7]], acts.int64))
+    assert look.shape.as_list() == [1, 2, 2]
+    assert session.run(look).tolist() == [[[3, 4], [0, -1]]]
+    keys, values = session.run(table.export())
+    assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == {1: [1, 2], 2: [3, 4]}
+
+
+def test_an_empty_mutable_table_has_no_entries(session: acts.Session) -> None:
+    for default in (-1.0, [0.0, 0.0]):
+        table = lookup.MutableHashTable(acts.string, acts.float32, default)
+        keys, values = session.run(table.export())
+        assert (keys.shape, values.shape) == ((0,), (0, *np.shape(default)))
+
+
+def test_values_that_are_not_one_for_each_key_are_refused(session: acts.Session) -> None:
+    table = lookup.MutableHashTable(acts.string, acts.float32, -1.0)
+    with pytest.raises(ValueError, match="each key has a value"):
+        table.insert(["a", "b"], [1.0])
+    values = acts.placeholder(acts.float32)
+    insert = table.insert(["a", "b"], values)
+    with pytest.raises(InvalidArgumentError, match="need values of shape"):
+        session.run(insert, {values: [1.0, 2.0, 3.0]})
+
+
+def test_a_handle_that_stands_for_another_table_is_found_out(session: acts.Session) -> None:
+    table = lookup.MutableHashTable(acts.string, acts.float32, -1.0)
+    find = make(
+        "LookupTableFindV2", [table.resource_handle, acts.constant([1]), acts.constant(1.0)]
+    )
+    with pytest.raises(
+        InvalidArgumentError, match="keys of MutableHashTable 'MutableHashTable' are string"
+    ):
+        session.run(find.outputs[0])
+
+
+@pytest.mark.parametrize("name", lookup.__all__)
+def test_names_of_the_namespace_are_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(lookup, name))

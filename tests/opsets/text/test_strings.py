@@ -1,0 +1,150 @@
+"""Strings: names, defaults and what is refused; their values are in the table."""
+
+from __future__ import annotations
+
+import inspect
+import zlib
+from typing import Any
+
+import pytest
+
+import actorsession as acts
+from actorsession import ops, opsets
+from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
+from actorsession.graph.graph import Graph
+from actorsession.namespaces import strings
+from actorsession.opsets.parsing import serialized
+from actorsession.opsets.text import kernels
+from tests.ops.interpreter import evaluate, source
+
+
+def test_a_session_joins_splits_and_counts_words() -> None:
+    with Graph().as_default(), acts.Session() as session:
+        line = acts.placeholder(acts.string, [None])
+        parts = acts.strings.string_split(line)
+        [sparse, many] = session.run(
+            [parts, acts.strings.length(parts.values)], {line: ["a bc", "d"]}
+        )
+        assert sparse.indices.tolist() == [[0, 0], [0, 1], [1, 0]]
+        assert sparse.values.tolist() == [b"a", b"bc", b"d"]
+        assert sparse.dense_shape.tolist() == [2, 2]
+        assert many.tolist() == [1, 2, 1]
+        whole = acts.strings.join(["<", acts.strings.reduce_join(parts.values, separator="+"), ">"])
+        assert session.run(whole, {line: ["a bc", "d"]}) == b"<a+bc+d>"
+
+
+def test_strings_are_compared_with_equal() -> None:
+    with Graph().as_default():
+        same = ops.equal(["a", "b"], "a")
+        [found] = evaluate([same])
+        assert found.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (opsets.string_join, strings.join), (opsets.string_strip, strings.strip),
+        (opsets.string_to_number, strings.to_number), (opsets.as_string, strings.as_string),
+        (opsets.substr, strings.substr), (opsets.regex_replace, strings.regex_replace),
+        (opsets.reduce_join, strings.reduce_join),
+        (opsets.string_to_hash_bucket_fast, strings.to_hash_bucket_fast),
+    ],
+)  # fmt: skip
+def test_names_at_the_top_are_those_of_the_namespace(one: Any, other: Any) -> None:
+    assert one is other
+
+
+@pytest.mark.parametrize("name", strings.__all__)
+def test_functions_of_the_namespace_are_documented_and_take_names(name: str) -> None:
+    function = getattr(strings, name)
+    assert inspect.getdoc(function)
+    assert "name" in inspect.signature(function).parameters
+
+
+def test_the_shape_of_a_split_is_known_as_far_as_it_can_be() -> None:
+    with Graph().as_default():
+        sparse = opsets.string_split(source("string", [3]))
+        assert sparse.shape.as_list() == [3, None]
+        assert strings.split(source("string", [])).shape.as_list() == [1, None]
+        assert opsets.decode_raw(source("string", [2]), acts.uint8).shape.as_list() == [2, None]
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "match"),
+    [
+        (lambda x: strings.lower(x, encoding="latin"), ValueError, "encoding is"),
+        (lambda x: strings.length(x, unit="WORD"), ValueError, "unit is BYTE"),
+        (lambda x: opsets.string_split(x, ",", delimiter=","), ValueError, "sep"),
+        (lambda x: strings.split(x, result_type="RaggedTensor"), ValueError, "nothing is ragged"),
+        (lambda x: strings.format("{} {}", x), ValueError, "expects 2 tensors"),
+        (lambda x: strings.to_number(x, acts.uint8), TypeError, "gives float32, float64"),
+        (lambda x: opsets.decode_raw(x, acts.string), TypeError, "gives bool, signed integers"),
+        (lambda x: strings.to_hash_bucket_fast(x, 0), ValueError, "at least 1"),
+        (lambda x: strings.as_string(x, precision=2), ValueError, "floating-point numbers"),
+        (lambda x: strings.as_string(x, fill="x"), ValueError, "fill is empty"),
+        (lambda x: strings.as_string(1.0, scientific=True, shortest=True), ValueError, "exclude"),
+        (lambda x: strings.join([]), ValueError, "at least one input"),
+        (lambda x: strings.lower(1.0), TypeError, "cannot make a tensor"),
+        (lambda x: strings.reduce_join(x, [1]), ValueError, "axis 1 is not in"),
+        (lambda x: strings.unicode_transcode(x, "none", "UTF-8"), ValueError, "input_encoding"),
+        (lambda x: strings.unicode_transcode(x, "UTF-8", "latin"), ValueError, "output_encoding"),
+        (lambda x: strings.unicode_transcode(x, "UTF-8", "UTF-8", "no"), ValueError, "errors is"),
+        (lambda x: strings.substr(x, source("int64", []), source("int32", [])), TypeError, "int64"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_by_the_line_that_builds(
+    build: Any, error: Any, match: str
+) -> None:
+    with Graph().as_default(), pytest.raises(error, match=match):
+        build(source("string", [2]))
+
+
+@pytest.mark.parametrize("name", ["width", "precision"])
+def test_a_number_is_no_wider_than_c_promises(name: str) -> None:
+    with Graph().as_default():
+        widest: dict[str, Any] = {name: 4095}
+        assert len(evaluate([strings.as_string(0.5, **widest)])[0]) >= 4095
+        wider: dict[str, Any] = {name: 4096}
+        with pytest.raises(InvalidArgumentError, match=f"{name} is 4095 at most"):
+            strings.as_string(0.5, **wider)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: strings.join([x, x], "-"),
+        lambda x: strings.reduce_join(ops.stack([x, x, x])),
+        lambda x: strings.unsorted_segment_join(ops.stack([x, x, x]), [0, 0, 0], 1),
+        lambda x: strings.regex_replace(x, "", "xx"),
+        lambda x: opsets.decode_compressed(
+            ops.constant(zlib.compress(bytes(1000))), compression_type="ZLIB"
+        ),
+    ],
+    ids=["join", "reduce", "segment", "replace", "inflate"],
+)
+def test_a_string_has_a_longest_length(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (kernels, serialized):
+        monkeypatch.setattr(module, "LONGEST", 20)
+    with Graph().as_default():
+        x = source("string", [])
+        made = build(x)
+        if made.op.inputs[0] is x or made.op.inputs[0].op.type == "Pack":
+            assert len(str(evaluate([made], {x: b"12345"})[0])) > 5
+        with pytest.raises(InvalidArgumentError, match="a string has 20 bytes at most"):
+            evaluate([made], {x: b"1234567890"})
+
+
+def test_strings_for_which_there_is_no_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "memory_limit", lambda: 100)
+    with Graph().as_default():
+        x = ops.fill([11], source("string", []))
+        made = strings.join([x, x])
+        with pytest.raises(ResourceExhaustedError, match=r"would take 110 bytes; .* have 100"):
+            evaluate([made], {x.op.inputs[1]: b"12345"})
+
+
+def test_one_axis_is_not_joined_twice() -> None:
+    with Graph().as_default():
+        joined = strings.reduce_join([["a", "b"]], [1, -1])
+        with pytest.raises(InvalidArgumentError, match="name one twice"):
+            evaluate([joined])
