@@ -27,7 +27,7 @@ def hold(x: Tensor, seconds: float, *, marker: Path, asleep: bool = False) -> Te
     Args:
         x: the tensor.
         seconds: how long.
-        marker: a file that the kernel makes when it begins.
+        marker: a file that the kernel makes when it has the lock and gives it to no one any more.
         asleep: whether to use no processor time meanwhile.
     """
     attrs = {"seconds": seconds, "marker": str(marker), "asleep": asleep}
@@ -36,16 +36,20 @@ def hold(x: Tensor, seconds: float, *, marker: Path, asleep: bool = False) -> Te
 
 def _kernel(context: Any) -> Callable[[Any], Any]:
     seconds, asleep = context.attrs["seconds"], context.attrs["asleep"]
-    marker = Path(context.attrs["marker"])
+    marker = context.attrs["marker"]
 
     def holding(x: Any) -> Any:
+        calls = ctypes.PyDLL(None)  # which keep the interpreter lock
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e6)  # so that nobody who waits for the lock is given it
         try:
+            # A thread that began to wait under the former interval asks for the lock by the end of it, and
+            # is given the lock before the marker is made.
+            calls.usleep(int(2e6 * interval))
             end = time.monotonic() + seconds
-            marker.touch()
+            calls.close(calls.creat(marker.encode(), 0o600))
             if asleep:
-                ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+                calls.usleep(int(seconds * 1e6))
             while time.monotonic() < end:
                 pass
         finally:
