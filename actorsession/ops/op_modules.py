@@ -139,7 +139,7 @@ _TYPES = {
     "ops.reductions.cumulative": "Cumprod Cumsum CumulativeLogsumexp",
     "ops.reductions.histograms": "DenseBincount HistogramFixedWidth",
     "ops.reductions.reduction": "All Any EuclideanNorm Max Mean Min Prod ReducedShape Sum",
-    "ops.reductions.searching": "LowerBound UpperBound",
+    "ops.reductions.searching": "Bucketize LowerBound UpperBound",
     "ops.reductions.segments": (
         "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax "
         "UnsortedSegmentMin UnsortedSegmentProd"

@@ -31,7 +31,7 @@ __all__ = [
     "BarrierClose", "BarrierIncompleteSize", "BarrierInsertMany", "BarrierReadySize",
     "BarrierTakeMany", "BatchMatMul", "BatchMatMulV2", "BatchToSpaceND", "BesselI0", "BesselI0e",
     "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
-    "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo",
+    "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
     "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast", "Ceil", "CheckNumerics",
     "Cholesky", "ClipByValue", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
     "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "Conj", "ConjugateTranspose", "Const",
@@ -376,6 +376,10 @@ def BroadcastGradientArgs(s0: Operand, s1: Operand, *, name: str | None = None) 
 def BroadcastTo(input: Operand, shape: Operand, *, name: str | None = None) -> Tensor:
     """input:T shape:Tidx -> output:T"""
     return one("BroadcastTo", (input, shape,), {}, name)
+
+def Bucketize(input: Operand, *, boundaries: Sequence[float], name: str | None = None) -> Tensor:
+    """input:T -> output:int32"""
+    return one("Bucketize", (input,), {"boundaries": boundaries}, name)
 
 def CTCBeamSearchDecoder(inputs: Operand, sequence_length: Operand, *, beam_width: int, top_paths: int, merge_repeated: bool = True, name: str | None = None) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]:
     """inputs:T sequence_length:int32 -> decoded_indices:int64*top_paths decoded_values:int64*top_paths decoded_shape:int64*top_paths log_probability:T"""

@@ -1,7 +1,7 @@
 """Order: positions of values in sorted sequences, and tensors sorted along an axis.
 
-Owns ``LowerBound`` and ``UpperBound``. Sorting is composed of ``top_k``, as in TensorFlow, which determines
-the order of ties (the lower index first) and of NaN (last, in either direction).
+Owns ``LowerBound``, ``UpperBound`` and ``Bucketize``. Sorting is composed of ``top_k``, as in TensorFlow,
+which determines the order of ties (the lower index first) and of NaN (last, in either direction).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from actorsession.ops.elements.comparison import equal, where_v2
 from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reductions.topk import top_k
-from actorsession.ops.rows import op
+from actorsession.ops.rows import op, same
 from actorsession.ops.shape_operands import constant_ints_of, normal_axis, require_rank
 
 __all__ = ["argsort", "searchsorted", "sort"]
@@ -97,6 +97,24 @@ def _bound_kernel(ctx: KernelContext) -> Kernel:
 
 op("LowerBound", _infer_bound, kernel=_bound_kernel)
 op("UpperBound", _infer_bound, kernel=_bound_kernel)
+
+
+# -- Bucketize -------------------------------------------------------------------------------------
+
+
+def _bucketize(ctx: KernelContext) -> Kernel:
+    boundaries = np.array(ctx.attrs["boundaries"], np.float32)
+    if (boundaries[1:] < boundaries[:-1]).any():
+        raise InvalidArgumentError(f"{ctx.op} takes boundaries in order, got {boundaries.tolist()}")
+
+    def buckets(values: Any) -> Any:
+        values = values.astype(np.float32) if values.dtype.kind == "i" else values
+        return np.searchsorted(boundaries, values, "right").astype(np.int32)
+
+    return buckets
+
+
+op("Bucketize", same, kernel=_bucketize)
 
 
 # -- sort, argsort ---------------------------------------------------------------------------------

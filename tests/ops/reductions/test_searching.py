@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
+from actorsession.ops import raw
 from actorsession.ops.reductions.searching import argsort, searchsorted, sort
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, evaluate, source
@@ -88,3 +90,8 @@ def test_searchsorted_gives_either_end_of_equal_values() -> None:
 def test_searchsorted_refuses_another_side() -> None:
     with Graph().as_default(), pytest.raises(ValueError, match="'left' or 'right', got 'up'"):
         searchsorted([1], [1], side="up")
+
+
+def test_boundaries_of_buckets_are_in_order() -> None:
+    with Graph().as_default(), pytest.raises(InvalidArgumentError, match="boundaries in order"):
+        evaluate([raw.Bucketize([1.0], boundaries=[2.0, 1.0])])

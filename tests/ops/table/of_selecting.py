@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops, opsets
+from actorsession.ops import raw
 from actorsession.ops.arrays import partitions
 from actorsession.ops.build import make_one
 from actorsession.opsets.images import patches
@@ -239,6 +240,18 @@ def _patch_row(label: str, size: int, stride: int, rate: int, padding: str) -> R
 LOOKING_UP = [
     _bound_rows("LowerBound", "left"),
     _bound_rows("UpperBound", "right"),
+    Row(
+        op="Bucketize",
+        build=lambda x: raw.Bucketize(x, boundaries=[0.0, 10.0, 100.0]),
+        numpy=lambda x: np.digitize(x, [0, 10, 100]).astype(np.int32),
+        inputs=[
+            (_ints(-5, 10000, 150, 10, 5, 100, 0),),
+            (NOT_FINITE,),
+            (np.zeros([0, 2]),),
+            (np.int64(99),),
+        ],
+        no_gradient=NOT_REGISTERED,
+    ),
     Row(
         op="EditDistance",
         build=_distances(True),
