@@ -14,15 +14,24 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass", "is_frozen"]
+__all__ = ["dataclass", "description", "is_frozen"]
 
 _MISSING = dataclasses.MISSING
 
 
 @reprlib.recursive_repr("...")
 def _repr(self: Any) -> str:
-    shown = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr]
+    values = [(f, getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr]
+    shown = [f"{f.name}={value!r}" for f, value in values if not _is_default(f, value)]
     return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
+    """Return whether a field has its default, which ``repr`` leaves out."""
+    default = field.default
+    if default is _MISSING and field.default_factory is not _MISSING:
+        default = field.default_factory()
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def _eq(self: Any, other: object) -> Any:
@@ -56,6 +65,19 @@ def _get_state(self: Any) -> list[Any]:
 def _set_state(self: Any, state: list[Any]) -> None:
     for f, value in zip(dataclasses.fields(self), state, strict=True):
         object.__setattr__(self, f.name, value)
+
+
+def description(instance: object, name: str | None, **said: object) -> str:
+    """Return the ``repr`` of an object that is no value: its class, its name, and what else helps.
+
+    Args:
+        instance: the object.
+        name: its name in a graph; ``None`` if it has none.
+        said: what to show; ``None`` is left out.
+    """
+    words = [type(instance).__name__, *([repr(name)] if name is not None else [])]
+    words += [f"{key}={value}" for key, value in said.items() if value is not None]
+    return f"<{' '.join(words)}>"
 
 
 class _UnwrittenInit:

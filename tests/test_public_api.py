@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
 
 import actorsession
+import actorsession as acts
 import actorsession.compat.v1
 from actorsession import compat, ops, opsets
 
@@ -82,6 +84,45 @@ def test_what_a_first_program_needs_is_there() -> None:
         "ConfigProto", "RunOptions", "RunMetadata",
     }  # fmt: skip
     assert needed <= set(actorsession.__all__)
+
+
+REPRS: dict[str, Callable[[], object]] = {
+    "<AdamOptimizer 'Adam' learning_rate=0.1 beta1=0.9 beta2=0.999 epsilon=1e-08>": (
+        lambda: acts.train.AdamOptimizer(0.1)
+    ),
+    "<FIFOQueue 'q' dtypes=['float32', 'int32']>": (
+        lambda: acts.FIFOQueue(10, [acts.float32, acts.int32], name="q")
+    ),
+    "<PaddingFIFOQueue 'p' dtypes=['float32'] shapes=['(2, None)'] names=['x']>": (
+        lambda: acts.queue.PaddingFIFOQueue(3, [acts.float32], [[2, None]], names=["x"], name="p")
+    ),
+    "<StagingArea 'StagingArea' dtypes=['int64'] shapes=['<unknown>']>": (
+        lambda: acts.queue.StagingArea([acts.int64])
+    ),
+    "<Barrier 'barrier' dtypes=['float32'] shapes=['(3,)']>": (
+        lambda: acts.queue.Barrier([acts.float32], [[3]])
+    ),
+    "<ConditionalAccumulator 'a' dtype=float32 shape=(2,)>": (
+        lambda: acts.queue.ConditionalAccumulator(acts.float32, [2], name="a")
+    ),
+    "<MutableHashTable 'MutableHashTable' key_dtype=string value_dtype=int64>": (
+        lambda: acts.lookup.MutableHashTable(acts.string, acts.int64, -1)
+    ),
+    "<Saver max_to_keep=5 sharded=False>": lambda: acts.train.Saver(allow_empty=True),
+    "<ExponentialMovingAverage 'm' decay=0.9 variables=0>": (
+        lambda: acts.train.ExponentialMovingAverage(0.9, name="m")
+    ),
+    "<Coordinator should_stop=False joined=False>": acts.train.Coordinator,
+    "zeros_initializer(dtype='float32')": lambda: acts.initializers.zeros_initializer(),
+    "ConfigProto()": acts.ConfigProto,
+    "RunOptions(timeout_in_ms=3)": lambda: acts.RunOptions(timeout_in_ms=3),
+}
+
+
+@pytest.mark.parametrize("said", REPRS)
+def test_objects_say_what_they_are(said: str) -> None:
+    with acts.Graph().as_default():
+        assert repr(REPRS[said]()) == said
 
 
 @pytest.mark.process

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 from actorsession.errors import OutOfRangeError
+from actorsession.records import description
 
 __all__ = ["Coordinator", "LooperThread"]
 
@@ -84,6 +85,9 @@ class Coordinator:
             self._joined = False
             self._failure = None
             self._stop.clear()
+
+    def __repr__(self) -> str:
+        return description(self, None, should_stop=self.should_stop(), joined=self._joined)
 
     def should_stop(self) -> bool:
         """Return whether a stop was requested."""

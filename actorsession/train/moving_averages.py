@@ -20,6 +20,7 @@ from actorsession.ops.flow.control_flow import cond
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.initializers import zeros_initializer
 from actorsession.ops.variables.variable import Variable
+from actorsession.records import description
 from actorsession.train.slot_names import name_beside
 
 __all__ = ["ExponentialMovingAverage"]
@@ -53,6 +54,15 @@ class ExponentialMovingAverage:
         self._averages: dict[Variable | Tensor, Variable] = {}
         # For each debiased average: the plain average, and the number of updates.
         self._biased: dict[Variable, tuple[Variable, Variable]] = {}
+
+    def __repr__(self) -> str:
+        return description(
+            self,
+            self._name,
+            decay=self._decay,
+            num_updates=self._num_updates,
+            variables=len(self._averages),
+        )
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ gradients are transferred. Slots are created once per variable and optimiser and
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ from actorsession.ops.variables.initializers import constant_initializer, zeros_
 from actorsession.ops.variables.scope import variable_scope
 from actorsession.ops.variables.settings import VariableScope
 from actorsession.ops.variables.variable import Variable
+from actorsession.records import description
 from actorsession.train.slot_names import name_beside
 from actorsession.train.subclassing import Subclassing
 
@@ -65,6 +67,14 @@ class Optimizer(Subclassing):
         if use_own_namescope_for_non_slot_vars:
             with variable_scope(None, default_name=name) as self._own_scope:
                 pass
+
+    def __repr__(self) -> str:
+        said = {
+            key: getattr(self, f"_{key}", None)
+            for key in inspect.signature(type(self)).parameters
+            if key not in ("name", "use_locking")
+        }
+        return description(self, self._name, **said)
 
     def get_name(self) -> str:
         """Return the name given to the optimiser."""

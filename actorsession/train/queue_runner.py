@@ -24,6 +24,7 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.queues.base import QueueBase
+from actorsession.records import description
 from actorsession.runtime.interruptible import CancelScope
 from actorsession.session import AsyncSession, Session
 from actorsession.train.coordinator import Coordinator
@@ -96,6 +97,9 @@ class QueueRunner:
         # Number of running loops of each session.
         self._runs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions: list[BaseException] = []
+
+    def __repr__(self) -> str:
+        return description(self, self.name, threads=len(self._enqueue_ops))
 
     @property
     def queue(self) -> QueueBase:

@@ -26,7 +26,7 @@ from typing import Any
 from actorsession import checkpoints
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.records import dataclass
+from actorsession.records import dataclass, description
 from actorsession.train.checkpoint_retention import CheckpointRetention
 from actorsession.train.checkpoint_state import (
     DEFAULT_FILENAME,
@@ -136,6 +136,11 @@ class Saver:
             self._retention = CheckpointRetention(self._def.max_to_keep, every)
         elif not defer_build:
             self.build()
+
+    def __repr__(self) -> str:
+        return description(
+            self, self._name, max_to_keep=self._retention.count, sharded=self._sharded
+        )
 
     # -- nodes ---------------------------------------------------------------------------------
 

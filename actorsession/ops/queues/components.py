@@ -8,6 +8,7 @@ from typing import Any
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
+from actorsession.records import description
 
 __all__ = ["Components", "component_specs", "stacked"]
 
@@ -27,6 +28,16 @@ class Components:
         self._dtypes = dtypes
         self._shapes = shapes
         self._names = names
+
+    def __repr__(self) -> str:
+        types = [dtype.name for dtype in self._dtypes]
+        shapes = [str(shape) for shape in self._shapes] or None
+        return description(self, self.name, dtypes=types, shapes=shapes, names=self._names)
+
+    @property
+    def name(self) -> str:
+        """The name of what holds the elements."""
+        raise NotImplementedError
 
     @property
     def dtypes(self) -> list[DType]:

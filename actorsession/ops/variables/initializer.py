@@ -25,6 +25,10 @@ class Initializer:
     def __init__(self, dtype: Any = float32) -> None:
         self.dtype: DType = as_dtype(dtype)
 
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{key}={value!r}" for key, value in self.get_config().items())
+        return f"{type(self).__name__}({settings})"
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make an initialiser like this one."""
         return {**{key: getattr(self, key) for key in self._settings}, "dtype": self.dtype.name}

@@ -25,6 +25,7 @@ from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import make_handle, register_state
 from actorsession.opsets.accumulators.state import AccumulatorState, DenseSum, SparseSum
+from actorsession.records import description
 
 __all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
 
@@ -46,6 +47,9 @@ class ConditionalAccumulatorBase:
         self._dtype = as_dtype(dtype)
         self._shape = TensorShape(shape)
         self._accumulator_ref = accumulator_ref
+
+    def __repr__(self) -> str:
+        return description(self, self.name, dtype=self._dtype.name, shape=self._shape)
 
     @property
     def accumulator_ref(self) -> Tensor:

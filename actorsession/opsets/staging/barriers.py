@@ -22,6 +22,7 @@ from actorsession.ops.queues.components import component_specs, stacked
 from actorsession.ops.rows import check_inputs, checked, no_outputs, op, scalar
 from actorsession.ops.shared_state import dtypes_of, make_handle, register_state
 from actorsession.opsets.staging.barrier_state import BarrierState
+from actorsession.records import description
 
 __all__ = ["Barrier", "BarrierTakeMany"]
 
@@ -62,6 +63,11 @@ class Barrier:
         self._shapes = _shapes(shapes, len(self._types))
         attrs = {"component_types": self._types, "shapes": self._shapes}
         self._barrier_ref = make_handle("Barrier", name, shared_name, attrs)
+
+    def __repr__(self) -> str:
+        types = [dtype.name for dtype in self._types]
+        shapes = [str(shape) for shape in self._shapes]
+        return description(self, self.name, dtypes=types, shapes=shapes)
 
     @property
     def barrier_ref(self) -> Tensor:

@@ -24,6 +24,7 @@ from actorsession.opsets.sparse.basics import SparseTensor
 from actorsession.opsets.tables.initializers import TableInitializer
 from actorsession.opsets.text.hash_buckets import string_to_hash_bucket_fast
 from actorsession.opsets.text.numbers import as_string
+from actorsession.records import description
 
 __all__ = [
     "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",
@@ -42,6 +43,11 @@ class _Table:
         self._key_dtype = key_dtype
         self._value_dtype = value_dtype
         self._default = convert_to_tensor(default, value_dtype, graph=handle.graph)
+
+    def __repr__(self) -> str:
+        return description(
+            self, self.name, key_dtype=self._key_dtype.name, value_dtype=self._value_dtype.name
+        )
 
     @property
     def key_dtype(self) -> DType:
