@@ -9,10 +9,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-__all__ = ["LazyName", "lazy_names", "no_attribute", "read_table"]
+__all__ = ["LazyName", "NoAttributeError", "lazy_names", "read_table"]
 
 
 class LazyName(NamedTuple):
@@ -64,7 +63,7 @@ def lazy_names(
         where = names.get(name)
         if where is None:
             inner = {ours: found.module for ours, found in names.items() if not found.attribute}
-            raise no_attribute(package, name, everything, inner)
+            raise NoAttributeError(package, name, everything, inner)
         found = importlib.import_module(where.module)
         value = getattr(found, where.attribute) if where.attribute else found
         setattr(sys.modules[package], name, value)
@@ -73,10 +72,11 @@ def lazy_names(
     return everything, load, lambda: everything
 
 
-def no_attribute(
-    package: str, name: str, names: Iterable[str], inner: Mapping[str, str]
-) -> AttributeError:
-    """Return the error for a name that a package does not have, with what may have been meant.
+class NoAttributeError(AttributeError):
+    """The error for a name that a package does not have, with what may have been meant.
+
+    That is found out when the error is shown: ``hasattr`` and imports of submodules only ask. Tracebacks show
+    the class as ``AttributeError``.
 
     Args:
         package: full name of the package.
@@ -85,21 +85,22 @@ def no_attribute(
         inner: full names of the modules among them, by their names in the package. One that has ``name`` is
             suggested, else names of the package that are spelt like it.
     """
-    import difflib
 
-    meant: list[str] = []
-    if not name.startswith("_") and not _is_submodule(package, name):
-        having = [ours for ours, module in inner.items() if name in _names_of(module)]
-        meant = [f"{ours}.{name}" for ours in sorted(having)]
-        meant = meant or difflib.get_close_matches(name, names, n=3)
-    hint = f"; did you mean {', '.join(meant)}?" if meant else ""
-    return AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name)
+    __module__, __qualname__ = "builtins", "AttributeError"
 
+    def __init__(
+        self, package: str, name: str, names: Iterable[str], inner: Mapping[str, str]
+    ) -> None:
+        super().__init__(f"module {package!r} has no attribute {name!r}", name=name)
+        self._names, self._inner = names, inner
 
-def _is_submodule(package: str, name: str) -> bool:
-    """Return whether a module is about to be imported: ``from package import module`` asks for it first."""
-    is_package = hasattr(sys.modules.get(package), "__path__")
-    return is_package and find_spec(f"{package}.{name}") is not None
+    def __str__(self) -> str:
+        import difflib
+
+        having = [ours for ours, module in self._inner.items() if self.name in _names_of(module)]
+        meant = [f"{ours}.{self.name}" for ours in sorted(having)]
+        meant = meant or difflib.get_close_matches(self.name, self._names, n=3)
+        return f"{self.args[0]}; did you mean {', '.join(meant)}?" if meant else self.args[0]
 
 
 def _names_of(module: str) -> Sequence[str]:

@@ -108,7 +108,7 @@ from actorsession.interop import (
     make_ndarray,
     make_tensor_proto,
 )
-from actorsession.lazy_names import no_attribute
+from actorsession.lazy_names import NoAttributeError
 from actorsession.namespaces import (
     image,
     linalg,
@@ -207,4 +207,4 @@ def __getattr__(name: str) -> Any:
     inner = {
         ours: found.__name__ for ours, found in globals().items() if isinstance(found, ModuleType)
     }
-    raise no_attribute(__name__, name, __all__, inner)
+    raise NoAttributeError(__name__, name, __all__, inner)
