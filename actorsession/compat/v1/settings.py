@@ -174,7 +174,7 @@ class GraphOptions(Message):
 
 
 class ThreadPoolOptionProto(Message):
-    """A thread pool; the fields are those of ``actorsession.ThreadPoolOptionProto``."""
+    """A thread pool; the fields are those of ``actorsession.config.ThreadPoolOptionProto``."""
 
     _made_of = settings.ThreadPoolOptionProto
 
