@@ -14,24 +14,15 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass", "description", "is_frozen"]
+__all__ = ["changed_fields", "dataclass", "description", "is_frozen"]
 
 _MISSING = dataclasses.MISSING
 
 
 @reprlib.recursive_repr("...")
 def _repr(self: Any) -> str:
-    values = [(f, getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr]
-    shown = [f"{f.name}={value!r}" for f, value in values if not _is_default(f, value)]
+    shown = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr]
     return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
-    """Return whether a field has its default, which ``repr`` leaves out."""
-    default = field.default
-    if default is _MISSING and field.default_factory is not _MISSING:
-        default = field.default_factory()
-    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def _eq(self: Any, other: object) -> Any:
@@ -65,6 +56,20 @@ def _get_state(self: Any) -> list[Any]:
 def _set_state(self: Any, state: list[Any]) -> None:
     for f, value in zip(dataclasses.fields(self), state, strict=True):
         object.__setattr__(self, f.name, value)
+
+
+def changed_fields(self: Any) -> str:
+    """Show the fields of a dataclass that do not have their defaults: a ``__repr__`` for options."""
+    values = [(field, getattr(self, field.name)) for field in dataclasses.fields(self)]
+    shown = [f"{field.name}={value!r}" for field, value in values if not _is_default(field, value)]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
+    default = field.default
+    if default is _MISSING and field.default_factory is not _MISSING:
+        default = field.default_factory()
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def description(instance: object, name: str | None, **said: object) -> str:

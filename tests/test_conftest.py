@@ -93,7 +93,7 @@ def report_of(folder: Path, code: str, *, shell: str = "exec ") -> str:
         env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=250,
         check=False,
     )
     return run.stdout
@@ -112,7 +112,7 @@ def outcome(report: str, test: str) -> set[str]:
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 class TestOffender:
     """One run of pytest, read by many tests."""
 

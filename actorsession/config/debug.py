@@ -11,7 +11,7 @@ from typing import Any
 
 from actorsession.config.wire import at_least, check_types, list_of, to_wire
 from actorsession.errors import InvalidArgumentError
-from actorsession.records import dataclass
+from actorsession.records import changed_fields, dataclass
 
 __all__ = ["DebugOptions", "DebugTensorWatch"]
 
@@ -40,6 +40,8 @@ class DebugTensorWatch:
     debug_ops: Sequence[str] = ("DebugIdentity",)
     debug_urls: Sequence[str] = ("memory://",)
     tolerate_debug_op_creation_failures: bool = False
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -87,6 +89,8 @@ class DebugOptions:
     break_on: str = ""
     break_exclude: Sequence[str] = ()
     raise_sink_errors: bool = False
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -11,7 +11,7 @@ from typing import Any
 
 from actorsession.config.wire import at_least, check_types, one_of, reject, to_wire
 from actorsession.errors import InvalidArgumentError
-from actorsession.records import dataclass
+from actorsession.records import changed_fields, dataclass
 
 __all__ = ["GraphOptions", "JitLevel", "OptLevel", "OptimizerOptions"]
 
@@ -58,6 +58,8 @@ class OptimizerOptions:
     opt_level: OptLevel = OptLevel.L1
     global_jit_level: JitLevel = JitLevel.DEFAULT
     cpu_global_jit: bool = False
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -115,6 +117,8 @@ class GraphOptions:
     timeline_step: int = 0
     enable_recv_scheduling: bool = False
     rewrite_options: Any = None
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from actorsession.config.debug import DebugOptions
 from actorsession.config.wire import at_least, check_types, from_wire, one_of, to_wire
 from actorsession.errors import InvalidArgumentError
-from actorsession.records import dataclass
+from actorsession.records import changed_fields, dataclass
 
 __all__ = ["RunOptions", "TraceLevel"]
 
@@ -50,6 +50,8 @@ class RunOptions:
     inter_op_thread_pool: int = 0
     output_partition_graphs: bool = False
     debug_options: DebugOptions = field(default_factory=DebugOptions, metadata=one_of(DebugOptions))
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)

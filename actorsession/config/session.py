@@ -25,7 +25,7 @@ from actorsession.config.wire import (
     whole_number,
 )
 from actorsession.errors import InvalidArgumentError
-from actorsession.records import dataclass
+from actorsession.records import changed_fields, dataclass
 
 __all__ = [
     "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "ThreadPoolOptionProto",
@@ -49,6 +49,8 @@ class ThreadPoolOptionProto:
     num_threads: int = 0
     global_name: str = ""
 
+    __repr__ = changed_fields
+
     def __post_init__(self) -> None:
         check_types(self)
         at_least(0, "num_threads", self.num_threads)
@@ -69,6 +71,8 @@ class SessionMetadata:
 
     name: str = ""
     version: int = 0
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -91,6 +95,8 @@ class Experimental:
     session_metadata: SessionMetadata | None = field(default=None, metadata=one_of(SessionMetadata))
     share_cluster_devices_in_session: bool = False
     use_tfrt: bool = False
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -128,6 +134,8 @@ class RPCOptions:
     ca_file: str = ""
     certificate_file: str = ""
     key_file: str = ""
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -240,6 +248,8 @@ class ConfigProto:
     max_inflight_bytes: int = MAX_INFLIGHT_BYTES
     partial_run_idle_limit_in_ms: int = 600_000
     wait_for_all_tasks: bool = False
+
+    __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
