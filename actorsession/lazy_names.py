@@ -97,9 +97,10 @@ class NoAttributeError(AttributeError):
     def __str__(self) -> str:
         import difflib
 
-        having = [ours for ours, module in self._inner.items() if self.name in _names_of(module)]
-        meant = [f"{ours}.{self.name}" for ours in sorted(having)]
-        meant = meant or difflib.get_close_matches(self.name, self._names, n=3)
+        name = self.name or ""
+        having = [ours for ours, module in self._inner.items() if name in _names_of(module)]
+        meant = [f"{ours}.{name}" for ours in sorted(having)]
+        meant = meant or difflib.get_close_matches(name, self._names, n=3)
         return f"{self.args[0]}; did you mean {', '.join(meant)}?" if meant else self.args[0]
 
 
