@@ -12,7 +12,7 @@ import pytest
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.loops import new_event_loop
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.master import master
+from actorsession.cluster.master import master_session
 from actorsession.graph.graph import Graph
 from actorsession.session.remote import remote_session as remote
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
@@ -58,7 +58,7 @@ def patient_clients(monkeypatch: Any) -> None:
 @pytest.fixture
 def hasty_masters(monkeypatch: Any) -> None:
     """Has masters of this process give tasks that are missing up soon, while their clients listen on."""
-    monkeypatch.setattr(master, "sooner", lambda deadline: Deadline.after(0.5))
+    monkeypatch.setattr(master_session, "sooner", lambda deadline: Deadline.after(0.5))
 
 
 @pytest.fixture(scope="module")
