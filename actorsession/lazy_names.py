@@ -94,6 +94,9 @@ class NoAttributeError(AttributeError):
         super().__init__(f"module {package!r} has no attribute {name!r}", name=name)
         self._names, self._inner = names, inner
 
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)  # what goes to another process is explained here
+
     def __str__(self) -> str:
         import difflib
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from types import ModuleType
@@ -41,6 +42,15 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones(monkeypatch: pytest.M
     }.items():
         with pytest.raises(AttributeError, match=f"'lazy_package' has no attribute '{name}'{hint}"):
             load(name)
+
+
+def test_the_error_of_an_unknown_name_goes_to_other_processes() -> None:
+    _, load, _ = lazy_names("lazy_package", TABLE)
+    with pytest.raises(AttributeError) as info:
+        load("dump")
+    copy = pickle.loads(pickle.dumps(info.value))  # noqa: S301 - our own bytes
+    assert type(copy) is AttributeError
+    assert str(copy) == str(info.value)
 
 
 @pytest.mark.process
