@@ -39,7 +39,7 @@ from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.takes import mark_takes
 from actorsession.records import dataclass
 
-__all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]
+__all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "is_copied", "partition", "validate"]
 
 SEND, RECV = "_Send", "_Recv"
 # Sent on a control edge: one byte whose value is never read.
@@ -144,7 +144,7 @@ class _Cutter:
         # (node, output, destination) -> name of the node that provides the value there
         self.received: dict[tuple[str, int, str], str] = {}
         self.edges = itertools.count()
-        self.copied = {n.name for n in graph.nodes.values() if _is_copied(n)}
+        self.copied = {n.name for n in graph.nodes.values() if is_copied(n)}
         self.loops: DistributedLoops | None = None
         if has_primitives(graph):
             self.loops = with_distributed_loops(graph, device_of, self.copied)
@@ -284,7 +284,8 @@ def partition(
     return parts
 
 
-def _is_copied(node: NodeDef) -> bool:
+def is_copied(node: NodeDef) -> bool:
+    """Return whether every partition that reads a node gets a copy of it, so that nothing is sent."""
     if node.op == ARG:
         return True
     definition = lookup(node.op)
@@ -311,7 +312,7 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
                 table = sent if node.op == SEND else received
                 if table.setdefault(node.attrs["key"], node.name) != node.name:
                     raise InternalError(f"{node.name!r} repeats the key {node.attrs['key']!r}")
-            elif places.setdefault(node.name, part.device) != part.device and not _is_copied(node):
+            elif places.setdefault(node.name, part.device) != part.device and not is_copied(node):
                 raise InternalError(f"{node.name!r} is on {places[node.name]} and on {part.device}")
     if sent.keys() != received.keys():
         raise InternalError(

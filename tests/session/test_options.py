@@ -175,6 +175,7 @@ def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_nam
         do_constant_folding=folds,
         max_folded_constant_in_bytes=limit,
         do_functionalization=options.opt_level is OptLevel.L1,
+        do_control_edge_grouping=options.opt_level is OptLevel.L1,
     )
 
 

@@ -62,12 +62,14 @@ class OptimiserSettings:
         do_constant_folding: whether nodes that read only constants become constants.
         max_folded_constant_in_bytes: largest constant that folding makes; 0 for 10 MiB.
         do_functionalization: whether primitive loops and conditionals are compiled.
+        do_control_edge_grouping: whether control edges between devices share messages.
     """
 
     do_common_subexpression_elimination: bool = True
     do_constant_folding: bool = True
     max_folded_constant_in_bytes: int = 0
     do_functionalization: bool = True
+    do_control_edge_grouping: bool = True
 
 
 def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
@@ -83,6 +85,7 @@ def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
         do_constant_folding=everything or options.do_constant_folding,
         max_folded_constant_in_bytes=options.max_folded_constant_in_bytes,
         do_functionalization=everything,
+        do_control_edge_grouping=everything,
     )
 
 

@@ -6,7 +6,7 @@ each group at its place, in the order of their phases:
 - ``PRE_PLACEMENT``: nodes that were added to the graph, before they are placed.
 - ``POST_PLACEMENT``: the placed step graph of one run signature.
 - ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes are not observed one by one. The built-in
-  passes ``functionalize`` and ``optimise`` are here, in phase 0.
+  passes ``functionalize`` and ``optimise`` are here, in phase 0, and ``group_control_edges``, in phase 1.
 - ``POST_PARTITIONING``: the partitions of the step.
 
 Register with ``register_pass``, or as an entry point of group ``actorsession.graph_passes`` that gives a
@@ -31,6 +31,7 @@ from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition
 from actorsession.plan.passes.checks import check_partitions, checked_nodes, checked_step
+from actorsession.plan.passes.control_edges import group_control_edges
 from actorsession.plan.passes.optimise import OptimiserSettings, optimise
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.records import dataclass
@@ -138,9 +139,17 @@ def _functionalize(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
     return placed if graph is placed.graph else PlacedGraph(graph, device_of)
 
 
+def _group_control_edges(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
+    if not context.settings.do_control_edge_grouping:
+        return placed
+    graph, device_of = group_control_edges(placed.graph, placed.device_of)
+    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
+
+
 _BUILT_IN = (
     GraphPass("functionalize", PassGroup.POST_REWRITE_FOR_EXEC, 0, _functionalize),
     GraphPass("optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0, _optimise),
+    GraphPass("group_control_edges", PassGroup.POST_REWRITE_FOR_EXEC, 1, _group_control_edges),
 )
 _LOCK = threading.Lock()
 _PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
@@ -153,7 +162,7 @@ def register_pass(
 
     Args:
         group: when it runs.
-        phase: its place in the group; the built-in ``functionalize`` and ``optimise`` have 0.
+        phase: its place in the group; the built-in passes have 0 and 1.
         name: its name; the function's if left out.
 
     Raises:
