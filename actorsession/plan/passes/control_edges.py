@@ -4,7 +4,7 @@ This is a pure pass over a placed step graph. Each control edge between devices 
 so a node that runs after fifty updates on another task costs fifty. Where a device waits for more nodes of
 another one than it has different sets of them to wait for, a NoOp on the source device joins each set, and
 one edge leaves from there. TensorFlow's DependencyOptimizer groups the same edges
-(``GroupCrossDeviceControlEdges``).
+(GroupCrossDeviceControlEdges).
 """
 
 from __future__ import annotations
