@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -72,10 +73,21 @@ async def linked(
 
 async def open_raw(listener: Listener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to a socket listener and say nothing."""
-    address = parse_address(listener.address)
-    if address.path:
-        return await asyncio.open_unix_connection(address.path)
-    return await asyncio.open_connection(address.host, address.port)
+    family, name = place(listener.address)
+    sock = socket.socket(family)
+    sock.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(sock, name)
+    if family == socket.AF_UNIX:
+        return await asyncio.open_unix_connection(sock=sock)
+    return await asyncio.open_connection(sock=sock)
+
+
+def place(address: str) -> tuple[socket.AddressFamily, Any]:
+    """Return the family and the name of a listening socket, as sockets take them."""
+    parsed = parse_address(address)
+    if parsed.port is not None:
+        return socket.AF_INET, (parsed.host, parsed.port)
+    return socket.AF_UNIX, parsed.path or b"\0" + parsed.name.encode()
 
 
 @asynccontextmanager

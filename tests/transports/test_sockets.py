@@ -18,8 +18,10 @@ from transports.stream.sockets import (
     check_family,
     file_identity,
     is_local,
-    socket_address,
+    tcp_address,
+    unix_address,
 )
+from transports.stream.transport import TcpTransport, UnixTransport
 
 ANY = Address(scheme="tcp", host="127.0.0.1", port=0)
 
@@ -39,8 +41,8 @@ def tcp_socket(host: str, family: int = socket.AF_INET) -> socket.socket:
 def test_only_this_machine_reaches_loopback_addresses(host: str, family: int) -> None:
     with tcp_socket(host, family) as sock:
         assert is_local(sock.getsockname())
-        assert socket_address("tcp", sock).host == host
-        assert socket_address("tcp", sock).port == sock.getsockname()[1] != 0
+        assert tcp_address("tcp", sock).host == host
+        assert tcp_address("tcp", sock).port == sock.getsockname()[1] != 0
 
 
 @pytest.mark.parametrize(("host", "family"), [("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)])
@@ -53,7 +55,7 @@ def test_a_port_that_is_served_cannot_be_bound() -> None:
     with tcp_socket("127.0.0.1") as served:
         served.listen()
         with pytest.raises(BindError) as caught:
-            bind_tcp(socket_address("tcp", served), socket.AF_INET, "127.0.0.1")
+            bind_tcp(tcp_address("tcp", served), socket.AF_INET, "127.0.0.1")
     assert caught.value.errno == errno.EADDRINUSE
 
 
@@ -78,7 +80,7 @@ def test_a_socket_file_that_nobody_serves_is_replaced(socket_path: Path) -> None
         dead.listen()
     before = file_identity(address.path)
     with bind_unix(address) as sock:
-        assert socket_address("unix", sock) == address
+        assert unix_address(address, sock) == address
     assert before is not None
     assert file_identity(address.path) is not None
 
@@ -113,18 +115,20 @@ def test_a_path_that_cannot_be_had_says_why(path: str, complaint: str) -> None:
 
 def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path) -> None:
     unix = Address(scheme="unix", path=str(socket_path))
+    inet = TcpTransport.families
     with tcp_socket("127.0.0.1") as tcp, bind_unix(unix) as bound:
-        check_family(ANY, tcp)
-        check_family(unix, bound)
+        check_family(ANY, tcp, inet)
+        check_family(unix, bound, UnixTransport.families)
+        assert unix_address(unix, bound) == unix
         with pytest.raises(ValueError, match=r"needs a stream socket of AF_UNIX"):
-            check_family(unix, tcp)
+            check_family(unix, tcp, UnixTransport.families)
         with pytest.raises(ValueError, match=r"needs a stream socket of AF_INET or AF_INET6"):
-            check_family(ANY, bound)
+            check_family(ANY, bound, inet)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         with pytest.raises(ValueError, match=r"SOCK_DGRAM"):
-            check_family(ANY, datagrams)
+            check_family(ANY, datagrams, inet)
     with socket.socket(socket.AF_UNIX) as unbound, pytest.raises(ValueError, match=r"bound to ''"):
-        check_family(unix, unbound)
+        unix_address(unix, unbound)
 
 
 def test_nothing_has_no_identity(socket_path: Path) -> None:

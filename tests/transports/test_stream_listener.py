@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -15,11 +16,11 @@ from tests.transports.peers import (
     log_of_transports,
     numbered,
     open_raw,
+    place,
     start,
     until,
 )
 from transports import Listener, connect, listen, parse_address
-from transports.address import Address
 from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame
 from transports.handshake import MAX_MESSAGE, NONCE_SIZE, Handshake, Role, Send
 from transports.stream import listener as stream_listener
@@ -121,9 +122,11 @@ async def _listen_by(
     address: str,
     secure: Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]],
 ) -> Listener:
+    family, name = place(address)
+    sock = socket.socket(family)
+    sock.bind(name)
     wanted = parse_address(address)
-    sock = sockets.bind_unix(wanted) if wanted.path else sockets.bind_tcp(wanted, 2, "127.0.0.1")
-    found: Address = sockets.socket_address(wanted.scheme, sock)
+    found = wanted if wanted.port is None else sockets.tcp_address(wanted.scheme, sock)
     listener = StreamListener(found, PS, echo, token=None, handshake_timeout=10, secure=secure)
     await listener.start(sock)
     return listener

@@ -21,6 +21,7 @@ from tests.transports.peers import (
     log_of_transports,
     numbered,
     open_raw,
+    place,
     refuse_to_serve,
 )
 from transports import (
@@ -114,9 +115,9 @@ async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address
     """The stock loop accepts in two steps; a close may come before, between or after them."""
     for turns in range(6):
         listener = await listen(socket_address, PS, echo)
-        address = parse_address(listener.address)
-        with socket.socket(socket.AF_UNIX if address.path else socket.AF_INET) as stranger:
-            stranger.connect(address.path or (address.host, address.port))  # waits in the backlog
+        family, name = place(listener.address)
+        with socket.socket(family) as stranger:
+            stranger.connect(name)  # waits in the backlog
             for _ in range(turns):
                 await asyncio.sleep(0)
             await listener.aclose()

@@ -97,7 +97,7 @@ class StreamListener(Listener):
         def make_protocol() -> asyncio.StreamReaderProtocol:
             return asyncio.StreamReaderProtocol(HandshakeReader(loop), self._accept, loop=loop)
 
-        if self._parsed.path:
+        if sock.family == socket.AF_UNIX:
             self._server = await loop.create_unix_server(make_protocol, sock=sock, backlog=BACKLOG)
         else:
             self._server = await loop.create_server(make_protocol, sock=sock, backlog=BACKLOG)
@@ -161,8 +161,7 @@ class StreamListener(Listener):
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
     ) -> None:
         """Shake hands with a dialler, and serve the connection if the handshake succeeds."""
-        if not self._parsed.path:
-            do_not_delay(writer)
+        do_not_delay(writer)
         core = Handshake(
             Role.LISTENER,
             self._hello,
@@ -206,7 +205,7 @@ class StreamListener(Listener):
     def _peer_address(self, writer: asyncio.StreamWriter) -> str:
         """Return the address of a dialler; on a unix socket diallers have no address but the listener's."""
         name = writer.get_extra_info("peername")
-        if self._parsed.path or not name:  # the peer is gone already
+        if not isinstance(name, tuple):  # a unix socket's, or the peer is gone already
             return self.address
         return str(Address(scheme=self._parsed.scheme, host=name[0], port=name[1]))
 
@@ -293,9 +292,11 @@ def do_not_delay(writer: asyncio.StreamWriter) -> None:
     from our own listening socket does not have.
 
     Args:
-        writer: Of a tcp stream.
+        writer: Of any stream; only those of tcp have the algorithm.
     """
     sock = writer.get_extra_info("socket")
+    if sock.family == socket.AF_UNIX:
+        return
     with suppress(OSError):  # gone already; the next read raises the error
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

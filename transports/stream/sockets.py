@@ -13,6 +13,7 @@ import ipaddress
 import os
 import socket
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 
 from transports.address import Address
@@ -91,36 +92,45 @@ def is_loopback(host: str) -> bool:
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
-def check_family(address: Address, sock: socket.socket) -> None:
-    """Check that a socket which was passed in fits the address's scheme.
+def check_family(
+    address: Address, sock: socket.socket, families: Sequence[socket.AddressFamily]
+) -> None:
+    """Check that a socket which was passed in is of a kind that the address's transport serves.
 
     Args:
         address: The requested address.
-        sock: The socket, which should be a bound stream socket.
+        sock: The socket, which should be a stream socket.
+        families: The address families of the transport.
 
     Raises:
         ValueError: The socket does not fit.
     """
-    wanted = (socket.AF_UNIX,) if address.path else (socket.AF_INET, socket.AF_INET6)
-    if sock.family not in wanted or sock.type != socket.SOCK_STREAM:
-        names = " or ".join(family.name for family in wanted)
+    if sock.family not in families or sock.type != socket.SOCK_STREAM:
+        names = " or ".join(family.name for family in families)
         raise ValueError(
             f"{address} needs a stream socket of {names}, got one of family "
             f"{sock.family!r} and type {sock.type!r}"
         )
-    name = sock.getsockname()
-    if address.path and not (isinstance(name, str) and name.startswith("/")):
-        raise ValueError(
-            f"{address} needs a socket that is bound to an absolute path, got one bound to {name!r}"
-        )
 
 
-def socket_address(scheme: str, sock: socket.socket) -> Address:
-    """Return the address that a socket is actually bound to."""
+def tcp_address(scheme: str, sock: socket.socket) -> Address:
+    """Return the address that a tcp socket is actually bound to."""
     name = sock.getsockname()
-    if sock.family == socket.AF_UNIX:
-        return Address(scheme=scheme, path=name)
     return Address(scheme=scheme, host=name[0], port=name[1])
+
+
+def unix_address(requested: Address, sock: socket.socket) -> Address:
+    """Return the address that a unix socket is actually bound to.
+
+    Raises:
+        ValueError: It is not bound to an absolute path.
+    """
+    name = sock.getsockname()
+    if not (isinstance(name, str) and name.startswith("/")):
+        raise ValueError(
+            f"{requested} needs a socket that is bound to an absolute path, got one bound to {name!r}"
+        )
+    return Address(scheme=requested.scheme, path=name)
 
 
 def file_identity(path: str) -> tuple[int, int] | None:

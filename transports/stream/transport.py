@@ -15,9 +15,9 @@ import ipaddress
 import secrets
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from transports.address import Address
 from transports.connection import Connection
@@ -42,13 +42,17 @@ Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class StreamTransport(ABC):
-    """The common part of tcp and unix.
+    """What transports over stream sockets share; a derived class opens, binds and names its sockets.
 
     Without a token, and unless ``authenticates``, either end refuses another user of this machine.
+
+    Attributes:
+        families: The address families of its sockets.
     """
 
     authenticates = False
     checks_user = True
+    families: ClassVar[Sequence[socket.AddressFamily]]
 
     async def connect(
         self,
@@ -105,7 +109,7 @@ class StreamTransport(ABC):
         try:
             secure = self._accepting(address, security)
             bound = sock or await self._bind(address)
-            sockets.check_family(address, bound)
+            sockets.check_family(address, bound, self.families)
             listener = StreamListener(
                 self._announced(address, bound),
                 hello,
@@ -151,9 +155,13 @@ class StreamTransport(ABC):
         """
         return None
 
+    @abstractmethod
     def _announced(self, address: Address, sock: socket.socket) -> Address:
-        """Return the address to dial: the one that the socket is actually bound to."""
-        return sockets.socket_address(address.scheme, sock)
+        """Return the address to dial: the one that the socket is actually bound to.
+
+        Raises:
+            ValueError: The socket was passed in and is bound to no address of this transport.
+        """
 
     @abstractmethod
     async def _open(self, address: Address) -> Streams:
@@ -174,6 +182,12 @@ class StreamTransport(ABC):
 
 class TcpTransport(StreamTransport):
     """The transport for ``tcp://host:port``."""
+
+    families = (socket.AF_INET, socket.AF_INET6)
+
+    def _announced(self, address: Address, sock: socket.socket) -> Address:
+        """Return host and port; the port is the one that was assigned for 0."""
+        return sockets.tcp_address(address.scheme, sock)
 
     async def _open(self, address: Address) -> Streams:
         """Try the addresses of the host one after the other; the last error is raised if all fail."""
@@ -202,6 +216,12 @@ class TcpTransport(StreamTransport):
 
 class UnixTransport(StreamTransport):
     """The transport for ``unix:///absolute/path``."""
+
+    families = (socket.AF_UNIX,)
+
+    def _announced(self, address: Address, sock: socket.socket) -> Address:
+        """Return the path of the socket file."""
+        return sockets.unix_address(address, sock)
 
     async def _open(self, address: Address) -> Streams:
         """Connect to the socket file."""
