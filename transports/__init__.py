@@ -1,9 +1,10 @@
 """Transports that carry frames between processes. The package is independent of sessions.
 
 The entry points are ``connect`` and ``listen``. The scheme of an address (``tcp://host:port``,
-``tls://host:port``, ``unix:///path``, ``inproc://name``) selects the transport. The unit of transfer is a
-``Frame``: a header and the arrays that belong to it. Before any frame is exchanged, a handshake identifies
-both sides and verifies a token if one is configured. Either side can refuse the other with a reason.
+``tls://host:port``, ``unix:///path``, ``abstract://name``, ``inproc://name``) selects the transport. The
+unit of transfer is a ``Frame``: a header and the arrays that belong to it. Before any frame is exchanged, a
+handshake identifies both sides and verifies a token if one is configured. Either side can refuse the other
+with a reason.
 
 The modules in this package serve every transport: ``errors``, ``address``, ``frame``, ``decoder``,
 ``hello`` and ``handshake`` (which do no input or output), ``security``, ``connection``, ``listener``,
@@ -31,6 +32,7 @@ from transports.inproc import InprocTransport
 from transports.listener import Listener
 from transports.registry import Transport, connect, listen, register_transport, transport_schemes
 from transports.security import SecurityConfig
+from transports.stream.abstract import AbstractTransport
 from transports.stream.tls_transport import TlsTransport
 from transports.stream.transport import TcpTransport, UnixTransport
 
@@ -61,6 +63,7 @@ __all__ = [
     "transport_schemes",
 ]
 
+register_transport("abstract", AbstractTransport())
 register_transport("inproc", InprocTransport())
 register_transport("tcp", TcpTransport())
 register_transport("tls", TlsTransport())

@@ -17,9 +17,12 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 # host:port with the host in brackets if it is an IPv6 address. The port is matched loosely, because
 # _parse_port gives a better error message than "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
-_FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "inproc": "name"}
+_FIXED_SHAPES = {
+    "tcp": "host:port", "tls": "host:port", "unix": "path", "abstract": "name", "inproc": "name"
+}  # fmt: skip
 _EXAMPLES = (
-    "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path and inproc://name"
+    "valid addresses are tcp://host:port, tls://host:port, unix:///absolute/path, "
+    "abstract://name and inproc://name"
 )
 _MAX_PORT = 65535
 
@@ -33,7 +36,7 @@ class Address:
         host: Host name or numeric address without brackets; empty in the other shapes.
         port: 0 (any free one, for listening) to 65535; None in the other shapes.
         path: Absolute path of a socket file; empty in the other shapes.
-        name: A name within the process; empty in the other shapes.
+        name: A name, such as one within the process; empty in the other shapes.
     """
 
     scheme: str

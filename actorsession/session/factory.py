@@ -135,7 +135,8 @@ def get_factory(options: SessionOptions) -> SessionFactory:
     raise NotFoundError(
         f"No session factory registered for the given session options: target {options.target!r}; "
         f"registered: {registered}. Targets are '' "
-        "for this process, or tcp://host:port, tls://host:port, unix:///path, inproc://name of a master."
+        "for this process, or tcp://host:port, tls://host:port, unix:///path, abstract://name, "
+        "inproc://name of a master."
         f"{told}"
     )
 

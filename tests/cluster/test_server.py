@@ -378,9 +378,9 @@ async def test_one_server_is_a_cluster(graph: Graph) -> None:
         assert await _run(server.target, graph, a * 2.0, {a: 4.0}) == 8.0
 
 
-@pytest.mark.parametrize("scheme", ["unix", "inproc"])
-async def test_servers_speak_other_transports_too(graph: Graph, scheme: str, tmp_path: Any) -> None:
-    where = {"unix": f"unix://{tmp_path}/", "inproc": f"inproc://{tmp_path.name}-"}[scheme]
+@pytest.mark.parametrize("where", ["unix://{}/", "abstract://{}/", "inproc://{}/"])
+async def test_servers_speak_other_transports_too(graph: Graph, where: str, tmp_path: Any) -> None:
+    where = where.format(tmp_path)
     spec = {"worker": [f"{where}{i}" for i in range(2)]}
     a = ops.placeholder("float32", [])
     end = chain(a, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,15 +48,25 @@ def socket_path(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(params=["tcp", "unix"])
-def socket_address(request: pytest.FixtureRequest, socket_path: Path) -> str:
+@pytest.fixture
+def socket_name() -> str:
+    """Return a name for a socket that nobody else has."""
+    return f"actorsession-test-{secrets.token_hex(8)}"
+
+
+@pytest.fixture(params=["tcp", "unix", "abstract"])
+def socket_address(request: pytest.FixtureRequest, socket_path: Path, socket_name: str) -> str:
     """Return where to listen over a stream, on each kind of socket."""
-    return {"tcp": "tcp://127.0.0.1:0", "unix": f"unix://{socket_path}"}[request.param]
+    return {
+        "tcp": "tcp://127.0.0.1:0",
+        "unix": f"unix://{socket_path}",
+        "abstract": f"abstract://{socket_name}",
+    }[request.param]
 
 
-@pytest.fixture(params=["tcp", "tls", "unix", "inproc"])
+@pytest.fixture(params=["tcp", "tls", "unix", "abstract", "inproc"])
 def address(
-    request: pytest.FixtureRequest, socket_path: Path, files: SecurityConfig
+    request: pytest.FixtureRequest, socket_path: Path, socket_name: str, files: SecurityConfig
 ) -> Iterator[str]:
     """Yield where to listen, on each transport."""
     register_transport("tls", SecuredTransport(files), replace=True)
@@ -63,6 +74,7 @@ def address(
         "tcp": "tcp://127.0.0.1:0",
         "tls": "tls://127.0.0.1:0",
         "unix": f"unix://{socket_path}",
+        "abstract": f"abstract://{socket_name}",
         "inproc": "inproc://conformance",
     }[request.param]
     register_transport("tls", TlsTransport(), replace=True)

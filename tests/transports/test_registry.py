@@ -71,7 +71,7 @@ def _registered_as_before() -> Iterator[None]:
 
 
 def test_the_built_in_schemes_are_registered() -> None:
-    assert transport_schemes() == ("inproc", "tcp", "tls", "unix")
+    assert transport_schemes() == ("abstract", "inproc", "tcp", "tls", "unix")
 
 
 async def test_a_transport_from_outside_carries_its_scheme() -> None:
@@ -99,9 +99,13 @@ def test_a_malformed_scheme_is_refused() -> None:
 
 
 async def test_an_unknown_scheme_lists_those_that_are_known() -> None:
-    with pytest.raises(ValueError, match=r"'grpc'; registered schemes are inproc, tcp, tls, unix"):
+    with pytest.raises(
+        ValueError, match=r"'grpc'; registered schemes are abstract, inproc, tcp, tls, unix"
+    ):
         await connect("grpc://host:1", WORKER)
-    with pytest.raises(ValueError, match=r"'grpc'; registered schemes are inproc, tcp, tls, unix"):
+    with pytest.raises(
+        ValueError, match=r"'grpc'; registered schemes are abstract, inproc, tcp, tls, unix"
+    ):
         await listen("grpc://host:1", PS, echo)
 
 
