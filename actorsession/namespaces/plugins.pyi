@@ -12,19 +12,21 @@ from actorsession.plan.passes.registry import PlacedGraph as PlacedGraph
 from actorsession.plan.passes.registry import register_pass as register_graph_pass
 from actorsession.plan.passes.registry import registered_passes as registered_graph_passes
 from actorsession.plan.passes.registry import unregister_pass as unregister_graph_pass
+from actorsession.runtime.devices import CPU_PRIORITY as CPU_PRIORITY
 from actorsession.runtime.devices import Device as Device
 from actorsession.runtime.devices import DeviceFactory as DeviceFactory
 from actorsession.runtime.devices import new_incarnation as new_incarnation
 from actorsession.runtime.devices import register_device_factory as register_device_factory
+from actorsession.runtime.virtual_devices import VirtualDevices as VirtualDevices
 from actorsession.session import SessionFactory as SessionFactory
 from actorsession.session import SessionOptions as SessionOptions
 from actorsession.session import register_factory as register_session_factory
 from actorsession.session.conversions import register_session_run_conversion_functions as register_session_run_conversion_functions
 
 __all__ = [
-"Device", "DeviceAttributes", "DeviceFactory", "GraphPass", "NotDifferentiable", "PassContext",
-"PassGroup", "PassStatistics", "PlacedGraph", "RegisterGradient", "SessionFactory",
-"SessionOptions", "new_incarnation", "register_device_factory", "register_graph_pass",
-"register_session_factory", "register_session_run_conversion_functions", "registered_graph_passes",
-"unregister_graph_pass"
+"CPU_PRIORITY", "Device", "DeviceAttributes", "DeviceFactory", "GraphPass", "NotDifferentiable",
+"PassContext", "PassGroup", "PassStatistics", "PlacedGraph", "RegisterGradient", "SessionFactory",
+"SessionOptions", "VirtualDevices", "new_incarnation", "register_device_factory",
+"register_graph_pass", "register_session_factory", "register_session_run_conversion_functions",
+"registered_graph_passes", "unregister_graph_pass"
 ]

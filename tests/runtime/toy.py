@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from actorsession.config import ConfigProto
-from actorsession.graph.device import DeviceAttributes
-from actorsession.runtime.devices import Device, DeviceFactory, new_incarnation
+from actorsession.runtime.devices import Device
+from actorsession.runtime.virtual_devices import VirtualDevices
 
 PLUGIN = '''
 """A device type as somebody else would write it."""
@@ -62,41 +62,15 @@ def write_distribution(
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-class Toys(DeviceFactory):
-    """Devices of a type; what they are like is settable.
+class Toys(VirtualDevices):
+    """Virtual devices; the factory keeps the settings with which they were requested."""
 
-    Args:
-        physical: how many there are.
-        without: operation types that they do not run.
-        memory_limit: bytes.
-    """
-
-    def __init__(
-        self, physical: int = 2, without: Sequence[str] = (), memory_limit: int = 0
-    ) -> None:
-        self.physical = physical
-        self.without = frozenset(without)
-        self.memory_limit = memory_limit
+    def __init__(self, physical: int = 2, without: Sequence[str] = ()) -> None:
+        super().__init__(physical, without=without)
         self.configs: list[ConfigProto] = []
-
-    def list_physical_devices(self) -> Sequence[str]:
-        return [f"/physical_device:TOY:{index}" for index in range(self.physical)]
 
     def create_devices(
         self, device_type: str, task: str, count: int, config: ConfigProto
     ) -> Sequence[Device]:
         self.configs.append(config)
-        return [self.device(f"{task}/device:{device_type}:{i}", device_type) for i in range(count)]
-
-    def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
-        return Device(
-            DeviceAttributes(
-                name=name,
-                device_type=device_type,
-                incarnation=new_incarnation() if incarnation is None else incarnation,
-                memory_limit=self.memory_limit,
-            )
-        )
-
-    def supports(self, op_type: str) -> bool:
-        return op_type not in self.without
+        return super().create_devices(device_type, task, count, config)
