@@ -36,6 +36,7 @@ LAZY_PACKAGES = (
     "actorsession.ops",
     "actorsession.opsets",
     "actorsession.session",
+    "actorsession.train",
     *sorted(
         f"actorsession.namespaces.{file.stem}"
         for file in ROOT.glob("actorsession/namespaces/*.py")
