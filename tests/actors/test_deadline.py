@@ -41,6 +41,14 @@ def test_the_earliest_of_two_is_the_one_that_comes_first_in_either_order() -> No
         assert second.earliest(first) is earliest
 
 
+def test_within_some_seconds_it_ends_then_unless_it_ended_before() -> None:
+    clock = HandClock(100.0)
+    deadline = Deadline.after(2.0, clock)
+    assert deadline.within(3.0) is deadline
+    assert deadline.within(1.0) == Deadline(101.0, clock)
+    assert Deadline(None, clock).within(1.0) == Deadline(101.0, clock)
+
+
 async def _value() -> str:
     return "value"
 

@@ -12,14 +12,18 @@ import numpy as np
 import pytest
 
 from actorsession import ops
+from actorsession.actors import Children
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, Server
+from actorsession.cluster.worker.backpressure import StepGate
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.messages.worker import GraphDone, RunGraph
 from actorsession.rpc import backpressure as room_module
 from actorsession.session import AsyncSession
+from tests.cluster.fakes import FakeWorkerCache
 from tests.cluster.kit import (
     W0,
     W1,
@@ -315,6 +319,43 @@ async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it
             proxy.heal()
             assert await soon(asyncio.gather(*runs[:-1])) == [float(n) for n in range(29)]
             await cluster.until_idle()
+
+
+class Congested(FakeWorkerCache):
+    """Links over which nothing may be sent until they are free."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+
+    def is_backlogged(self, task: str) -> bool:
+        return not self.free.is_set()
+
+    async def wait_for_capacity(self, task: str) -> None:
+        await self.free.wait()
+
+
+async def test_no_step_overtakes_those_that_are_held_for_its_link() -> None:
+    workers, children, begun = Congested(), Children("held steps"), list[int]()
+
+    def begin(message: RunGraph) -> GraphDone:
+        begun.append(message.step_id)
+        return GraphDone(values=[], stats=None)
+
+    gate = StepGate(workers, None, begin, children)
+    steps = [
+        RunGraph(session_handle="s", graph_handle="g", step_id=k, feeds=[], trace=False)
+        for k in (3, 1, 2)
+    ]
+    answers = [gate.hold(W1, step) for step in steps]
+    await asyncio.sleep(0)
+    assert (gate.blocked([W1]), gate.blocked([W0])) == (W1, W0)
+    workers.free.set()
+    assert (gate.blocked([W1]), gate.blocked([W0])) == (W1, None)
+    await soon(asyncio.gather(*answers))
+    await eventually(lambda: gate.blocked([W1]) is None)
+    assert begun == [3, 1, 2]
+    await children.stop()
 
 
 async def test_a_large_array_on_a_slow_link_holds_up_neither_beats_nor_the_end_of_a_step(

@@ -28,7 +28,7 @@ from actorsession.cluster.launch.worker_process import WorkerProcess
 from actorsession.cluster.server import snapshots
 from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
@@ -239,6 +239,35 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
         await soon(asyncio.gather(first, stopping))
     assert kept(tmp_path) == {"v": 2.0}
     assert len(list(tmp_path.iterdir())) == 2
+
+
+async def test_no_step_is_acknowledged_behind_the_last_snapshot(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. The server stops, and writes its last snapshot. 2. Meanwhile a step is asked for."""
+    with on(W0):
+        v = ops.Variable(1.0, name="v")
+        add = v.assign_add(1.0)
+    begun, go_on = threading.Event(), threading.Event()
+    write = SnapshotStore.write
+
+    def slowly(self: SnapshotStore, snapshot: Snapshot) -> Path:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        return write(self, snapshot)
+
+    async with serving(tmp_path) as server, AsyncSession(server.target, graph=graph) as session:
+        await soon(session.run(v.initializer))
+        monkeypatch.setattr(SnapshotStore, "write", slowly)
+        stopping = asyncio.create_task(server.stop())
+        await eventually(begun.is_set)
+        try:
+            with pytest.raises(OpError):
+                await soon(session.run(add))
+        finally:
+            go_on.set()
+        await soon(stopping)
+    assert kept(tmp_path) == {"v": 1.0}
 
 
 # -- files -----------------------------------------------------------------------------------------

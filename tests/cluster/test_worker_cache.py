@@ -173,6 +173,13 @@ async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
         assert info.value.task == W1
 
 
+async def test_nothing_is_submitted_to_another_life_over_the_link_to_it() -> None:
+    async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, _):
+        await soon(a.cache.worker(W1).ask(GetStatus()))
+        with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted"):
+            a.cache.worker(W1, 1).submit(GetStatus(), CallContext(Deadline.after(1.0)))
+
+
 async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one() -> None:
     async with tasks(Task(W0), Task(W1, incarnation=1)) as (a, b):
         await soon(b.cache.worker(W0).ask(GetStatus()))

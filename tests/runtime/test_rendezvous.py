@@ -109,6 +109,15 @@ def test_abort_ends_all_waiting_with_the_error_and_drops_what_was_sent() -> None
     assert rendezvous.pending == (0, 0)
 
 
+def test_abort_ends_everybody_who_waits_under_one_key() -> None:
+    rendezvous, waiting = Rendezvous(), [Taken() for _ in range(3)]
+    for taken in waiting:
+        rendezvous.recv_async(key(), taken)
+    error = UnavailableError("gone")
+    rendezvous.abort(error)
+    assert [taken.outcomes for taken in waiting] == [[error]] * 3
+
+
 def test_after_an_abort_sends_and_receives_fail_with_its_error() -> None:
     rendezvous, taken = Rendezvous(), Taken()
     error = AbortedError("step given up")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
+from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
@@ -161,6 +162,19 @@ def test_a_loop_on_a_way_not_taken_is_dead_and_ends(session: acts.Session) -> No
     (found,) = raw_cond(taken, lambda v: [counted(v[0])], lambda v: [v[0] * 10], [n])
     assert session.run(found, {taken: True, n: 4}) == 4
     assert session.run(found, {taken: False, n: 4}) == 40
+
+
+@pytest.mark.parametrize("level", OptLevel)
+def test_what_runs_after_a_loop_on_a_way_not_taken_is_dead(level: OptLevel) -> None:
+    taken, n = acts.placeholder("bool", []), acts.placeholder("int32", [])
+    count = counted(dataflow.switch(n, taken).output_true)
+    with acts.control_dependencies([count]):
+        after = acts.identity(acts.constant(1))
+    options = GraphOptions(optimizer_options=OptimizerOptions(opt_level=level))
+    with acts.Session(config=acts.ConfigProto(graph_options=options)) as session:
+        assert session.run(after, {taken: True, n: 4}) == 1
+        with pytest.raises(InvalidArgumentError, match="dead"):
+            session.run(after, {taken: False, n: 4})
 
 
 def test_loops_within_loops_begin_anew_each_time(session: acts.Session) -> None:

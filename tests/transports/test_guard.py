@@ -104,6 +104,17 @@ async def test_one_that_cannot_be_guessed_does(address: str) -> None:
             assert await connection.recv() == numbered(1)
 
 
+async def test_of_several_hosts_that_a_name_has_each_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def found(address: Address) -> list[str]:
+        return ["127.0.0.1", "::1", "192.0.2.7"]
+
+    monkeypatch.setattr("transports.guard._resolved", found)
+    with pytest.raises(BindError, match=r"192\.0\.2\.7 is not a loopback address"):
+        await listen("tcp://localhost:0", PS, refuse_to_serve)
+
+
 async def test_certificates_do_without_a_token(files: SecurityConfig) -> None:
     async with await listen("tls://0.0.0.0:0", PS, echo, security=files) as listener:
         assert not listener.near

@@ -15,6 +15,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import OpDef, register
 from actorsession.ops.arrays import array
 from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.joining import unstack
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.derivatives.gradients import UnconnectedGradients, gradients
 from actorsession.ops.elements import arithmetic, elementwise
@@ -199,6 +200,13 @@ def test_stop_gradients_are_taken_as_constant() -> None:
     b = a * 2.0
     assert evaluate(gradients(a + b, [a, b], stop_gradients=[a, b])) == [1.0, 1.0]
     assert evaluate(gradients(b * a, a, stop_gradients=b)) == [6.0]
+
+
+def test_one_of_several_outputs_of_an_operation_may_be_stopped() -> None:
+    a = constant([3.0, 5.0])
+    p, q = unstack(a)
+    by_a, by_p = evaluate(gradients(p * p * q, [a, p], stop_gradients=p))
+    assert (by_a.tolist(), by_p) == ([0.0, 9.0], 30.0)
 
 
 def test_nothing_is_built_behind_what_is_stopped(graph: Graph) -> None:

@@ -12,6 +12,7 @@ from actorsession.graph.graph import Graph
 from actorsession.namespaces import linalg
 from actorsession.ops.build import constant
 from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.elements.complex_numbers import real
 from actorsession.session import Session
 from tests.ops.interpreter import check_gradient, evaluate, source
 
@@ -418,3 +419,11 @@ def test_the_namespace_has_its_names_and_each_is_documented() -> None:
         assert getattr(linalg, name).__doc__, name
     assert linalg.inv.__name__ == "matrix_inverse"
     assert math.isfinite(_values(linalg.det, np.eye(2)))
+
+
+def test_the_gradient_of_a_determinant_of_complex_numbers_is_conjugated() -> None:
+    given = np.array([[1 + 2j, 3], [0.5j, 2 - 1j]])
+    with Graph().as_default():
+        x = constant(given)
+        [found] = evaluate(gradients(real(linalg.det(x)), x))
+    np.testing.assert_allclose(found, np.conj(np.linalg.det(given) * np.linalg.inv(given).T))

@@ -55,6 +55,12 @@ def test_equal_elements_share_the_gradient_of_an_extremum() -> None:
     assert evaluate(ops.gradients(top, [data]))[0].tolist() == [0.5, 0.5, 0.0]
 
 
+def test_a_row_that_is_left_out_has_no_part_in_the_gradient_of_an_extremum() -> None:
+    data = ops.constant([2.0, 2.0, 1.0])
+    top = ops.unsorted_segment_max(data, ops.constant([0, -1, 0]), 2)
+    assert evaluate(ops.gradients(top, [data]))[0].tolist() == [1.0, 0.0, 0.0]
+
+
 def test_segment_results_know_how_many_rows_were_asked_for() -> None:
     data = ops.zeros([3, 4])
     ids = ops.constant([0, 0, 1])

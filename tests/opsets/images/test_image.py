@@ -64,6 +64,15 @@ def test_crop_or_pad_does_one_for_each_axis(known: bool) -> None:
     assert found[:, :, 0].tolist() == [[0, 5, 6, 7, 8, 9, 0, 0]]
 
 
+@both
+def test_of_an_odd_number_the_larger_half_is_cut_off_behind_and_put_on_behind(known: bool) -> None:
+    given = np.arange(16.0).reshape(4, 4, 1)
+    found = _run(lambda x: image.resize_image_with_crop_or_pad(x, 1, 1), given, known=known)
+    assert found[:, :, 0].tolist() == [[5]]
+    found = _run(lambda x: image.resize_image_with_crop_or_pad(x, 1, 7), given, known=known)
+    assert found[:, :, 0].tolist() == [[0, 4, 5, 6, 7, 0, 0]]
+
+
 def test_sizes_may_be_tensors() -> None:
     found = _run(lambda x, h: image.resize_image_with_crop_or_pad(x, h, 2), IMAGE, np.int32(1))
     assert found[:, :, 0].tolist() == [[6, 7]]

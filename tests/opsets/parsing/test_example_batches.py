@@ -22,7 +22,7 @@ from actorsession.opsets import (
 )
 from actorsession.opsets.parsing.example_batches import BatchReader, ExampleError
 from actorsession.opsets.parsing.example_reader import WrongKindError
-from actorsession.opsets.parsing.feature_values import values_of
+from actorsession.opsets.parsing.feature_values import FeatureError, values_of
 from actorsession.protobuf.wire import WireError, length_field, signed, write_varint
 
 # One key of each length of which the tags and lengths before the values fill other words.
@@ -270,6 +270,14 @@ def test_one_example_of_a_batch_is_refused_by_its_number(last: bytes, match: str
         made = parse_example(rows, {"a": FixedLenFeature([], int64)})
         with pytest.raises(errors.InvalidArgumentError, match=match):
             session.run(made)
+
+
+@pytest.mark.parametrize("before", [b"", bytes(60)], ids=["few", "many"])
+def test_a_number_does_not_go_on_in_the_next_example(before: bytes) -> None:
+    """Few are read one by one, many all at once."""
+    with pytest.raises(FeatureError, match=r"an integer .*runs over the end") as info:
+        values_of([before, b"\x81", b"\x01"], 3)
+    assert info.value.row == 1
 
 
 def test_the_order_is_learnt_anew_when_it_changes() -> None:

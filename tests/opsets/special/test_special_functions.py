@@ -88,3 +88,9 @@ def test_a_gelu_has_a_second_derivative() -> None:
         return ops.gradients(0.5 * x * (1 + ops.erf(x / math.sqrt(2))), [x])[0]
 
     check_gradient(slope, np.array([-1.5, 0.0, 0.7]))
+
+
+def test_the_slope_of_a_bessel_function_at_0_is_its_limit() -> None:
+    x = ops.constant([0.0, 1e-6])
+    [found] = evaluate(ops.gradients(acts.math.bessel_i1e(x), [x]))
+    np.testing.assert_allclose(found, [0.5, 0.5], rtol=1e-5)

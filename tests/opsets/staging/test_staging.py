@@ -12,7 +12,7 @@ from actorsession import ops, opsets
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import float32, int32, string
 from actorsession.graph.graph import Graph
-from actorsession.opsets.staging.state import Limits, StageState
+from actorsession.opsets.staging.state import Limits, MapState, StageState
 from actorsession.session import AsyncSession
 from tests.cluster.kit import soon
 from tests.ops.queues.kit import started, waiting
@@ -237,6 +237,16 @@ async def test_without_a_key_some_element_is_taken(session: AsyncSession) -> Non
         assert found == [(key, [float(key)]) for key in wanted]
 
 
+def test_an_element_that_goes_back_is_the_oldest_again() -> None:
+    area = MapState("the area", Limits(0, 0), ordered=False)
+    for key in (3, 1, 2):
+        area.put(key, [0], (np.float32(key),), 1)
+    take = area.get_any([0], [float32])
+    assert take.result()[0] == 3
+    take.put_back()
+    assert [area.get_any([0], [float32]).result()[0] for _ in range(3)] == [3, 1, 2]
+
+
 async def test_an_element_whose_key_is_there_is_dropped(
     session: AsyncSession, area: opsets.MapStagingArea
 ) -> None:
@@ -244,6 +254,13 @@ async def test_an_element_whose_key_is_there_is_dropped(
     await session.run(whole(area, 5, 2.0))
     assert await session.run(area.peek(5, [0])) == [1.0]
     assert await sizes(session, area) == [1, 0]
+
+
+def test_an_element_that_is_dropped_takes_no_memory() -> None:
+    area = MapState("the area", Limits(0, 8), ordered=False)
+    for key in (1, 1, 2):
+        assert area.put(key, [0], (np.float32(key),), 1).done()
+    assert area.size == 2
 
 
 async def test_only_whole_elements_wait_for_room(
