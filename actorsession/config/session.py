@@ -88,23 +88,25 @@ class Experimental:
 
     Attributes:
         session_metadata: name and version of the session.
-        share_cluster_devices_in_session: refused: a propagated cluster has devices of its own.
+        share_cluster_devices_in_session: TensorFlow's earlier name for the field of ``ConfigProto``.
+        share_session_state_in_clusterspec_propagation: the session shares the variables of its tasks with
+            all other sessions that do so, even if it defines its cluster, or isolates its state: several
+            masters that bring their clusters along then update the variables of one parameter server.
+        optimize_for_static_graph: the graph is complete at the first run: FailedPreconditionError if it has
+            grown since. A remote session sends it then, and not when it connects.
         use_tfrt: refused: there is one runtime here.
     """
 
     session_metadata: SessionMetadata | None = field(default=None, metadata=one_of(SessionMetadata))
     share_cluster_devices_in_session: bool = False
+    share_session_state_in_clusterspec_propagation: bool = False
+    optimize_for_static_graph: bool = False
     use_tfrt: bool = False
 
     __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
-        reject(
-            "share_cluster_devices_in_session", self.share_cluster_devices_in_session, (False,),
-            "the devices of a cluster that a session defines by cluster_def belong to "
-"that session",
-        )  # fmt: skip
         reject("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
 
     def to_wire(self) -> dict[str, Any]:
@@ -211,6 +213,8 @@ class ConfigProto:
             own. Refused in a local session.
         isolate_session_state: private variables for this session on every task; a session in this process
             always has its own.
+        share_cluster_devices_in_session: each worker of a remote session learns the devices of all of them,
+            and refuses partitions that exchange values with any other device.
         experimental: settings that TensorFlow calls experimental.
         plan_cache_size: number of run signatures whose plans are kept.
         max_inflight_steps: steps of the session that are in flight at once. A run over the limit waits for
@@ -242,6 +246,7 @@ class ConfigProto:
     rpc_options: RPCOptions = field(default_factory=RPCOptions, metadata=one_of(RPCOptions))
     cluster_def: Any = None
     isolate_session_state: bool = False
+    share_cluster_devices_in_session: bool = False
     experimental: Experimental = field(default_factory=Experimental, metadata=one_of(Experimental))
     plan_cache_size: int = 256
     max_inflight_steps: int = MAX_INFLIGHT_STEPS

@@ -61,14 +61,14 @@ class CreateWorkerSession:
 
     Attributes:
         session_handle: the master's name for the session.
-        master_task: cluster task of the master.
+        master_task: cluster task of the master; empty for nobody, whose sessions are independent.
         master_incarnation: the incarnation of the master; another one than before ends that master's older
             sessions.
-        isolate_session_state: whether variables belong to the session instead of the worker.
+        isolate_session_state: whether variables belong to the session instead of the worker, in a cluster
+            that the client defines as well.
         peers: cluster task to address, for all tasks of the session.
         task: the name of this worker in a cluster that the client defines; its devices have that name in
-            the session, and state of their own. Empty where the session belongs to the worker's own
-            cluster.
+            the session. Empty where the session belongs to the worker's own cluster.
     """
 
     session_handle: str
@@ -240,12 +240,14 @@ class AskOwed:
     Attributes:
         steps: the steps.
         keys: for each, a rendezvous key that is waited for, of a device of the receiver.
-        reply_to: the sender, by its name on the receiver's links.
+        reply_to: the sender, by its name among the tasks of the session.
+        session_handle: the session, if it has a cluster of its own; else empty.
     """
 
     steps: list[int]
     keys: list[str]
     reply_to: str
+    session_handle: str
 
 
 @message("values_lost")

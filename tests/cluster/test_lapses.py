@@ -183,6 +183,7 @@ def test_a_task_says_so_if_its_part_is_over_or_was_that_of_an_earlier_life(
     if over:
         side.table.end(STEP)
     text = key(incarnation=incarnation)
-    side.owed.answer(AskOwed(steps=[STEP], keys=[text], reply_to=W0))
+    message = AskOwed(steps=[STEP], keys=[text], reply_to=W0, session_handle="")
+    side.owed.answer(message, side.peers)
     expected = [(W0, ValuesLost(step_id=STEP, task=W1))] if lost else []
     assert side.peers.told == expected
