@@ -19,6 +19,7 @@ from actorsession.config.wire import (
     check_types,
     from_wire,
     list_of,
+    merged,
     one_of,
     reject,
     to_wire,
@@ -287,6 +288,16 @@ class ConfigProto:
     def operation_timeout(self) -> float | None:
         """The limit for each call in seconds; ``None`` when the defaults apply."""
         return self.operation_timeout_in_ms / 1000 or None
+
+    @property
+    def shares_cluster_devices(self) -> bool:
+        """Whether ``share_cluster_devices_in_session`` is set, by its present or its earlier name."""
+        earlier = self.experimental.share_cluster_devices_in_session
+        return self.share_cluster_devices_in_session or earlier
+
+    def merged_over(self, defaults: ConfigProto) -> ConfigProto:
+        """Return the settings with those of ``defaults`` where a field has its default; see ``merged``."""
+        return merged(defaults, self)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""

@@ -61,7 +61,8 @@ class CreateWorkerSession:
 
     Attributes:
         session_handle: the master's name for the session.
-        master_task: cluster task of the master; empty for nobody, whose sessions are independent.
+        master_task: cluster task of the master, with its address in a cluster that the client defines, where
+            other clients may use the same name; empty for nobody, whose sessions are independent.
         master_incarnation: the incarnation of the master; another one than before ends that master's older
             sessions.
         isolate_session_state: whether variables belong to the session instead of the worker, in a cluster

@@ -104,9 +104,7 @@ class FakeWorkerCache:
         for task in tasks:
             self.addresses.pop(task, None)
 
-    def for_session(
-        self, handle: str, task: str, addresses: Mapping[str, str]
-    ) -> FakeWorkerCache:
+    def for_session(self, handle: str, task: str, addresses: Mapping[str, str]) -> FakeWorkerCache:
         made = self.of_sessions[handle] = FakeWorkerCache()
         made.task = task
         made.learn(addresses)

@@ -118,6 +118,12 @@ class SessionMembers:
         return self._env.task if self._own is None else self._own.task
 
     @property
+    def _master_name(self) -> str:
+        """The name by which workers tell masters apart; two clusters of clients may use one task name."""
+        own = self._own
+        return self.task if own is None else f"{own.task} at {own.tasks[own.task]}"
+
+    @property
     def changed(self) -> bool:
         """Whether the cluster has changed since the last ``follow``."""
         return self._own is None and self._env.cluster.version != self._version
@@ -502,7 +508,7 @@ class SessionMembers:
             await member.worker.ask(drop, deadline)
         message = CreateWorkerSession(
             session_handle=self._handle,
-            master_task=self.task,
+            master_task=self._master_name,
             master_incarnation=self._env.incarnation,
             isolate_session_state=self._private,
             peers=dict(peers),
