@@ -83,17 +83,20 @@ class CreateWorkerSession:
 @message("update_worker_session", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateWorkerSession:
-    """Reports to a worker that tasks have joined a session, moved or left it.
+    """Reports to a worker that tasks have joined a session, moved or left it, or the session's devices.
 
     Attributes:
         session_handle: the session.
         peers: cluster task to address, for tasks that are new or have moved.
         removed: tasks that are no longer part of it.
+        cluster_device_attributes: all devices of the session in wire form; empty unless the session shares
+            them with its workers.
     """
 
     session_handle: str
     peers: dict[str, str]
     removed: list[str]
+    cluster_device_attributes: list[Any]
 
 
 @message("delete_worker_session", reply="done")

@@ -21,11 +21,7 @@ from actorsession.config import (
     RunMetadata,
     RunOptions,
 )
-from actorsession.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, Gate, eventually, in_process, on, soon

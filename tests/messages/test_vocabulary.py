@@ -76,7 +76,8 @@ PROTOCOL = {
         "done",
     ),
     "update_worker_session": (
-        "session_handle: str, peers: dict[str, str], removed: list[str]",
+        "session_handle: str, peers: dict[str, str], removed: list[str], "
+        "cluster_device_attributes: list[Any]",
         "done",
     ),
     "update_cluster": ("cluster: dict[str, str]", "done"),

@@ -105,8 +105,8 @@ class Master(Actor):
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
         """Create a session at the tasks that its device filters allow and that answer.
 
-        Its settings are those of the client, merged over the server's. A repeated request returns the same session, which is then kept open until the links of both requests
-        are lost.
+        Its settings are those of the client, merged over the server's. A repeated request returns the same
+        session, which is then kept open until the links of both requests are lost.
         """
         created: SessionCreated = await self._creations.once(
             message.request_id, lambda: self._create(message, call.deadline), call.deadline

@@ -62,6 +62,7 @@ _log = logging.getLogger("actorsession.cluster")
 _ASK = 1.0
 # Errors of a task that is not there, or not there any more.
 _AWAY = (UnavailableError, DeadlineExceededError)
+_NO_CHANGES = Changes()
 
 
 class SessionMembers:
@@ -92,6 +93,7 @@ class SessionMembers:
         self._env = env
         self._filters = DeviceFilters(config.device_filters)
         self._waits_for_all = config.wait_for_all_tasks
+        self._shares_devices = config.shares_cluster_devices
         self._own = brought_along(config, env, target)
         shared = config.experimental.share_session_state_in_clusterspec_propagation
         # Whether the session's variables are private to it.
@@ -154,6 +156,7 @@ class SessionMembers:
         self._devices_of(wanted, fresh)  # invalid devices raise before any session is opened
         away = await self._begin(fresh, wanted, needed, deadline)
         self._commit(wanted, fresh, {**reasons, **away}, version)
+        await self._send_updates()
         for reason in self.missing.values():
             _log.warning("session %s begins without %s", self._handle, reason)
 
@@ -247,8 +250,8 @@ class SessionMembers:
                 await self._drop([member])
                 return
         _log.info("session %s: %s has answered", self._handle, task)
-        if known != member.address:
-            await self._send_updates({task: member.address}, Changes(added=(task,)))
+        moved = {} if known == member.address else {task: member.address}
+        await self._send_updates(moved, Changes(added=(task,)))
 
     async def rejoin(self, task: str, deadline: Deadline) -> None:
         """Continue with the current incarnation of a task on which the session had no state.
@@ -268,6 +271,7 @@ class SessionMembers:
             await self._open(task, member, self._wanted(), deadline)
             if self._add(member):
                 _log.info("session %s goes on with another life of %s", self._handle, task)
+                await self._send_updates()
 
     def _add(self, member: Member) -> bool:
         """Add one member, if it is one of the session's tasks, and return whether it is."""
@@ -399,6 +403,7 @@ class SessionMembers:
                     task=task,
                 )
             await self._open(task, member, self._wanted(), deadline)
+            await self._send_updates()
 
     async def leave(self) -> None:
         """End the session at every worker, in bounded time."""
@@ -531,14 +536,25 @@ class SessionMembers:
 
             member.unwatch = self._cache.watch(task, lapse)
 
-    async def _send_updates(self, moved: Mapping[str, str], changes: Changes) -> None:
-        """Send the workers that stay the new addresses of tasks, and which tasks have left."""
-        stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
-        if not stay or not (moved or changes.removed):
+    async def _send_updates(
+        self, moved: Mapping[str, str] | None = None, changes: Changes = _NO_CHANGES
+    ) -> None:
+        """Send the workers that stay the new addresses of tasks, and which tasks have left.
+
+        Where the session shares its devices, all its workers get those as well.
+        """
+        shared = self.devices.devices if self._shares_devices else ()
+        stay = [
+            member
+            for task, member in self._members.items()
+            if not member.lapsed and (shared or task not in changes.added)
+        ]
+        if not stay or not (moved or changes.removed or shared):
             return
         message = UpdateWorkerSession(
-            session_handle=self._handle, peers=dict(moved), removed=list(changes.removed)
-        )
+            session_handle=self._handle, peers=dict(moved or {}), removed=list(changes.removed),
+            cluster_device_attributes=[device.to_wire() for device in shared],
+        )  # fmt: skip
         # The link to a worker delivers this before any step that is planned with it. A silent worker is not
         # waited for beyond ``GRACE``.
         updates = [

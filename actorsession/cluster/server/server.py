@@ -235,9 +235,7 @@ class Server:
         store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
         self._master = Master(
-            MasterEnv(
-                self.task, self.incarnation, self._cluster_view, self._cache, self._config
-            ),
+            MasterEnv(self.task, self.incarnation, self._cluster_view, self._cache, self._config),
             self._session_gc,
             self._max_inflight_steps,
         )

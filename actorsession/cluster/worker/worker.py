@@ -182,7 +182,8 @@ class Worker(Actor):
 
     @answers(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
-        """Apply a change of a session's tasks, some of which have joined, moved or left."""
+        """Apply a change of a session's tasks or devices, some of which have joined, moved or left."""
+        self._sessions.find(message.session_handle).learn_devices(message.cluster_device_attributes)
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
             self._workers.learn_from_session(message.peers)
         return Done()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -28,6 +28,7 @@ from actorsession.cluster.worker.worker_rendezvous import (
 )
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
+from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
@@ -39,7 +40,7 @@ from actorsession.messages.worker import (
     RunGraph,
     VariablesFound,
 )  # fmt: skip
-from actorsession.plan.partition import SEND, Partition
+from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
@@ -139,9 +140,27 @@ class WorkerSession(Actor):
         self._unsettled: dict[int, Step] = {}
         # A share of the session's own, so that sessions take turns in the pool.
         self._pool = None if env.pool is None else env.pool.share()
+        self._cluster_devices: Mapping[str, DeviceAttributes] = {}
         self._held_steps = StepGate(env.workers, self._run_graph, self.children)
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
+
+    # -- devices -------------------------------------------------------------------------------
+
+    @property
+    def cluster_devices(self) -> Mapping[str, DeviceAttributes]:
+        """The devices of all tasks by name, if the session shares them with its workers; else none."""
+        return self._cluster_devices
+
+    def learn_devices(self, devices: Iterable[Any]) -> None:
+        """Store the devices of the session that its master shares, in wire form; none changes nothing.
+
+        Raises:
+            ProtocolError: for a malformed device.
+        """
+        found = [DeviceAttributes.from_wire(device) for device in devices]
+        if found:
+            self._cluster_devices = {device.name: device for device in found}
 
     # -- graphs --------------------------------------------------------------------------------
 
@@ -168,6 +187,7 @@ class WorkerSession(Actor):
             partitions.append(Partition.from_wire(wire))
             self._planning.check()
         self._check_incarnations(partitions)
+        self._check_cluster_devices(partitions)
         graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         return _Registered(graph, feeds, self._consumers(partitions))
@@ -197,6 +217,23 @@ class WorkerSession(Actor):
                             f"{key.src_incarnation:016x}; the worker has probably restarted",
                             task=self._env.task,
                         )
+
+    def _check_cluster_devices(self, partitions: list[Partition]) -> None:
+        """Refuse partitions that exchange values with a device that the session does not have.
+
+        Without this check, which needs the devices of the whole cluster, a step would wait for such a value.
+        """
+        if not self._cluster_devices:
+            return
+        for node in [node for p in partitions for node in p.nodes if node.op in (SEND, RECV)]:
+            key = parse_key(node.attrs["key"])
+            other = key.dst_device if node.op == SEND else key.src_device
+            if other not in self._cluster_devices:
+                raise InvalidArgumentError(
+                    f"{node.name!r} exchanges values with {other}, which is none of the session's devices: "
+                    f"{', '.join(sorted(self._cluster_devices))}",
+                    node=node.name, task=self._env.task,
+                )  # fmt: skip
 
     def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
         """Return the other tasks that partitions send to."""
