@@ -441,8 +441,9 @@ class WorkerCache:
 
     async def aclose(self, grace: float) -> None:
         """Close all links to other tasks at once; takes at most ``grace`` seconds and as many again."""
+        owners: list[Link | WorkerCache] = [*self._links.values(), *self._to_close]
         async with asyncio.TaskGroup() as group:
-            for owner in (*self._links.values(), *self._to_close):
+            for owner in owners:
                 group.create_task(owner.aclose(grace), name=f"close {owner!r}")
         await self._children.stop(grace)
         self._server._to_close.discard(self)
