@@ -163,7 +163,7 @@ class WorkerCache:
         cache = self._of_sessions.get(handle)
         if cache is None:
             # Peers take only links of a task for the way to it. This one is the session's and ends with it.
-            hello = replace(self._hello, task=f"{self._task} for session {handle}")
+            hello = replace(self._hello, task=f"{self._task} for session {handle!r:.40}")
             cache = self._of_sessions[handle] = WorkerCache(
                 task, hello, self._serves, self._on_lost_push, self._token, None, self._security,
                 beat=self._beat, lease=self._lease, server=self,

@@ -245,7 +245,7 @@ async def test_a_session_has_links_of_its_own_which_peers_use_for_nothing_else()
         own = a.cache.for_session("s", PS0, {PS0: a.address, W2: b.address})
         assert (await soon(own.worker(W2).ask(GetStatus()))).task == W1
         assert own.worker(PS0) is a.post.ref
-        await eventually(lambda: b.peers() == [f"{W0} for session s"])
+        await eventually(lambda: b.peers() == [f"{W0} for session 's'"])
         assert a.peers() == [W2]
         assert a.cache.current_link(W1) is None
         assert b.cache.current_link(W0) is None
