@@ -227,9 +227,9 @@ class Worker(Actor):
         """Return the function that pushes to other tasks over the links of a worker cache."""
 
         def push(task: str, message: PushTensors) -> None:
-            if self._env.log.enabled:
+            if self._log.enabled:
                 values = message.values
-                self._env.log.note(message.step_id, "PushTensors", task, values, outgoing=True)
+                self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
             workers.push(task, message)
 
         return push
