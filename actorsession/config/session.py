@@ -211,7 +211,8 @@ class ConfigProto:
         rpc_options: how a remote session connects to its master.
         cluster_def: a cluster that the session defines, of which its target is one task: a ``ClusterSpec``,
             a ``ClusterDef`` or a dict. Its devices have the names given there, and state of the session's
-            own. Refused in a local session.
+            own unless ``experimental.share_session_state_in_clusterspec_propagation`` is set. Refused in a
+            local session.
         isolate_session_state: private variables for this session on every task; a session in this process
             always has its own.
         share_cluster_devices_in_session: each worker of a remote session learns the devices of all of them,

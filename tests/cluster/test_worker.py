@@ -37,7 +37,7 @@ from actorsession.messages import (
     RegisterGraph,
     RunGraph,
 )
-from actorsession.messages.worker import UpdateWorkerSession
+from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
@@ -408,6 +408,15 @@ def devices_are(devices: list[Any]) -> UpdateWorkerSession:
     return UpdateWorkerSession(
         session_handle="s", peers={}, removed=[], cluster_device_attributes=devices
     )
+
+
+async def test_values_owed_to_a_session_that_is_gone_are_answered_with_an_error(
+    bench: Bench,
+) -> None:
+    """Its links, over which the answer would go, have ended."""
+    key = build_key(HERE, bench.devices[0].attributes.incarnation, THERE, "e")
+    with pytest.raises(AbortedError, match="'gone' is not found"):
+        await bench.ask(AskOwed(steps=[1], keys=[key], reply_to=W1, session_handle="gone"))
 
 
 async def test_clearing_containers_leaves_variables_uninitialised(
