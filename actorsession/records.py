@@ -14,7 +14,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["changed_fields", "dataclass", "description", "is_frozen"]
+__all__ = ["changed_fields", "dataclass", "description", "is_default", "is_frozen"]
 
 _MISSING = dataclasses.MISSING
 
@@ -61,11 +61,12 @@ def _set_state(self: Any, state: list[Any]) -> None:
 def changed_fields(self: Any) -> str:
     """Show the fields of a dataclass that do not have their defaults: a ``__repr__`` for options."""
     values = [(field, getattr(self, field.name)) for field in dataclasses.fields(self)]
-    shown = [f"{field.name}={value!r}" for field, value in values if not _is_default(field, value)]
+    shown = [f"{field.name}={value!r}" for field, value in values if not is_default(field, value)]
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
+def is_default(field: dataclasses.Field[Any], value: object) -> bool:
+    """Return whether a value is the default of a field."""
     default = field.default
     if default is _MISSING and field.default_factory is not _MISSING:
         default = field.default_factory()

@@ -143,7 +143,6 @@ def test_a_nested_value_that_makes_no_sense_is_refused(
         (OptimizerOptions, "global_jit_level", 2, "no optimising compiler here"),
         (OptimizerOptions, "cpu_global_jit", True, "no optimising compiler here"),
         (Experimental, "use_tfrt", True, "this is the only runtime here"),
-        (Experimental, "share_cluster_devices_in_session", True, "belong to that session"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_with_the_reason(
@@ -287,7 +286,14 @@ configs = st.builds(
     operation_timeout_in_ms=st.integers(0, 10**6),
     rpc_options=st.builds(RPCOptions, use_rpc_for_inprocess_master=st.booleans()),
     isolate_session_state=st.booleans(),
-    experimental=st.builds(Experimental, session_metadata=st.none() | metadata),
+    experimental=st.builds(
+        Experimental,
+        session_metadata=st.none() | metadata,
+        share_cluster_devices_in_session=st.booleans(),
+        share_session_state_in_clusterspec_propagation=st.booleans(),
+        optimize_for_static_graph=st.booleans(),
+    ),
+    share_cluster_devices_in_session=st.booleans(),
     plan_cache_size=st.integers(1, 1000),
     partial_run_idle_limit_in_ms=st.integers(1, 10**7),
     wait_for_all_tasks=st.booleans(),
@@ -297,6 +303,76 @@ configs = st.builds(
 @given(configs)
 def test_a_configuration_comes_back_as_it_was_sent(config: ConfigProto) -> None:
     assert ConfigProto.from_wire(config.to_wire()) == config
+
+
+@given(configs)
+def test_merging_with_settings_that_ask_for_nothing_changes_nothing(config: ConfigProto) -> None:
+    assert config.merged_over(ConfigProto()) == config
+    assert ConfigProto().merged_over(config) == config
+
+
+def test_settings_are_merged_field_by_field_as_protobuf_does() -> None:
+    """What is set wins, lists follow, maps are merged by key, and nested settings by the same rules."""
+    defaults = ConfigProto(
+        allow_soft_placement=True,
+        operation_timeout_in_ms=100,
+        device_filters=["/job:ps"],
+        device_count={"CPU": 1, "TOY": 1},
+        graph_options=GraphOptions(
+            infer_shapes=True, optimizer_options=OptimizerOptions(do_constant_folding=True)
+        ),
+        cluster_def={"ps": ["h:1"]},
+    )
+    given = ConfigProto(
+        operation_timeout_in_ms=200,
+        device_filters=["/job:worker"],
+        device_count={"CPU": 2},
+        graph_options=GraphOptions(
+            timeline_step=3, optimizer_options=OptimizerOptions(opt_level=OptLevel.L0)
+        ),
+        experimental=Experimental(session_metadata=SessionMetadata(name="m")),
+    )
+    assert given.merged_over(defaults) == ConfigProto(
+        allow_soft_placement=True,
+        operation_timeout_in_ms=200,
+        device_filters=["/job:ps", "/job:worker"],
+        device_count={"CPU": 2, "TOY": 1},
+        graph_options=GraphOptions(
+            infer_shapes=True,
+            timeline_step=3,
+            optimizer_options=OptimizerOptions(do_constant_folding=True, opt_level=OptLevel.L0),
+        ),
+        experimental=Experimental(session_metadata=SessionMetadata(name="m")),
+        cluster_def={"ps": ["h:1"]},
+    )
+
+
+def test_a_field_with_its_default_is_not_set() -> None:
+    """As for protobuf's fields without presence: nobody can set one back to its default."""
+    defaults = ConfigProto(allow_soft_placement=True, plan_cache_size=7)
+    given = ConfigProto(allow_soft_placement=False, plan_cache_size=256)
+    assert given.merged_over(defaults) == defaults
+
+
+def test_nested_settings_that_both_sides_have_are_merged() -> None:
+    def named(**metadata: Any) -> ConfigProto:
+        return ConfigProto(experimental=Experimental(session_metadata=SessionMetadata(**metadata)))
+
+    assert named(version=3).merged_over(named(name="m", version=2)) == named(name="m", version=3)
+
+
+@pytest.mark.parametrize(
+    ("config", "shares"),
+    [
+        (ConfigProto(), False),
+        (ConfigProto(share_cluster_devices_in_session=True), True),
+        (ConfigProto(experimental=Experimental(share_cluster_devices_in_session=True)), True),
+    ],
+)
+def test_cluster_devices_are_shared_by_the_present_name_or_the_earlier_one(
+    config: ConfigProto, shares: bool
+) -> None:
+    assert config.shares_cluster_devices is shares
 
 
 def test_the_wire_form_is_made_of_plain_values_that_nobody_else_holds() -> None:

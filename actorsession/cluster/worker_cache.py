@@ -6,6 +6,10 @@ is asked again, and the transport resolves host names anew. Pushes never wait: m
 a link is established are delivered by a child once it is, in order.
 
 Owned by a server; masters and workers know it as a ``WorkerCacheInterface``. Imports links and transports.
+
+A session whose client brings a cluster along has a cache of its own at each server, with links of its own:
+``for_session``. The sides of the session at the server, of its master and of its worker, hold it together,
+and its links end with the last of them.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.actors.supervision import Children
+from actorsession.actors.supervision import STOP_GRACE, Children
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import (
     DeadlineExceededError,
@@ -71,6 +76,7 @@ class WorkerCache:
         security: TLS files of this task, for peers at ``tls://``.
         beat: seconds between heartbeats on each link.
         lease: seconds of silence after which a peer is declared lost, unless it is found to be busy.
+        server: the cache of the server, if this is that of a session; see ``for_session``.
     """
 
     def __init__(
@@ -85,7 +91,9 @@ class WorkerCache:
         *,
         beat: float = BEAT_SECONDS,
         lease: float = LEASE_SECONDS,
+        server: WorkerCache | None = None,
     ) -> None:
+        self._server = self if server is None else server
         self._task = task
         self._hello = hello
         self._beat = beat
@@ -99,11 +107,16 @@ class WorkerCache:
         self._addresses: dict[str, str] = {}
         self._reported: dict[str, str] = {}  # addresses given by masters of sessions
         self._links: dict[str, Link] = {}  # the link in use for each task
-        self._open: set[Link] = set()  # all links, including those of clients
+        # All links of the server, including those of clients and of sessions.
+        self._open: set[Link] = set() if server is None else server._open
+        self._of_sessions: dict[str, WorkerCache] = {}  # those that are held, by session handle
+        self._to_close: set[WorkerCache] = set()  # and those whose links are being closed as well
+        self._holders = 0
+        self._ended = False
         self._dialling: dict[str, asyncio.Task[Link]] = {}
         self._faults: dict[str, str] = {}  # latest errors of dials in progress
         self._unsent: dict[str, list[PushTensors | ValuesLost]] = {}
-        self._children = Children(f"links of {task}")
+        self._children = Children(f"links of {hello.task}")
         self.pushes = 0
 
     def introduce_as(self, hello: Hello) -> None:
@@ -143,6 +156,35 @@ class WorkerCache:
                     link.aclose(), name=f"close the link to {task}, which left"
                 )
 
+    # -- sessions with a cluster of their own --------------------------------------------------
+
+    def for_session(self, handle: str, task: str, addresses: Mapping[str, str]) -> WorkerCache:
+        """Return the cache of a session whose client brought a cluster along; see the interface."""
+        cache = self._of_sessions.get(handle)
+        if cache is None:
+            # Peers take only links of a task for the way to it. This one is the session's and ends with it.
+            hello = replace(self._hello, task=f"{self._task} for session {handle!r:.40}")
+            cache = self._of_sessions[handle] = WorkerCache(
+                task, hello, self._serves, self._on_lost_push, self._token, None, self._security,
+                beat=self._beat, lease=self._lease, server=self,
+            )  # fmt: skip
+            cache.learn(addresses)
+            self._to_close.add(cache)
+        cache._holders += 1
+        return cache
+
+    def release(self) -> None:
+        """Stop holding the cache of a session; see the interface."""
+        self._holders -= 1
+        if self._holders or self._ended:
+            return
+        self._ended = True
+        of_sessions = self._server._of_sessions
+        for handle in [h for h, cache in of_sessions.items() if cache is self]:
+            del of_sessions[handle]
+        closing = self.aclose(STOP_GRACE)
+        _ = self._server._children.start(closing, name=f"close the links of {self._hello.task}")
+
     # -- links ---------------------------------------------------------------------------------
 
     async def serve(self, connection: Connection) -> None:
@@ -171,14 +213,14 @@ class WorkerCache:
 
     def _register(self, link: Link) -> None:
         self._open.add(link)
-        _log.info("%s has a link to %s at %s", self._task, link.peer_name, link.address)
-        link.on_closed(lambda why: self._ended(link, why))
+        _log.info("%s has a link to %s at %s", self._hello.task, link.peer_name, link.address)
+        link.on_closed(lambda why: self._unregister(link, why))
 
-    def _ended(self, link: Link, why: OpError) -> None:
+    def _unregister(self, link: Link, why: OpError) -> None:
         self._open.discard(link)
         _log.info(
             "%s has no link to %s at %s any more: %s",
-            self._task, link.peer_name, link.address, why.message,
+            self._hello.task, link.peer_name, link.address, why.message,
         )  # fmt: skip
 
     def _use(self, task: str, link: Link) -> None:
@@ -209,7 +251,7 @@ class WorkerCache:
         """Register a callback for the end of the link to a task; called soon if there is none.
 
         Args:
-            task: its name or ``peer_key``.
+            task: the task.
             callback: called once.
 
         Returns:
@@ -230,6 +272,8 @@ class WorkerCache:
         found = self._links.get(task)
         if found is not None:
             return found
+        if self._ended:
+            raise UnavailableError(f"the session of the link to {task} has ended", task=task)
         dialling = self._dialling.get(task)
         if dialling is not None:
             # It may fail for a reason that applied when it began, before this caller needed the link.
@@ -261,12 +305,11 @@ class WorkerCache:
 
     def _candidate_addresses(self, task: str) -> list[str]:
         """Return the addresses at which a task may be, in the order in which they are tried."""
-        addresses = (task.partition("@")[2], self._reported.get(task), self._addresses.get(task))
+        addresses = (self._reported.get(task), self._addresses.get(task))
         return list(dict.fromkeys(address for address in addresses if address))
 
     async def _dial(self, task: str) -> Link:
-        name, _, own_address = task.partition("@")
-        hint = "" if own_address else await self.refresh_addresses(Deadline.after(_ASK))
+        hint = await self.refresh_addresses(Deadline.after(_ASK))
         addresses = self._candidate_addresses(task)
         if not addresses:
             raise UnavailableError(f"no address is known for {task}{hint}", task=task)
@@ -277,7 +320,7 @@ class WorkerCache:
                 # A task of a session's own cluster introduces itself by the name that it was started with.
                 connection = await dial(
                     address, self._hello, Deadline.after(timeout),
-                    expect_task=None if own_address else task,
+                    expect_task=task if self._server is self else None,
                     expect_cluster=self._hello.cluster_id, token=self._token,
                     security=self._security,
                     on_fault=lambda fault: self._faults.__setitem__(task, str(fault)),
@@ -291,9 +334,9 @@ class WorkerCache:
                 last = exc
         else:
             raise UnavailableError(
-                f"cannot reach {name} {', nor '.join(faults)}{hint}", task=name
+                f"cannot reach {task} {', nor '.join(faults)}{hint}", task=task
             ) from last
-        link = self._make_link(connection, name)
+        link = self._make_link(connection, task)
         self._register(link)
         self._use(task, link)
         _ = self._children.start(link.run(), name=f"link to {task}")
@@ -325,8 +368,7 @@ class WorkerCache:
         """Return a ref to the worker of a task; that of this task is called directly.
 
         Args:
-            task: its name, or the ``peer_key`` of a task that only some session has. Another task is dialled
-                on the first request.
+            task: the task; another one is dialled on the first request.
             incarnation: the expected incarnation of the task; any if left out.
         """
         return self._serves[WORKER] if task == self._task else PeerRef(self, task, incarnation)
@@ -335,7 +377,7 @@ class WorkerCache:
 
     def push(self, task: str, message: PushTensors) -> None:
         """Deliver tensors to the worker of another task; never blocks."""
-        self.pushes += 1
+        self._server.pushes += 1
         self.tell_after_pushes(task, message)
 
     def tell_after_pushes(self, task: str, message: PushTensors | ValuesLost) -> None:
@@ -344,6 +386,8 @@ class WorkerCache:
         if link is not None and task not in self._unsent:
             self._tell(link, task, message)
             return
+        if self._ended:
+            return  # the steps of the session are over
         waiting = self._unsent.setdefault(task, [])
         waiting.append(message)
         if len(waiting) == 1:
@@ -399,10 +443,12 @@ class WorkerCache:
 
     async def aclose(self, grace: float) -> None:
         """Close all links to other tasks at once; takes at most ``grace`` seconds and as many again."""
+        owners: list[Link | WorkerCache] = [*self._links.values(), *self._to_close]
         async with asyncio.TaskGroup() as group:
-            for link in list(self._links.values()):
-                group.create_task(link.aclose(grace), name=f"close {link!r}")
+            for owner in owners:
+                group.create_task(owner.aclose(grace), name=f"close {owner!r}")
         await self._children.stop(grace)
+        self._server._to_close.discard(self)
 
     def statistics(self) -> tuple[LinkStatistics, ...]:
         """Return the traffic of each open link, sorted by peer."""
@@ -418,17 +464,16 @@ class PeerRef:
 
     Args:
         cache: the owner of the links.
-        key: the other task, or the ``peer_key`` of a task that only some session has.
+        task: the other task.
         incarnation: the expected incarnation of the task; any if ``None``.
     """
 
-    __slots__ = ("_cache", "_incarnation", "_key", "name", "task")
+    __slots__ = ("_cache", "_incarnation", "name", "task")
 
-    def __init__(self, cache: WorkerCache, key: str, incarnation: int | None) -> None:
+    def __init__(self, cache: WorkerCache, task: str, incarnation: int | None) -> None:
         self._cache = cache
-        self._key = key
         self._incarnation = incarnation
-        self.task = key.partition("@")[0]
+        self.task = task
         self.name = f"worker {self.task}"
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
@@ -438,10 +483,10 @@ class PeerRef:
             WorkerRestartedError: if another incarnation of the task answers.
             UnavailableError: if the task cannot be reached, or was lost.
         """
-        link = self._cache.current_link(self._key)
+        link = self._cache.current_link(self.task)
         if link is None:
             limit = deadline if deadline is not None else Deadline.after(CONNECT_TIMEOUT)
-            link = await self._cache.link(self._key, limit)
+            link = await self._cache.link(self.task, limit)
         if self._incarnation not in (None, link.peer.incarnation):
             raise self._restarted()
         return await link.ask(WORKER, message, deadline)
@@ -453,7 +498,7 @@ class PeerRef:
             WorkerRestartedError: if another incarnation of the task answers.
             UnavailableError: if the task was lost.
         """
-        link = self._cache.current_link(self._key)
+        link = self._cache.current_link(self.task)
         if link is None:
             return self._cache.start(self.ask(message, context.deadline), self.name)
         if self._incarnation not in (None, link.peer.incarnation):
@@ -466,7 +511,7 @@ class PeerRef:
         Raises:
             UnavailableError: if there is no link to the task.
         """
-        link = self._cache.current_link(self._key)
+        link = self._cache.current_link(self.task)
         if link is None:
             raise UnavailableError(f"there is no link to {self.task}", task=self.task)
         link.tell(WORKER, message)

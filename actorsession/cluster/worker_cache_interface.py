@@ -1,13 +1,13 @@
 """What masters and workers know of the other tasks: refs to their workers, and the links to them.
 
 TensorFlow's ``WorkerCacheInterface``. A server passes its ``WorkerCache`` to its master and to its worker,
-which import only this protocol. A task is named by its full name or, if only some session has it, by its
-``peer_key``.
+which import only this protocol. A session whose client brings a cluster along has a cache of its own, in
+which the tasks have the names of that cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from actorsession.actors.deadline import Deadline
@@ -47,6 +47,28 @@ class WorkerCacheInterface(Protocol):
 
     def learn_from_session(self, addresses: Mapping[str, str]) -> None:
         """Store the addresses of tasks as given by the master of a session."""
+
+    def learn(self, addresses: Mapping[str, str]) -> None:
+        """Store the addresses of tasks, replacing known ones."""
+
+    def forget(self, tasks: Iterable[str]) -> None:
+        """Remove tasks that have left the cluster; links to them are closed."""
+
+    def for_session(
+        self, handle: str, task: str, addresses: Mapping[str, str]
+    ) -> WorkerCacheInterface:
+        """Return the cache of a session whose client brought a cluster along, to be released.
+
+        Its links are the session's own: peers use none of them for anything else, and they end with it.
+
+        Args:
+            handle: the session; all calls with one handle return one cache until it is released.
+            task: this task, by its name in that cluster.
+            addresses: all tasks of that cluster.
+        """
+
+    def release(self) -> None:
+        """Stop holding the cache of a session; the last release closes its links, without waiting."""
 
     def push(self, task: str, message: PushTensors) -> None:
         """Deliver tensors to the worker of another task; never blocks."""

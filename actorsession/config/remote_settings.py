@@ -1,7 +1,7 @@
 """Settings that act in local sessions only, and the reasons why a remote session refuses them.
 
 Used by remote sessions before anything is sent, by masters, which must check clients of any kind, and by
-servers for their own settings.
+servers, whose own settings are the defaults of their sessions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ _NO_TIMELINES = (
     "RunOptions(trace_level=TraceLevel.FULL_TRACE)"
 )
 _NO_MOVES = "a master does not move nodes between devices; name a device for each that should move"
-_NO_SESSION = "a server measures the steps of the sessions whose own settings ask for it"
 
 _SESSION = {
     "use_per_session_threads": _ONE_POOL,
@@ -30,17 +29,13 @@ _SESSION = {
 _GRAPH_OPTIONS = {
     "timeline_step": _NO_TIMELINES,
 }
-_GRAPH_OPTIONS_OF_SERVER = {
-    **_GRAPH_OPTIONS, "build_cost_model": _NO_SESSION, "build_cost_model_after": _NO_SESSION,
-}  # fmt: skip
 
 
-def refuse_local_settings(config: ConfigProto, *, of_server: bool = False) -> None:
-    """Refuse settings that masters and servers do not support.
+def refuse_local_settings(config: ConfigProto) -> None:
+    """Refuse settings that masters do not support.
 
     Args:
-        config: the settings of a session or of a server.
-        of_server: whether they are those of a server, which has no cost model of its own either.
+        config: the settings of a session, or those that a server has for its sessions.
 
     Raises:
         InvalidArgumentError: for thread pools of the session's own (TensorFlow's error class), or a setting
@@ -50,7 +45,7 @@ def refuse_local_settings(config: ConfigProto, *, of_server: bool = False) -> No
     options = config.graph_options
     asked |= {
         f"graph_options.{name}": why
-        for name, why in (_GRAPH_OPTIONS_OF_SERVER if of_server else _GRAPH_OPTIONS).items()
+        for name, why in _GRAPH_OPTIONS.items()
         if getattr(options, name)
     }
     if asked:

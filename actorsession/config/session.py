@@ -19,6 +19,7 @@ from actorsession.config.wire import (
     check_types,
     from_wire,
     list_of,
+    merged,
     one_of,
     reject,
     to_wire,
@@ -88,23 +89,25 @@ class Experimental:
 
     Attributes:
         session_metadata: name and version of the session.
-        share_cluster_devices_in_session: refused: a propagated cluster has devices of its own.
+        share_cluster_devices_in_session: TensorFlow's earlier name for the field of ``ConfigProto``.
+        share_session_state_in_clusterspec_propagation: the session shares the variables of its tasks with
+            all other sessions that do so, even if it defines its cluster, or isolates its state: several
+            masters that bring their clusters along then update the variables of one parameter server.
+        optimize_for_static_graph: the graph is complete at the first run: FailedPreconditionError if it has
+            grown since. A remote session sends it then, and not when it connects.
         use_tfrt: refused: there is one runtime here.
     """
 
     session_metadata: SessionMetadata | None = field(default=None, metadata=one_of(SessionMetadata))
     share_cluster_devices_in_session: bool = False
+    share_session_state_in_clusterspec_propagation: bool = False
+    optimize_for_static_graph: bool = False
     use_tfrt: bool = False
 
     __repr__ = changed_fields
 
     def __post_init__(self) -> None:
         check_types(self)
-        reject(
-            "share_cluster_devices_in_session", self.share_cluster_devices_in_session, (False,),
-            "the devices of a cluster that a session defines by cluster_def belong to "
-"that session",
-        )  # fmt: skip
         reject("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
 
     def to_wire(self) -> dict[str, Any]:
@@ -208,9 +211,12 @@ class ConfigProto:
         rpc_options: how a remote session connects to its master.
         cluster_def: a cluster that the session defines, of which its target is one task: a ``ClusterSpec``,
             a ``ClusterDef`` or a dict. Its devices have the names given there, and state of the session's
-            own. Refused in a local session.
+            own unless ``experimental.share_session_state_in_clusterspec_propagation`` is set. Refused in a
+            local session.
         isolate_session_state: private variables for this session on every task; a session in this process
             always has its own.
+        share_cluster_devices_in_session: each worker of a remote session learns the devices of all of them,
+            and refuses partitions that exchange values with any other device.
         experimental: settings that TensorFlow calls experimental.
         plan_cache_size: number of run signatures whose plans are kept.
         max_inflight_steps: steps of the session that are in flight at once. A run over the limit waits for
@@ -242,6 +248,7 @@ class ConfigProto:
     rpc_options: RPCOptions = field(default_factory=RPCOptions, metadata=one_of(RPCOptions))
     cluster_def: Any = None
     isolate_session_state: bool = False
+    share_cluster_devices_in_session: bool = False
     experimental: Experimental = field(default_factory=Experimental, metadata=one_of(Experimental))
     plan_cache_size: int = 256
     max_inflight_steps: int = MAX_INFLIGHT_STEPS
@@ -282,6 +289,16 @@ class ConfigProto:
     def operation_timeout(self) -> float | None:
         """The limit for each call in seconds; ``None`` when the defaults apply."""
         return self.operation_timeout_in_ms / 1000 or None
+
+    @property
+    def shares_cluster_devices(self) -> bool:
+        """Whether ``share_cluster_devices_in_session`` is set, by its present or its earlier name."""
+        earlier = self.experimental.share_cluster_devices_in_session
+        return self.share_cluster_devices_in_session or earlier
+
+    def merged_over(self, defaults: ConfigProto) -> ConfigProto:
+        """Return the settings with those of ``defaults`` where a field has its default; see ``merged``."""
+        return merged(defaults, self)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""

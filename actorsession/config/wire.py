@@ -1,4 +1,4 @@
-"""Settings as plain values: how a frozen dataclass of settings is encoded for a master and decoded.
+"""Settings as plain values: how a frozen dataclass of settings is encoded for a master, decoded and merged.
 
 The metadata of a field with nested settings names their class; all other fields must hold plain values.
 Only the settings classes of this package use the module.
@@ -7,11 +7,12 @@ Only the settings classes of this package use the module.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import is_default
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound=DataclassInstance)
 
 __all__ = [
-    "at_least", "at_most", "check_types", "from_wire", "list_of", "one_of", "reject", "to_wire",
-    "whole_number",
+    "at_least", "at_most", "check_types", "from_wire", "list_of", "merged", "one_of", "reject",
+    "to_wire", "whole_number",
 ]  # fmt: skip
 
 # The range of the wire form, and of TensorFlow's widest fields.
@@ -170,6 +171,33 @@ def from_wire(cls: type[S], value: Any) -> S:
         return cls(**{name: _read(known[name].metadata, item) for name, item in value.items()})
     except (TypeError, ValueError, AttributeError) as exc:
         raise InvalidArgumentError(f"invalid {cls.__name__}: {exc}") from exc
+
+
+def merged(defaults: S, given: S) -> S:
+    """Merge settings into others as protobuf's ``MergeFrom`` does, and return the result.
+
+    A plain field is set if it differs from the default of its class, which is protobuf's rule for fields
+    without presence. So ``given`` cannot set one back to that default.
+
+    Args:
+        defaults: the values of the fields that ``given`` does not set.
+        given: the plain fields that it sets win; its lists follow those of ``defaults``, its maps are merged
+            by key, and nested settings by the same rule.
+    """
+    pairs = {f: (getattr(defaults, f.name), getattr(given, f.name)) for f in fields(defaults)}
+    return replace(defaults, **{f.name: _merged_values(f, *pair) for f, pair in pairs.items()})
+
+
+def _merged_values(field: Field[Any], default: Any, given: Any) -> Any:
+    if default is None or given is None:
+        return default if given is None else given
+    if _CLASS in field.metadata:
+        return merged(default, given)
+    if isinstance(given, tuple):
+        return (*default, *given)
+    if isinstance(given, Mapping):
+        return {**default, **given}
+    return default if is_default(field, given) else given
 
 
 def _read(metadata: Mapping[str, Any], value: Any) -> Any:

@@ -61,14 +61,15 @@ class CreateWorkerSession:
 
     Attributes:
         session_handle: the master's name for the session.
-        master_task: cluster task of the master.
+        master_task: cluster task of the master, with its address in a cluster that the client defines, where
+            other clients may use the same name; empty for nobody, whose sessions are independent.
         master_incarnation: the incarnation of the master; another one than before ends that master's older
             sessions.
-        isolate_session_state: whether variables belong to the session instead of the worker.
+        isolate_session_state: whether variables belong to the session instead of the worker, in a cluster
+            that the client defines as well.
         peers: cluster task to address, for all tasks of the session.
         task: the name of this worker in a cluster that the client defines; its devices have that name in
-            the session, and state of their own. Empty where the session belongs to the worker's own
-            cluster.
+            the session. Empty where the session belongs to the worker's own cluster.
     """
 
     session_handle: str
@@ -82,17 +83,20 @@ class CreateWorkerSession:
 @message("update_worker_session", reply="done")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateWorkerSession:
-    """Reports to a worker that tasks have joined a session, moved or left it.
+    """Reports to a worker that tasks have joined a session, moved or left it, or the session's devices.
 
     Attributes:
         session_handle: the session.
         peers: cluster task to address, for tasks that are new or have moved.
         removed: tasks that are no longer part of it.
+        cluster_device_attributes: all devices of the session in wire form; empty unless the session shares
+            them with its workers.
     """
 
     session_handle: str
     peers: dict[str, str]
     removed: list[str]
+    cluster_device_attributes: list[Any]
 
 
 @message("delete_worker_session", reply="done")
@@ -240,12 +244,14 @@ class AskOwed:
     Attributes:
         steps: the steps.
         keys: for each, a rendezvous key that is waited for, of a device of the receiver.
-        reply_to: the sender, by its name on the receiver's links.
+        reply_to: the sender, by its name among the tasks of the session.
+        session_handle: the session, if it has a cluster of its own; else empty.
     """
 
     steps: list[int]
     keys: list[str]
     reply_to: str
+    session_handle: str
 
 
 @message("values_lost")

@@ -14,7 +14,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from actorsession.config import ConfigProto
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
@@ -29,13 +29,16 @@ from actorsession.plan.signature import RunSignature
 
 __all__ = ["GraphExecutionState"]
 
+# Nodes that an error names at most.
+_NAMED = 3
+
 
 class GraphExecutionState:
     """The nodes of one session's graph, their devices, and the partitions of runs.
 
     Args:
-        config: the session's settings, of which ``allow_soft_placement``, ``log_device_placement`` and
-            ``graph_options`` act here.
+        config: the session's settings, of which ``allow_soft_placement``, ``log_device_placement``,
+            ``graph_options`` and ``experimental.optimize_for_static_graph`` act here.
         devices: the session's devices.
         check: called between two passes; what it raises ends the planning.
 
@@ -50,6 +53,7 @@ class GraphExecutionState:
         self._check = check
         self._options = config.graph_options
         self._logs = config.log_device_placement
+        self._static = config.experimental.optimize_for_static_graph
         kind = PrunedPlacement if self._options.place_pruned_graph else Placer
         self._placer = kind(devices, allow_soft_placement=config.allow_soft_placement)
         self._passes = PassRunner(optimiser_settings(self._options.optimizer_options))
@@ -74,7 +78,16 @@ class GraphExecutionState:
         Raises:
             InvalidArgumentError: for a node that reads what does not exist, or that asks for a device that
                 does not exist.
+            FailedPreconditionError: if there are nodes already, and the settings say that the graph does not
+                grow.
         """
+        if self._static and len(self.view) and nodes:
+            names = ", ".join(repr(node.name) for node in nodes[:_NAMED])
+            more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+            raise FailedPreconditionError(
+                f"the graph has grown since the session took it in, by {names}{more}, and the session was "
+                "made with optimize_for_static_graph=True: build all nodes before the first run"
+            )
         checked = self.view.checked(self._passes.new_nodes(nodes, self.view, self.devices))
         self._check()
         new = self.view.new_in(checked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from actorsession.actors.context import CallContext
@@ -77,6 +77,9 @@ class FakeWorkerCache:
         self.pushed: list[tuple[str, PushTensors]] = []
         self.told: list[tuple[str, ValuesLost]] = []
         self.watchers: dict[str, Callable[[], None]] = {}
+        self.of_sessions: dict[str, FakeWorkerCache] = {}
+        self.task = ""
+        self.released = 0
 
     def worker(self, task: str, incarnation: int | None = None) -> FakeWorker:
         return self.workers.setdefault(task, FakeWorker(task))
@@ -93,6 +96,22 @@ class FakeWorkerCache:
 
     def learn_from_session(self, addresses: Mapping[str, str]) -> None:
         self.addresses.update(addresses)
+
+    def learn(self, addresses: Mapping[str, str]) -> None:
+        self.addresses.update(addresses)
+
+    def forget(self, tasks: Iterable[str]) -> None:
+        for task in tasks:
+            self.addresses.pop(task, None)
+
+    def for_session(self, handle: str, task: str, addresses: Mapping[str, str]) -> FakeWorkerCache:
+        made = self.of_sessions[handle] = FakeWorkerCache()
+        made.task = task
+        made.learn(addresses)
+        return made
+
+    def release(self) -> None:
+        self.released += 1
 
     def push(self, task: str, message: PushTensors) -> None:
         self.pushed.append((task, message))

@@ -12,13 +12,13 @@ from actorsession import ops
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
-from actorsession.errors import OpError, WorkerRestartedError
+from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.rendezvous_key import build_key
 from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorkerCache
-from tests.cluster.kit import W0, W1, W2, Gate, InProcess, in_process, on, soon
+from tests.cluster.kit import PS0, W0, W1, W2, Gate, InProcess, in_process, on, soon
 
 
 async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
@@ -128,6 +128,30 @@ async def test_a_step_that_waits_outlives_a_link_that_had_nothing_of_it(graph: G
             await cluster.until_idle()
 
 
+async def test_a_value_lost_on_a_link_of_a_session_with_its_own_cluster_ends_its_step(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. Worker 1 loses what it pushes. 2. The other worker asks for the value, and worker 1 answers, over
+    the links of the session, by the names that it brought along. 3. The session goes on."""
+    x = ops.placeholder("float32", [])
+    with on(W2):
+        there = x + 1.0
+    with on(PS0):
+        end = there + 1.0
+    async with in_process({"worker": 2}) as cluster:
+        jobs = {"ps": [cluster.target(W0)], "worker": {2: cluster.target(W1)}}
+        config = ConfigProto(cluster_def=jobs)
+        async with AsyncSession(cluster.target(W0), graph=graph, config=config) as session:
+            (links,) = cluster.server(W1)._cache._of_sessions.values()
+            with monkeypatch.context() as patch:
+                patch.setattr(links, "push", lambda task, message: None)
+                with pytest.raises(UnavailableError, match="were lost on their way") as info:
+                    await soon(session.run(end, {x: 1.0}))
+                assert info.value.task == W2
+            assert await soon(session.run(end, {x: 1.0})) == 3.0
+            await cluster.until_idle()
+
+
 # -- values that are owed --------------------------------------------------------------------------
 
 INCARNATION = 7
@@ -183,6 +207,7 @@ def test_a_task_says_so_if_its_part_is_over_or_was_that_of_an_earlier_life(
     if over:
         side.table.end(STEP)
     text = key(incarnation=incarnation)
-    side.owed.answer(AskOwed(steps=[STEP], keys=[text], reply_to=W0))
+    message = AskOwed(steps=[STEP], keys=[text], reply_to=W0, session_handle="")
+    side.owed.answer(message, side.peers)
     expected = [(W0, ValuesLost(step_id=STEP, task=W1))] if lost else []
     assert side.peers.told == expected

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
@@ -9,11 +12,17 @@ import pytest
 
 from actorsession import ops
 from actorsession.cluster import ClusterSpec, LocalCluster, Server
-from actorsession.config import ConfigProto
-from actorsession.errors import InvalidArgumentError, WorkerRestartedError
+from actorsession.config import ConfigProto, Experimental
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    NotFoundError,
+    WorkerRestartedError,
+)
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import PS0, W0, W1, InProcess, on, soon
+from tests.cluster.kit import PS0, W0, W1, InProcess, eventually, on, soon, until_all
+from tests.leaks import take_holdings
 
 TRAINER = "/job:trainer/replica:0/task:0"
 
@@ -211,3 +220,201 @@ async def test_a_task_of_it_that_restarts_is_told_and_attached_anew(graph: Graph
                 found = await soon(session.reattach(v.initializer))
                 assert (found.restarted, found.lost) == ((PS0,), ("v",))
                 assert await soon(session.run(v.read_value())) == 3.0
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+def there_and_back(task: str) -> tuple[Any, Any]:
+    """A step that sends to a task and from there back to the trainer."""
+    x = ops.placeholder("float32", [])
+    with on(task):
+        y = x * 2.0
+    with on(TRAINER):
+        return y + 1.0, x
+
+
+def links(cluster: InProcess) -> int:
+    return sum(len(seen.links) for seen in cluster.statistics().values())
+
+
+async def test_sixty_sessions_with_another_name_for_a_task_each_leave_no_link_and_no_file(
+    cluster: InProcess, over_links: Any
+) -> None:
+    """1. A session of the servers' own cluster uses the link that stays. 2. Each session has links of its
+    own while it is open. 3. After it there are as many links and open files as before."""
+    async with AsyncSession(cluster.target(), graph=Graph()) as plain:
+        await plain.list_devices()
+        before, links_before = take_holdings(), links(cluster)
+        for number in range(60):
+            jobs = {"trainer": [cluster.target(W0)], f"ps{number}": [cluster.target(W1)]}
+            graph = Graph()
+            with graph.as_default():
+                y, x = there_and_back(f"/job:ps{number}/task:0")
+            config = ConfigProto(cluster_def=jobs)
+            async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+                assert await soon(session.run(y, {x: 1.0})) == 3.0
+                assert links(cluster) > links_before
+            await eventually(lambda: links(cluster) == links_before)
+        await eventually(lambda: not take_holdings().beyond(before).describe())
+
+
+@pytest.mark.process
+async def test_processes_keep_no_link_of_a_session_that_is_over() -> None:
+    async with LocalCluster({"worker": 2}) as running:
+        targets = [running.target("worker", index) for index in range(2)]
+        for number in range(5):
+            jobs = {"trainer": [targets[0]], f"ps{number}": [targets[1]]}
+            graph = Graph()
+            with graph.as_default():
+                y, x = there_and_back(f"/job:ps{number}/task:0")
+            config = ConfigProto(cluster_def=jobs)
+            async with AsyncSession(targets[0], graph=graph, config=config) as session:
+                assert await soon(session.run(y, {x: 1.0})) == 3.0
+        # What is left is the link of whoever asks.
+        await until_all(targets, lambda seen: len(seen.links) <= 1)
+
+
+async def test_the_end_of_such_a_session_leaves_the_links_of_other_sessions_alone(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """Even where its tasks have the very names of the servers' own cluster: the private state of a session
+    would be lost with its link."""
+    with on(W1):
+        v = ops.Variable(5.0, name="v")
+    isolated = ConfigProto(isolate_session_state=True)
+    same = ConfigProto(cluster_def=cluster.spec)
+    async with AsyncSession(cluster.target(), graph=graph, config=isolated) as private:
+        await soon(private.run(v.initializer))
+        for target in (W0, W1):
+            async with AsyncSession(cluster.target(target), graph=graph, config=same) as session:
+                await soon(session.run(v.initializer))
+        assert await soon(private.run(v.read_value())) == 5.0
+
+
+async def test_a_session_that_cannot_be_opened_leaves_no_link(
+    cluster: InProcess, graph: Graph
+) -> None:
+    links_before = links(cluster)
+    jobs = {"trainer": [cluster.target()], "ps": [cluster.target(W1), "tcp://127.0.0.1:1"]}
+    config = ConfigProto(cluster_def=jobs, wait_for_all_tasks=True, operation_timeout_in_ms=500)
+    session = AsyncSession(cluster.target(), graph=graph, config=config)
+    with pytest.raises(DeadlineExceededError, match="1 of 3 tasks did not answer"):
+        await soon(session.list_devices())
+    await session.close()
+    await eventually(lambda: links(cluster) == links_before)
+
+
+# -- shared state ----------------------------------------------------------------------------------
+
+SHARED = Experimental(share_session_state_in_clusterspec_propagation=True)
+
+
+@asynccontextmanager
+async def three_alone() -> AsyncIterator[tuple[Server, Server, Server]]:
+    """Servers that know of no cluster: a parameter server and two workers."""
+    alone = {"worker": ["127.0.0.1:0"]}
+    servers = [Server(alone, "worker") for _ in range(3)]
+    async with servers[0], servers[1], servers[2]:
+        yield servers[0], servers[1], servers[2]
+
+
+def of_worker(ps: Server, workers: list[Server], **more: Any) -> ConfigProto:
+    jobs = {"ps": [ps.target], "worker": [server.target for server in workers]}
+    return ConfigProto(cluster_def=jobs, **more)
+
+
+async def test_several_masters_that_bring_a_cluster_along_may_share_the_state_of_its_tasks(
+    graph: Graph,
+) -> None:
+    """Between-graph replication: each worker's session updates the variables of one parameter server, which
+    outlive both."""
+    initializer, add = counter(PS0)
+    async with three_alone() as (ps, *workers):
+        config = of_worker(ps, workers, experimental=SHARED)
+        sessions = [AsyncSession(w.target, graph=graph, config=config) for w in workers]
+        async with sessions[0] as one, sessions[1] as other:
+            await soon(one.run(initializer))
+            assert await soon(one.run(add)) == 1.0
+            assert await soon(other.run(add)) == 2.0
+        async with AsyncSession(workers[0].target, graph=graph, config=config) as later:
+            assert await soon(later.run(add)) == 3.0
+        alone = of_worker(ps, workers)
+        async with AsyncSession(workers[0].target, graph=graph, config=alone) as private:
+            with pytest.raises(NotFoundError, match="'count' is changed before it has a value"):
+                await soon(private.run(add))
+
+
+async def test_tasks_may_have_another_name_for_each_session_that_shares_their_state(
+    graph: Graph,
+) -> None:
+    """One of them may be a session of the server's own cluster."""
+    initializer, add = counter(PS0)
+    own = Graph()
+    with own.as_default():
+        _, add_there = counter(W0)
+    async with three_alone() as (ps, *workers):
+        config = of_worker(ps, workers, experimental=SHARED)
+        async with (
+            AsyncSession(workers[0].target, graph=graph, config=config) as session,
+            AsyncSession(ps.target, graph=own) as plain,
+        ):
+            await soon(session.run(initializer))
+            assert await soon(session.run(add)) == 1.0
+            assert await soon(plain.run(add_there)) == 2.0
+
+
+async def test_two_clients_may_have_one_name_for_their_masters(graph: Graph) -> None:
+    """Neither is taken for another life of the other."""
+    initializer, add = counter(PS0)
+    async with three_alone() as (ps, *workers):
+        configs = [
+            ConfigProto(cluster_def={"trainer": [w.target], "ps": [ps.target]}) for w in workers
+        ]
+        async with (
+            AsyncSession(workers[0].target, graph=graph, config=configs[0]) as one,
+            AsyncSession(workers[1].target, graph=graph, config=configs[1]) as other,
+        ):
+            for session in (one, other):
+                await soon(session.run(initializer))
+            for session in (one, other):
+                assert await soon(session.run(add)) == 1.0
+
+
+async def test_sharing_its_state_outweighs_isolating_it(cluster: InProcess, graph: Graph) -> None:
+    """As in TensorFlow, with and without a cluster of the session's own."""
+    initializer, add = counter(W1)
+    both = ConfigProto(isolate_session_state=True, experimental=SHARED)
+    async with (
+        AsyncSession(cluster.target(), graph=graph) as plain,
+        AsyncSession(cluster.target(), graph=graph, config=both) as session,
+    ):
+        await soon(plain.run(initializer))
+        assert await soon(session.run(add)) == 1.0
+        assert await soon(plain.run(add)) == 2.0
+
+
+async def test_shared_state_is_there_after_the_link_was_lost(graph: Graph) -> None:
+    """The state is that of the task, so the session goes on by itself."""
+    initializer, add = counter(PS0)
+    async with three_alone() as (ps, *workers):
+        config = of_worker(ps, workers, experimental=SHARED)
+        async with AsyncSession(workers[0].target, graph=graph, config=config) as session:
+            await soon(session.run(initializer))
+            for link in list(ps._cache._open):
+                link._connection.abort()
+                await soon(link.wait_closed())
+            assert await soon(session.run(add)) == 1.0
+
+
+@pytest.mark.process
+async def test_processes_with_a_master_each_share_a_parameter_server(graph: Graph) -> None:
+    initializer, add = counter(PS0)
+    async with LocalCluster({"ps": 1, "worker": 2}) as running:
+        config = ConfigProto(cluster_def=running.spec, experimental=SHARED)
+        targets = [running.target("worker", index) for index in range(2)]
+        sessions = [AsyncSession(target, graph=graph, config=config) for target in targets]
+        async with sessions[0] as one, sessions[1] as other:
+            await soon(one.run(initializer))
+            await soon(asyncio.gather(*[s.run(add) for s in (one, other) for _ in range(20)]))
+            assert await soon(other.run(add)) == 41.0

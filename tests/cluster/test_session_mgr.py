@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from actorsession.cluster.worker.session_mgr import SessionMgr, peer_key
+from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import WorkerEnv
-from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
+from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError
+from actorsession.graph.dtypes import float32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.shape import TensorShape
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.engine.executor import Executor
@@ -19,19 +23,12 @@ from tests.cluster.kit import PS0, W0, W1
 
 class Fixture:
     def __init__(self) -> None:
-        self.pushed: list[tuple[str, PushTensors]] = []
-        self.lost: list[tuple[int, OpError]] = []
+        self.cache = FakeWorkerCache()
         devices = make_devices(W0, {"CPU": 2})
         executors = {d.name: Executor(d) for d in devices}
-        table = RendezvousTable(W0, self.push)
-        self.parts = WorkerEnv(W0, devices, executors, table, FakeWorkerCache(), None)
-        self.mgr = SessionMgr(self.parts, self.push, lambda step, error: self._lose(step, error))
-
-    def push(self, task: str, message: PushTensors) -> None:
-        self.pushed.append((task, message))
-
-    def _lose(self, step: int, error: OpError) -> None:
-        self.lost.append((step, error))
+        table = RendezvousTable(W0, self.cache.push)
+        self.parts = WorkerEnv(W0, devices, executors, table, self.cache, None)
+        self.mgr = SessionMgr(self.parts, lambda workers: workers.push)
 
     def create(self, handle: str, master: str = W1, life: int = 1, **more: Any) -> list[str]:
         settings = {"isolate_session_state": False, "peers": {}, "task": "", **more}
@@ -98,7 +95,7 @@ def test_an_isolated_session_has_devices_of_the_same_names_with_state_of_its_own
 def test_a_session_with_a_cluster_of_its_own_sees_the_worker_under_another_name(
     at: Fixture,
 ) -> None:
-    at.create("a", task=PS0, peers={PS0: "tcp://h:1", W1: "tcp://h:2"})
+    at.create("a", task=PS0, isolate_session_state=True)
     parts = at.parts_of("a")
     assert parts.task == PS0
     assert [d.name for d in parts.devices] == [f"{PS0}/device:CPU:0", f"{PS0}/device:CPU:1"]
@@ -109,31 +106,59 @@ def test_a_session_with_a_cluster_of_its_own_sees_the_worker_under_another_name(
     }
 
 
-def test_what_such_a_session_pushes_goes_to_the_addresses_that_it_brought_along(
+def test_such_a_session_may_share_the_state_of_the_workers_devices(at: Fixture) -> None:
+    """Under its own names for them, and with executors that end with it."""
+    at.create("a", task=PS0)
+    devices = at.parts_of("a").devices
+    assert [d.name for d in devices] == [f"{PS0}/device:CPU:0", f"{PS0}/device:CPU:1"]
+    assert [d.resources for d in devices] == [d.resources for d in at.parts.devices]
+    assert [e.device for e in at.parts_of("a").executors.values()] == list(devices)
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+async def test_state_that_such_a_session_shares_stays_when_it_ends_and_its_own_does_not(
+    isolated: bool, at: Fixture
+) -> None:
+    at.create("a", task=PS0, isolate_session_state=isolated)
+    state = at.parts_of("a").devices[0].resources
+    state.variable("localhost", "v", TensorSpec(float32, TensorShape([]))).assign(np.float32(1))
+    session = at.mgr.remove("a")
+    assert session is not None
+    await session.aclose(CancelledError("the session is closed"))
+    assert state.has_value("localhost", "v") is not isolated
+
+
+def test_such_a_session_has_links_of_its_own_under_the_names_that_it_brought_along(
     at: Fixture,
 ) -> None:
-    at.create("a", task=PS0, peers={PS0: "tcp://h:1", W1: "tcp://h:2"})
-    at.create("b", task=PS0, peers={PS0: "tcp://h:1", W1: "tcp://g:2"})
-    for handle in ("a", "b"):
-        push = at.parts_of(handle).push
-        assert push is not None
-        push(W1, a_push())
-    assert [to for to, _ in at.pushed] == [peer_key(W1, "tcp://h:2"), peer_key(W1, "tcp://g:2")]
+    hosts = {"a": {PS0: "tcp://h:1", W1: "tcp://h:2"}, "b": {PS0: "tcp://h:1", W1: "tcp://g:2"}}
+    for handle, peers in hosts.items():
+        at.create(handle, task=PS0, peers=peers)
+        session = at.mgr.find(handle)
+        assert session.peers is not None
+        session.peers.push(W1, a_push())
+    for handle, peers in hosts.items():
+        own = at.cache.of_sessions[handle]
+        assert (own.task, own.addresses, own.pushed) == (PS0, peers, [(W1, a_push())])
+    assert at.cache.pushed == []
+
+
+async def test_its_links_are_released_with_it(at: Fixture) -> None:
+    at.create("a", task=PS0, peers={PS0: "tcp://h:1"})
+    own, session = at.cache.of_sessions["a"], at.mgr.remove("a")
+    assert session is not None
+    assert own.released == 0
+    await session.aclose(CancelledError("the session is closed"))
+    assert (own.released, at.cache.released) == (1, 0)
 
 
 def test_tasks_of_such_a_session_may_move_and_leave(at: Fixture) -> None:
     at.create("a", task=PS0, peers={PS0: "tcp://h:1", W1: "tcp://h:2"})
-    push = at.parts_of("a").push
-    assert push is not None
+    own = at.cache.of_sessions["a"]
     assert at.mgr.update("a", {W1: "tcp://h:3"}, [])
-    push(W1, a_push())
+    assert own.addresses == {PS0: "tcp://h:1", W1: "tcp://h:3"}
     assert at.mgr.update("a", {}, [W1])
-    push(W1, a_push(step=8))
-    assert [to for to, _ in at.pushed] == [peer_key(W1, "tcp://h:3")]
-    ((step, error),) = at.lost
-    assert step == 8
-    assert isinstance(error, UnavailableError)
-    assert error.message == f"{W1} has left the session's cluster"
+    assert own.addresses == {PS0: "tcp://h:1"}
 
 
 def test_tasks_of_other_sessions_are_the_workers_to_know(at: Fixture) -> None:
@@ -151,3 +176,12 @@ def test_another_life_of_a_master_leaves_its_earlier_sessions_to_be_dropped(at: 
     for handle in ("a1", "a2", "a3"):
         at.mgr.remove(handle)
     assert at.create("a5", master=W0, life=3) == ["a4"]
+
+
+def test_an_empty_master_is_nobody_whose_sessions_are_nobodys_to_collect(at: Fixture) -> None:
+    assert at.create("anon1", master="", life=1) == []
+    assert at.create("anon2", master="", life=2) == []
+    assert at.create("anon3", master="", life=1) == []
+    assert at.mgr.handles == ("anon1", "anon2", "anon3")
+    for handle in at.mgr.handles:
+        assert at.mgr.remove(handle) is not None

@@ -13,6 +13,7 @@ from actorsession.actors import Deadline, registry
 from actorsession.cluster import Server
 from actorsession.config import (
     ConfigProto,
+    Experimental,
     GraphOptions,
     OptimizerOptions,
     OptLevel,
@@ -21,13 +22,13 @@ from actorsession.config import (
     RunOptions,
     ThreadPoolOptionProto,
 )
-from actorsession.errors import DeadlineExceededError, InvalidArgumentError
+from actorsession.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
 from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import W0, W1, InProcess, in_process, on, soon
+from tests.cluster.kit import W0, W1, W2, InProcess, chain, in_process, on, soon
 from tests.ports import HoldPorts
 
 PS0 = "/job:ps/replica:0/task:0"
@@ -47,12 +48,6 @@ LOCAL = {
     "placement_period": ConfigProto(placement_period=2),
     "graph_options.timeline_step": ConfigProto(graph_options=GraphOptions(timeline_step=1)),
 }
-OF_SESSIONS = {
-    "graph_options.build_cost_model": ConfigProto(graph_options=GraphOptions(build_cost_model=1)),
-    "graph_options.build_cost_model_after": ConfigProto(
-        graph_options=GraphOptions(build_cost_model_after=1)
-    ),
-}
 
 
 @pytest.mark.parametrize("name", LOCAL)
@@ -64,10 +59,10 @@ def test_a_remote_session_refuses_what_only_local_ones_have(
         kind("tcp://127.0.0.1:1", graph=graph, config=LOCAL[name])
 
 
-@pytest.mark.parametrize("name", [*LOCAL, *OF_SESSIONS])
-def test_a_server_refuses_them_for_itself(name: str) -> None:
+@pytest.mark.parametrize("name", LOCAL)
+def test_a_server_refuses_them_for_its_sessions(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"a remote session does not support {name}: "):
-        Server({"worker": ["127.0.0.1:0"]}, "worker", config={**LOCAL, **OF_SESSIONS}[name])
+        Server({"worker": ["127.0.0.1:0"]}, "worker", config=LOCAL[name])
 
 
 @pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
@@ -283,3 +278,122 @@ async def test_an_inproc_master_is_dialled_as_well_when_asked(graph: Graph) -> N
         async with AsyncSession(server.target, graph=graph, config=config) as session:
             assert await soon(session.run(y)) == 2.0
             assert session.statistics().link is not None
+
+
+# -- a graph that does not grow --------------------------------------------------------------------
+
+STATIC = ConfigProto(experimental=Experimental(optimize_for_static_graph=True))
+
+
+async def test_a_static_graph_is_sent_by_the_first_run_and_does_not_grow_after_it(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    """1. Nodes are added after the session was entered. 2. After the first run they are refused. 3. What was
+    planned before goes on."""
+    x = ops.placeholder("float32", [])
+    async with AsyncSession(cluster.target(), graph=graph, config=STATIC) as session:
+        with on(W1):
+            y = x * 2.0
+        assert await soon(session.run(y, {x: 1.0})) == 2.0
+        late = ops.add(y, 1.0, name="late")
+        with pytest.raises(
+            FailedPreconditionError, match=r"'late'.*optimize_for_static_graph=True"
+        ):
+            await soon(session.run(late, {x: 1.0}))
+        with pytest.raises(FailedPreconditionError, match="'late'"):
+            await soon(session.warm_up(late, [x]))
+        assert await soon(session.run(y, {x: 2.0})) == 4.0
+
+
+async def test_a_static_graph_is_sent_again_when_its_master_was_lost(graph: Graph) -> None:
+    v = ops.Variable(1.0, name="v")
+    add = v.assign_add(1.0)
+    async with in_process({"worker": 1}) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=STATIC) as session:
+            await soon(session.run(v.initializer))
+            await cluster.server(W0)._master._close_all("the master restarts")  # type: ignore[union-attr]
+            found = await soon(session.reattach())
+            assert found.lost == ()
+            assert await soon(session.run(add)) == 2.0
+
+
+async def test_a_master_refuses_the_growth_of_a_graph_that_its_own_settings_call_static(
+    graph: Graph,
+) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    async with in_process(config=STATIC) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            assert await soon(session.run(y, {x: 1.0})) == 2.0
+            late = ops.add(y, 1.0, name="late")
+            with pytest.raises(FailedPreconditionError, match="'late'"):
+                await soon(session.run(late, {x: 1.0}))
+
+
+# -- devices that workers know ---------------------------------------------------------------------
+
+SHARED_DEVICES = {
+    "share_cluster_devices_in_session": ConfigProto(share_cluster_devices_in_session=True),
+    "its earlier name": ConfigProto(
+        experimental=Experimental(share_cluster_devices_in_session=True)
+    ),
+}
+
+
+def known_at(server: Server, session: AsyncSession) -> list[str]:
+    """The devices of the whole cluster that a worker knows for a session."""
+    assert server._worker is not None
+    return list(server._worker._sessions.find(session._session.handle).cluster_devices)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", SHARED_DEVICES)
+async def test_the_workers_of_a_session_that_shares_them_know_the_devices_of_all_tasks(
+    name: str, graph: Graph
+) -> None:
+    y = chain(ops.placeholder("float32", [], name="x"), 4)
+    async with in_process(config=ConfigProto(device_count={"CPU": 2})) as cluster:
+        config = SHARED_DEVICES[name]
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            for server in cluster.servers:
+                assert known_at(server, session) == [
+                    device(W0), device(W0, 1), device(W1), device(W1, 1),
+                ]  # fmt: skip
+            assert await soon(session.run(y, {"x:0": 1.0})) == 5.0
+
+
+async def test_workers_know_no_devices_but_their_own_unless_they_are_shared(
+    cluster: InProcess, graph: Graph
+) -> None:
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert [known_at(server, session) for server in cluster.servers] == [[], []]
+
+
+async def test_shared_devices_have_the_names_of_a_cluster_that_the_session_brings(
+    cluster: InProcess, graph: Graph
+) -> None:
+    jobs = {"trainer": [cluster.target()], "ps": [cluster.target(W1)]}
+    config = ConfigProto(cluster_def=jobs, share_cluster_devices_in_session=True)
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        for server in cluster.servers:
+            names = [device(PS0), device("/job:trainer/replica:0/task:0")]
+            assert known_at(server, session) == names
+
+
+async def test_shared_devices_follow_the_cluster(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    async with in_process() as cluster:
+        config = SHARED_DEVICES["share_cluster_devices_in_session"]
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            spec = {"worker": [*cluster.spec.job_tasks("worker"), "127.0.0.1:0"]}
+            async with Server(spec, "worker", 2) as third:
+                spec["worker"][2] = third.target
+                for server in (*cluster.servers, third):
+                    server.learn_peers(spec)
+                with on(W2):
+                    y = x * 2.0
+                with on(W1):
+                    z = y + 1.0
+                assert await soon(session.run(z, {x: 1.0})) == 3.0
+                seen = [device(task) for task in (W0, W1, W2)]
+                for server in (*cluster.servers, third):
+                    assert known_at(server, session) == seen

@@ -37,6 +37,7 @@ from actorsession.messages import (
     RegisterGraph,
     RunGraph,
 )
+from actorsession.messages.worker import AskOwed, UpdateWorkerSession
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
@@ -374,6 +375,48 @@ async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(
     assert before[0].name == bench.devices[0].name
     with pytest.raises(AbortedError, match="the worker has probably restarted"):
         await bench.register(graph, [c], [a])
+
+
+async def test_a_worker_that_knows_the_devices_of_its_session_refuses_exchange_with_others(
+    bench: Bench, graph: Graph
+) -> None:
+    """1. Knowing none but its own it cannot tell. 2. Knowing all it accepts them. 3. Once one is gone it
+    refuses what sends there, or waits for a value from there."""
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        b = a * 3.0
+    with on(W1):
+        c = ops.identity(a)
+    with on(W0):
+        d = c + 1.0
+    with on(W1):
+        e = b + 1.0
+    ours, theirs = (device.attributes.to_wire() for device in (*bench.devices, *bench.others))
+    for known in ([], [ours, theirs], []):
+        await bench.ask(devices_are(known))
+        await bench.register(graph, [d, e], [a])
+    await bench.ask(devices_are([ours]))
+    for fetch in (d, e):
+        with pytest.raises(InvalidArgumentError, match=f"{THERE}, which is none of .*: {HERE}"):
+            await bench.register(graph, [fetch], [a])
+    with pytest.raises(ProtocolError, match="device attributes are"):
+        await bench.ask(devices_are([["nonsense"]]))
+
+
+def devices_are(devices: list[Any]) -> UpdateWorkerSession:
+    return UpdateWorkerSession(
+        session_handle="s", peers={}, removed=[], cluster_device_attributes=devices
+    )
+
+
+async def test_values_owed_to_a_session_that_is_gone_are_answered_with_an_error(
+    bench: Bench,
+) -> None:
+    """Its links, over which the answer would go, have ended."""
+    key = build_key(HERE, bench.devices[0].attributes.incarnation, THERE, "e")
+    with pytest.raises(AbortedError, match="'gone' is not found"):
+        await bench.ask(AskOwed(steps=[1], keys=[key], reply_to=W1, session_handle="gone"))
 
 
 async def test_clearing_containers_leaves_variables_uninitialised(

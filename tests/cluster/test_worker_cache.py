@@ -20,7 +20,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.messages import WORKER, GetStatus, PushTensors, WorkerStatus
-from tests.cluster.kit import W0, W1, eventually, silent_address, soon
+from tests.cluster.kit import PS0, W0, W1, W2, eventually, silent_address, soon
 from transports import Hello, Listener, connect, listen
 
 
@@ -260,3 +260,60 @@ async def test_a_value_that_does_not_travel_is_reported_for_its_step_alone() -> 
         assert step_id == 1
         assert isinstance(error, InvalidArgumentError)
         await eventually(lambda: [m.step_id for m in b.post.pushed] == [2])
+
+
+# -- sessions with a cluster of their own ----------------------------------------------------------
+
+
+async def test_a_session_has_links_of_its_own_which_peers_use_for_nothing_else() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        own = a.cache.for_session("s", PS0, {PS0: a.address, W2: b.address})
+        assert (await soon(own.worker(W2).ask(GetStatus()))).task == W1
+        assert own.worker(PS0) is a.post.ref
+        await eventually(lambda: b.peers() == [f"{W0} for session 's'"])
+        assert a.peers() == [W2]
+        assert a.cache.current_link(W1) is None
+        assert b.cache.current_link(W0) is None
+        own.push(W2, push(1))
+        await eventually(lambda: [m.step_id for m in b.post.pushed] == [1])
+        assert a.cache.pushes == 1
+
+
+async def test_the_links_of_a_session_end_with_the_last_who_holds_them() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        addresses = {PS0: a.address, W1: b.address}
+        by_master, by_worker = (a.cache.for_session("s", PS0, addresses) for _ in range(2))
+        other = a.cache.for_session("t", PS0, addresses)
+        assert by_master is by_worker is not other
+        for cache in (by_master, other):
+            await soon(cache.worker(W1).ask(GetStatus()))
+        by_master.release()
+        assert (await soon(by_worker.worker(W1).ask(GetStatus()))).task == W1
+        by_worker.release()
+        await eventually(lambda: len(a.peers()) == len(b.peers()) == 1)
+        assert (await soon(other.worker(W1).ask(GetStatus()))).task == W1
+        other.release()
+        await eventually(lambda: not a.peers() and not b.peers())
+
+
+async def test_what_comes_after_the_end_of_a_session_dials_nobody() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        own = a.cache.for_session("s", PS0, {PS0: a.address, W1: b.address})
+        own.release()
+        with pytest.raises(UnavailableError, match=f"session of the link to {W1} has ended"):
+            await soon(own.worker(W1).ask(GetStatus()))
+        own.push(W1, push(1))
+        again = a.cache.for_session("s", PS0, {PS0: a.address, W1: b.address})
+        assert again is not own
+        assert (await soon(again.worker(W1).ask(GetStatus()))).task == W1
+        assert len(b.peers()) == 1
+        assert b.post.pushed == []
+
+
+async def test_the_links_of_sessions_end_with_the_server() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        own = a.cache.for_session("s", PS0, {PS0: a.address, W1: b.address})
+        await soon(own.worker(W1).ask(GetStatus()))
+        await a.cache.aclose(1.0)
+        assert a.peers() == []
+        await eventually(lambda: b.peers() == [])

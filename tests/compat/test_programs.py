@@ -62,6 +62,18 @@ def test_a_setting_that_does_not_exist_is_refused(make: Any) -> None:
 
 
 @pytest.mark.process
+def test_the_settings_of_a_server_are_the_defaults_of_its_sessions() -> None:
+    with tf.device("/cpu:7"):
+        y = tf.constant(1.0) + 1.0
+    server = tf.train.Server.create_local_server(tf.ConfigProto(allow_soft_placement=True))
+    try:
+        with tf.Session(server.target) as sess:
+            assert sess.run(y) == 2.0
+    finally:
+        server.stop()
+
+
+@pytest.mark.process
 def test_a_worker_and_its_client_as_two_scripts_would_be() -> None:
     server = tf.train.Server.create_local_server()
     try:

@@ -76,7 +76,8 @@ PROTOCOL = {
         "done",
     ),
     "update_worker_session": (
-        "session_handle: str, peers: dict[str, str], removed: list[str]",
+        "session_handle: str, peers: dict[str, str], removed: list[str], "
+        "cluster_device_attributes: list[Any]",
         "done",
     ),
     "update_cluster": ("cluster: dict[str, str]", "done"),
@@ -107,7 +108,10 @@ PROTOCOL = {
     "worker_why": ("waits: dict[str, Any]", None),
     "ask_session_why": ("session_handle: str, timeout_in_ms: int", "session_why"),
     "session_why": ("waits: list[Any], silent: dict[str, str]", None),
-    "ask_owed": ("steps: list[int], keys: list[str], reply_to: str", "done"),
+    "ask_owed": (
+        "steps: list[int], keys: list[str], reply_to: str, session_handle: str",
+        "done",
+    ),
     "values_lost": ("step_id: int, task: str", None),
     "cleanup_graph": (
         "step_id: int, error: list[Any] | None, settles: bool, ran: bool, handed_out: list[int]",

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from actorsession.config import ConfigProto, GraphOptions
-from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.config import ConfigProto, Experimental, GraphOptions
+from actorsession.errors import CancelledError, FailedPreconditionError, InvalidArgumentError
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
@@ -122,3 +122,20 @@ def test_placement_is_logged_where_the_settings_ask_for_it(
     made.extend(CHAIN)
     made.partitions(RUN)
     assert f"b: (Identity): {CPU[1]}" in caplog.text
+
+
+def test_a_static_graph_is_taken_in_once_and_does_not_grow() -> None:
+    """It may be empty before; what fails to be taken in is not there yet."""
+    made = state(ConfigProto(experimental=Experimental(optimize_for_static_graph=True)))
+    made.extend([])
+    with pytest.raises(InvalidArgumentError):
+        made.extend([node("y", "missing")])
+    made.extend(CHAIN)
+    grown = [node(name) for name in "cdef"]
+    with pytest.raises(
+        FailedPreconditionError, match=r"'c', 'd', 'e' and 1 more, .*static_graph=True"
+    ):
+        made.extend(grown)
+    made.extend([])
+    assert len(made) == 3
+    assert made.partitions(RUN)

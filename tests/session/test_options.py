@@ -20,7 +20,7 @@ from actorsession.config import (
     RunOptions,
     SessionMetadata,
 )
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.passes.optimise import OptimiserSettings, optimiser_settings
 from actorsession.session import AsyncSession, Session
@@ -226,3 +226,40 @@ async def test_between_devices_of_one_process_nothing_is_narrowed(
     )
     exact = np.array([1.0001, 3.14159, 7e-3], np.float32)
     np.testing.assert_array_equal(await session.run(y, {x: exact}), exact)
+
+
+# -- static graphs ---------------------------------------------------------------------------------
+
+STATIC = ConfigProto(experimental=Experimental(optimize_for_static_graph=True))
+
+
+async def test_a_static_graph_is_complete_at_the_first_run(
+    make_session: Make, graph: Graph
+) -> None:
+    """1. Nodes may be added until the first run. 2. What needs a new plan then fails while there are nodes
+    that were added later. 3. What was planned before goes on."""
+    session = make_session(STATIC)
+    x = ops.placeholder("float32", [])
+    y, z = x * 2.0, x * 3.0
+    assert await session.run(y, {x: 1.0}) == 2.0
+    assert await session.run(z, {x: 1.0}) == 3.0
+    late = ops.add(y, 1.0, name="late")
+    for fetches in (late, [y, z]):
+        with pytest.raises(
+            FailedPreconditionError, match=r"grown since .*'late'.*optimize_for_static"
+        ):
+            await session.run(fetches, {x: 1.0})
+    assert await session.run(y, {x: 2.0}) == 4.0
+
+
+async def test_settings_of_clusters_have_no_effect_on_a_direct_session(make_session: Make) -> None:
+    """It has all its devices in one process, and state of its own."""
+    shared = Experimental(share_session_state_in_clusterspec_propagation=True)
+    config = ConfigProto(share_cluster_devices_in_session=True, experimental=shared)
+    v = ops.Variable(1.0)
+    add = v.assign_add(1.0)
+    one, other = make_session(config), make_session(config)
+    for session in (one, other):
+        await session.run(v.initializer)
+    for session in (one, other):
+        assert await session.run(add) == 2.0

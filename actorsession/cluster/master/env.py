@@ -49,12 +49,14 @@ class MasterEnv:
         incarnation: the incarnation of the task.
         cluster: the tasks of the cluster.
         workers: the workers of the tasks.
+        default_session_config: applies to each session where its own settings have their defaults.
     """
 
     task: str
     incarnation: int
     cluster: ClusterMembership
     workers: WorkerCacheInterface
+    default_session_config: ConfigProto = field(default_factory=ConfigProto)
 
 
 @dataclass(frozen=True, slots=True)

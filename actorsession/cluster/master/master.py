@@ -105,8 +105,8 @@ class Master(Actor):
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
         """Create a session at the tasks that its device filters allow and that answer.
 
-        A repeated request returns the same session, which is then kept open until the links of both requests
-        are lost.
+        Its settings are those of the client, merged over the server's. A repeated request returns the same
+        session, which is then kept open until the links of both requests are lost.
         """
         created: SessionCreated = await self._creations.once(
             message.request_id, lambda: self._create(message, call.deadline), call.deadline
@@ -119,7 +119,7 @@ class Master(Actor):
     async def _create(self, message: CreateSession, limit: Deadline) -> SessionCreated:
         planning = Planning()
         graph = await _read(message.graph, planning)
-        config = ConfigProto.from_wire(message.config)
+        config = ConfigProto.from_wire(message.config).merged_over(self._env.default_session_config)
         refuse_local_settings(config)
         check_cost_model_settings(config)
         handle = secrets.token_hex(8)
@@ -127,7 +127,7 @@ class Master(Actor):
             handle, config, self._env, message.target, self._admission, planning
         )
         try:
-            version = await session.open(graph, limit)
+            version = await session.open(graph, session.limited(limit))
         except BaseException:
             await session.close("the session could not be opened")
             raise

@@ -76,7 +76,7 @@ class MasterSession(Actor):
 
     Args:
         handle: the name of the session.
-        config: the client's settings.
+        config: the client's settings, merged over the server's.
         env: the environment of the master.
         target: the address that the client connected to, as the client wrote it.
         admission: the admission of the steps of all sessions of the master; the session gets a share of it.
@@ -99,6 +99,7 @@ class MasterSession(Actor):
         self._sampling = CostModelSampling.of(config)
         self._cost_model = CostModel() if self._sampling.every else None
         self._infer_shapes = config.graph_options.infer_shapes
+        self._step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         members = self._members = SessionMembers(
             handle, config, env, target, self._forget_task, self._use_devices
         )
@@ -120,6 +121,14 @@ class MasterSession(Actor):
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
         self._closed = False
+
+    def limited(self, deadline: Deadline) -> Deadline:
+        """Return the deadline of a call, within the session's ``operation_timeout_in_ms``.
+
+        The client keeps its own limit. Here that of the server acts, where the client has none.
+        """
+        limit = self._config.operation_timeout
+        return deadline if limit is None else deadline.within(limit)
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
@@ -166,13 +175,13 @@ class MasterSession(Actor):
     ) -> SessionExtended | Awaitable[SessionExtended]:
         """Extend the graph with nodes that the client added, if the client has the current version."""
         if self._members.changed or self._planning.must_wait(_nodes_of(message)):
-            return self._extend_later(message, call.deadline)
+            return self._extend_later(message, self.limited(call.deadline))
         try:
             return self._extend(message)
         except InvalidArgumentError:
             if not self._members.missing:
                 raise
-            return self._extend_anew(message, call.deadline)
+            return self._extend_anew(message, self.limited(call.deadline))
 
     async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
         await self._follow(deadline)
@@ -206,7 +215,7 @@ class MasterSession(Actor):
     ) -> DeviceList | Awaitable[DeviceList]:
         """Ask new and absent tasks, then return the session's devices, the client device first."""
         later = self._members.missing or self._members.changed
-        return self._list_later(call.deadline) if later else self._list()
+        return self._list_later(self.limited(call.deadline)) if later else self._list()
 
     async def _list_later(self, deadline: Deadline) -> DeviceList:
         await self._follow(deadline)
@@ -230,7 +239,7 @@ class MasterSession(Actor):
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
-        limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+        limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else self._step_limit
         deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
         if graph is None or graph.here is None or len(graph.parts) > 1:
@@ -260,7 +269,8 @@ class MasterSession(Actor):
         )
         if message.partial:
             check_signature(signature)
-        graphs, deadline = self._partials.graphs if message.partial else self._graphs, call.deadline
+        graphs = self._partials.graphs if message.partial else self._graphs
+        deadline = self.limited(call.deadline)
         try:
             graph = await self._acquire(lambda: graphs.acquire(signature, deadline), deadline)
         except WorkerRestartedError as error:
@@ -385,7 +395,7 @@ class MasterSession(Actor):
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
-        deadline = call.deadline
+        deadline = self.limited(call.deadline)
         try:
             handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
         except WorkerRestartedError as error:
@@ -397,7 +407,7 @@ class MasterSession(Actor):
         self, message: PartialRun, call: CallContext
     ) -> StepDone | Awaitable[StepDone]:
         """Feed and fetch in a partial run."""
-        limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+        limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else self._step_limit
         return self._partials.call(message, call.deadline.within(limit))
 
     @answers(PartialRunDrop)
@@ -461,7 +471,8 @@ class MasterSession(Actor):
     @answers(ReattachSession, once=True)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Continue with the current tasks of the cluster; tasks that have restarted begin without state."""
-        changes = await self._members.reattach(self._graph.tasks(), call.deadline)
+        deadline = self.limited(call.deadline)
+        changes = await self._members.reattach(self._graph.tasks(), deadline)
         await self._apply(changes)
         restored = [
             name
@@ -477,7 +488,7 @@ class MasterSession(Actor):
         ]
         # Kept until they have a value, so that a client that fails to restore them can try again.
         self._lost = {node.name: None for node, _ in touched}
-        self._lost = dict.fromkeys(await self._without_value(touched, call.deadline))
+        self._lost = dict.fromkeys(await self._without_value(touched, deadline))
         return SessionReattached(
             added=list(changes.added), removed=list(changes.removed),
             restarted=list(changes.restarted), lost=list(self._lost),

@@ -27,7 +27,7 @@ class SessionGraph:
     """The graph of a session and the placement of its nodes on the session's devices.
 
     Args:
-        config: the client's settings.
+        config: the session's settings.
         members: the session's tasks, whose devices may change.
         check: called between two passes; what it raises ends the planning.
 

@@ -35,7 +35,6 @@ from actorsession.cluster.master.env import (
     described_devices,
     unwatch,
 )
-from actorsession.cluster.worker.session_mgr import peer_key
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
@@ -63,6 +62,7 @@ _log = logging.getLogger("actorsession.cluster")
 _ASK = 1.0
 # Errors of a task that is not there, or not there any more.
 _AWAY = (UnavailableError, DeadlineExceededError)
+_NO_CHANGES = Changes()
 
 
 class SessionMembers:
@@ -93,10 +93,14 @@ class SessionMembers:
         self._env = env
         self._filters = DeviceFilters(config.device_filters)
         self._waits_for_all = config.wait_for_all_tasks
-        self._isolated = config.isolate_session_state
+        self._shares_devices = config.shares_cluster_devices
         self._own = brought_along(config, env, target)
+        shared = config.experimental.share_session_state_in_clusterspec_propagation
+        # Whether the session's variables are private to it.
+        self._private = not shared and (config.isolate_session_state or self._own is not None)
+        self._cache = env.workers  # with a cluster of the session's own, ``join`` takes one for it
         self._members: dict[str, Member] = {}
-        self._absent = AbsentTasks(handle, self._any_worker, self._wanted, self._admit)
+        self._absent = AbsentTasks(handle, self._worker, self._wanted, self._admit)
         self._children = Children(f"members of session {handle}")
         self._changing = asyncio.Lock()
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -114,6 +118,12 @@ class SessionMembers:
     def task(self) -> str:
         """The master's own task, by its name in this session."""
         return self._env.task if self._own is None else self._own.task
+
+    @property
+    def _master_name(self) -> str:
+        """The name by which workers tell masters apart; two clusters of clients may use one task name."""
+        own = self._own
+        return self.task if own is None else f"{own.task} at {own.tasks[own.task]}"
 
     @property
     def changed(self) -> bool:
@@ -134,15 +144,19 @@ class SessionMembers:
             DeadlineExceededError: if the session waits for all tasks; names every task that did not answer.
             OpError: if a worker refused or could not be reached.
         """
-        await self._env.workers.refresh_addresses(deadline)
+        if self._own is not None:
+            own = self._own
+            self._cache = self._env.workers.for_session(self._handle, own.task, own.tasks)
+        await self._cache.refresh_addresses(deadline)
         version, wanted = self._env.cluster.version, self._wanted()
         needed = wanted if self._waits_for_all else {self.task}
-        found, reasons = await look_for_tasks(wanted, self._any_worker, deadline, needed)
+        found, reasons = await look_for_tasks(wanted, self._worker, deadline, needed)
         wanted = self._with_current_addresses(wanted)
         fresh = {f.task: self._member(f, wanted) for f in found}
         self._devices_of(wanted, fresh)  # invalid devices raise before any session is opened
         away = await self._begin(fresh, wanted, needed, deadline)
         self._commit(wanted, fresh, {**reasons, **away}, version)
+        await self._send_updates()
         for reason in self.missing.values():
             _log.warning("session %s begins without %s", self._handle, reason)
 
@@ -157,7 +171,7 @@ class SessionMembers:
             if version == self._version:
                 return Changes()
             new = {t: a for t, a in wanted.items() if t not in self._members}
-            found, reasons = await look_for_tasks(new, self._any_worker, deadline, ())
+            found, reasons = await look_for_tasks(new, self._worker, deadline, ())
             for reason in reasons.values():
                 _log.warning("session %s goes on without %s", self._handle, reason)
             return await self._change(found, reasons, wanted, (), version, deadline)
@@ -174,11 +188,11 @@ class SessionMembers:
             OpError: if a worker refused or could not be reached.
         """
         async with self._changing:
-            await self._env.workers.refresh_addresses(deadline)
+            await self._cache.refresh_addresses(deadline)
             version, wanted = self._env.cluster.version, self._wanted()
             needed = {t for t in wanted if self._waits_for_all or t in used or t == self.task}
             limit = sooner(deadline)
-            found, reasons = await look_for_tasks(wanted, self._any_worker, limit, needed)
+            found, reasons = await look_for_tasks(wanted, self._worker, limit, needed)
             return await self._change(found, reasons, wanted, needed, version, deadline)
 
     async def retry_absent(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
@@ -191,7 +205,7 @@ class SessionMembers:
         asked = {t: a for t, a in self._wanted().items() if t in self.missing and t not in needed}
 
         async def ask_once() -> None:
-            found, reasons = await look_for_tasks(asked, self._any_worker, deadline, ())
+            found, reasons = await look_for_tasks(asked, self._worker, deadline, ())
             self._absent.reasons.update({t: w for t, w in reasons.items() if t in self.missing})
             for task in found:
                 try:
@@ -236,8 +250,8 @@ class SessionMembers:
                 await self._drop([member])
                 return
         _log.info("session %s: %s has answered", self._handle, task)
-        if known != member.address:
-            await self._send_updates({task: member.address}, Changes(added=(task,)))
+        moved = {} if known == member.address else {task: member.address}
+        await self._send_updates(moved, Changes(added=(task,)))
 
     async def rejoin(self, task: str, deadline: Deadline) -> None:
         """Continue with the current incarnation of a task on which the session had no state.
@@ -249,7 +263,7 @@ class SessionMembers:
             old = self._members.get(task)
             if old is None:
                 return
-            found = FoundTask(task, await self._any_worker(task).ask(GetStatus(), deadline))
+            found = FoundTask(task, await self._worker(task).ask(GetStatus(), deadline))
             if found.incarnation == old.found.incarnation and not old.lapsed:
                 return
             member = self._member(found, {task: old.address}, lapsed=True)
@@ -257,6 +271,7 @@ class SessionMembers:
             await self._open(task, member, self._wanted(), deadline)
             if self._add(member):
                 _log.info("session %s goes on with another life of %s", self._handle, task)
+                await self._send_updates()
 
     def _add(self, member: Member) -> bool:
         """Add one member, if it is one of the session's tasks, and return whether it is."""
@@ -350,7 +365,7 @@ class SessionMembers:
         if self._private:
             return None  # a snapshot holds only the state that sessions share
         try:
-            status = await self._any_worker(task).ask(GetStatus(), Deadline.after(_ASK))
+            status = await self._worker(task).ask(GetStatus(), Deadline.after(_ASK))
         except OpError:
             return None
         found: Mapping[str, Any] | None = status.restored
@@ -388,19 +403,19 @@ class SessionMembers:
                     task=task,
                 )
             await self._open(task, member, self._wanted(), deadline)
+            await self._send_updates()
 
     async def leave(self) -> None:
         """End the session at every worker, in bounded time."""
-        await self._absent.aclose()
-        for member in self._members.values():
-            unwatch(member)
-        await self._drop({**self._members, **self._unconfirmed}.values())
-        await self._children.stop()
-
-    @property
-    def _private(self) -> bool:
-        """Whether the session's variables are private to it."""
-        return self._isolated or self._own is not None
+        try:
+            await self._absent.aclose()
+            for member in self._members.values():
+                unwatch(member)
+            await self._drop({**self._members, **self._unconfirmed}.values())
+            await self._children.stop()
+        finally:
+            if self._cache is not self._env.workers:
+                self._cache.release()
 
     def _lost_state(self, member: Member) -> bool:
         """Return whether a former member begins without the session's variables."""
@@ -422,23 +437,14 @@ class SessionMembers:
         now = self._wanted()
         return {task: now.get(task, address) for task, address in tasks.items()}
 
-    def _any_worker(self, task: str) -> Ref:
-        return self._worker(task, None)
-
-    def _worker(self, task: str, incarnation: int | None, address: str = "") -> Ref:
-        return self._env.workers.worker(self._key(task, address), incarnation)
-
-    def _key(self, task: str, address: str) -> str:
-        """Return the key under which this server keeps the links to a task."""
-        if task == self.task:
-            return self._env.task
-        return task if self._own is None else peer_key(task, address or self._own.tasks[task])
+    def _worker(self, task: str, incarnation: int | None = None) -> Ref:
+        return self._cache.worker(task, incarnation)
 
     def _member(
         self, found: FoundTask, wanted: Mapping[str, str], *, lapsed: bool = False
     ) -> Member:
         address = wanted[found.task]
-        worker = self._worker(found.task, found.incarnation, address)
+        worker = self._worker(found.task, found.incarnation)
         return Member(found, address, worker, lapsed)
 
     async def _begin(
@@ -507,9 +513,9 @@ class SessionMembers:
             await member.worker.ask(drop, deadline)
         message = CreateWorkerSession(
             session_handle=self._handle,
-            master_task=self.task,
+            master_task=self._master_name,
             master_incarnation=self._env.incarnation,
-            isolate_session_state=self._isolated,
+            isolate_session_state=self._private,
             peers=dict(peers),
             task="" if self._own is None else task,
         )
@@ -528,16 +534,27 @@ class SessionMembers:
                 if self._members.get(task) is member:
                     self._on_lapse(task)
 
-            member.unwatch = self._env.workers.watch(self._key(task, member.address), lapse)
+            member.unwatch = self._cache.watch(task, lapse)
 
-    async def _send_updates(self, moved: Mapping[str, str], changes: Changes) -> None:
-        """Send the workers that stay the new addresses of tasks, and which tasks have left."""
-        stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
-        if not stay or not (moved or changes.removed):
+    async def _send_updates(
+        self, moved: Mapping[str, str] | None = None, changes: Changes = _NO_CHANGES
+    ) -> None:
+        """Send the workers that stay the new addresses of tasks, and which tasks have left.
+
+        Where the session shares its devices, all its workers get those as well.
+        """
+        shared = self.devices.devices if self._shares_devices else ()
+        stay = [
+            member
+            for task, member in self._members.items()
+            if not member.lapsed and (shared or task not in changes.added)
+        ]
+        if not stay or not (moved or changes.removed or shared):
             return
         message = UpdateWorkerSession(
-            session_handle=self._handle, peers=dict(moved), removed=list(changes.removed)
-        )
+            session_handle=self._handle, peers=dict(moved or {}), removed=list(changes.removed),
+            cluster_device_attributes=[device.to_wire() for device in shared],
+        )  # fmt: skip
         # The link to a worker delivers this before any step that is planned with it. A silent worker is not
         # waited for beyond ``GRACE``.
         updates = [

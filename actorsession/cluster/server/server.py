@@ -35,7 +35,7 @@ from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
-from actorsession.config import MAX_SERVER_STEPS, ConfigProto
+from actorsession.config import MAX_SERVER_STEPS, ConfigProto, RPCOptions
 from actorsession.config.file_roots import FileRoots
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
@@ -48,9 +48,11 @@ from actorsession.errors import (
 from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
+from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.rpc.security import shared_security, shared_token
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
+from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.session_pools import server_pool
@@ -79,7 +81,9 @@ class Server:
         protocol: scheme of the addresses that have none; if left out ``tls`` where TLS files are given, else
             ``tcp``.
         config: settings of the process: ``device_count``, and the threads of its kernel pool and of the BLAS
-            library (``inter_op_parallelism_threads``, ``intra_op_parallelism_threads``).
+            library (``inter_op_parallelism_threads``, ``intra_op_parallelism_threads``). All others are the
+            defaults of the sessions whose master is here: where a session leaves a field at its default, that
+            of the server applies; lists of the session follow those of the server, maps are merged.
         cluster_id: servers and clients of another id are refused; "" accepts clients and servers that have
             none.
         token: shared secret; needed to listen on anything but loopback without TLS. By default the value of
@@ -109,7 +113,8 @@ class Server:
         ValueError: for a job or index that is left out where there are several.
         InternalError: if the task is not in the cluster (TensorFlow's class for it).
         InvalidArgumentError: for an invalid address of a task, such as one without a port; for settings that
-            only local sessions have; for TLS files and an own address without TLS.
+            only local sessions or clients have, or that no session accepts; for TLS files and an own address
+            without TLS.
         NotFoundError: for a protocol, or a scheme of an address, that is not supported.
     """
 
@@ -141,7 +146,7 @@ class Server:
         if security is not None:
             refuse_plain(self._bind_to, self.task)
         self._config = config or ConfigProto()
-        refuse_local_settings(self._config, of_server=True)
+        _check_session_defaults(self._config)
         if session_gc_seconds < 0:
             raise InvalidArgumentError(
                 f"session_gc_seconds is 0 or more, got {session_gc_seconds:g}"
@@ -230,7 +235,7 @@ class Server:
         store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
         self._master = Master(
-            MasterEnv(self.task, self.incarnation, self._cluster_view, self._cache),
+            MasterEnv(self.task, self.incarnation, self._cluster_view, self._cache, self._config),
             self._session_gc,
             self._max_inflight_steps,
         )
@@ -386,3 +391,19 @@ class Server:
     def __repr__(self) -> str:
         where = self._listener.address if self._listener is not None else "not started"
         return f"<Server {self.task} at {where}>"
+
+
+def _check_session_defaults(config: ConfigProto) -> None:
+    """Refuse settings of a server that would make every session of it fail, or have no effect.
+
+    Raises:
+        InvalidArgumentError: names the setting.
+    """
+    refuse_local_settings(config)
+    check_cost_model_settings(config)
+    DeviceFilters(config.device_filters)  # refuses malformed ones
+    if config.rpc_options != RPCOptions():
+        raise InvalidArgumentError(
+            f"a server's config has no rpc_options, got {config.rpc_options!r}: they say how a client "
+            "reaches its master; the server's own TLS files are its argument security"
+        )

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 from actorsession.actors.futures import chain
 from actorsession.actors.supervision import Children
-from actorsession.cluster.worker.worker_rendezvous import LinkName
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, OpError, from_exception
 from actorsession.messages.worker import GraphDone, RunGraph
@@ -38,7 +37,7 @@ class HeldStep:
     Attributes:
         message: the request that starts it.
         answer: the future of its answer.
-        link: the key of the link that it waits for.
+        link: the task whose link it waits for.
         since: when it was first held, by the monotonic clock.
     """
 
@@ -53,8 +52,6 @@ class StepGate:
 
     Args:
         workers: the other tasks; a step that sends over a backlogged link to one of them is held.
-        link_name: maps a task of the session to the key of the links to it; ``None`` if that is the task
-            name.
         begin: starts a step and returns its answer or a future of it; may hold the step again for another
             link.
         children: own the waiting.
@@ -63,12 +60,10 @@ class StepGate:
     def __init__(
         self,
         workers: WorkerCacheInterface,
-        link_name: LinkName | None,
         begin: Callable[[RunGraph], GraphDone | Answer],
         children: Children,
     ) -> None:
         self._workers = workers
-        self._link_name = link_name
         self._begin = begin
         self._children = children
         self._held: dict[str, OrderedDict[int, HeldStep]] = {}
@@ -86,22 +81,18 @@ class StepGate:
         return {step_id: held for steps in self._held.values() for step_id, held in steps.items()}
 
     def blocked(self, tasks: Iterable[str]) -> str | None:
-        """Return the key of the first link that a step which sends to ``tasks`` has to wait for."""
+        """Return the first task whose link a step that sends to ``tasks`` has to wait for."""
         for task in tasks:
-            name = task if self._link_name is None else self._link_name(task)
-            if name is None:
-                continue
-            if (name in self._held and name != self._releasing) or self._workers.is_backlogged(
-                name
-            ):
-                return name
+            behind = task in self._held and task != self._releasing
+            if behind or self._workers.is_backlogged(task):
+                return task
         return None
 
     def hold(self, name: str, message: RunGraph) -> Answer:
         """Hold a step until its link is no longer backlogged.
 
         Args:
-            name: the key that ``blocked`` returned.
+            name: the task that ``blocked`` returned.
             message: the request that starts the step.
 
         Returns:

@@ -7,7 +7,7 @@ be closed.
 
 A session of the worker's own cluster borrows the worker's devices, so that all such sessions share one state,
 unless it is isolated. A session whose client brought a cluster along sees the worker under its name in that
-cluster: with renamed devices, which always have their own state, and with its own peers.
+cluster: with renamed devices, whose state it shares or not, and with links of its own to the other tasks.
 
 Plain synchronous code; owned by the worker actor. Imports worker sessions.
 """
@@ -16,32 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import TypeAlias
 
-from actorsession.cluster.worker.worker_rendezvous import Push
+from actorsession.cluster.worker.worker_rendezvous import Push, SessionPeers
 from actorsession.cluster.worker.worker_session import WorkerEnv, WorkerSession
-from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
-from actorsession.graph.device import DeviceAttributes
-from actorsession.messages.worker import CreateWorkerSession, PushTensors
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
+from actorsession.errors import AbortedError, InvalidArgumentError
+from actorsession.messages.worker import CreateWorkerSession
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["LEGACY", "LostPush", "SessionMgr", "peer_key"]
-
-LostPush: TypeAlias = Callable[[int, OpError], None]
+__all__ = ["LEGACY", "SessionMgr"]
 
 LEGACY = ""
 """The handle of the session that always exists."""
-
-
-def peer_key(task: str, address: str) -> str:
-    """Return the key of a worker cache for a task of a cluster that only some session has.
-
-    Two such clusters may use one name for different tasks, so the address is part of the key.
-    """
-    return f"{task}@{address}"
 
 
 @dataclass(slots=True)
@@ -52,36 +41,18 @@ class _Master:
     handles: set[str] = field(default_factory=set)
 
 
-class _OwnPeers:
-    """The tasks of a cluster that a session brought along, by their names in that session."""
+def _device_of_session(device: Device, task: str, *, isolated: bool) -> Device:
+    """Return a device as a session sees it.
 
-    def __init__(self, peers: Mapping[str, str], push: Push, lost: LostPush) -> None:
-        self._push = push
-        self._lost = lost
-        self._keys: dict[str, str] = {}
-        self.update(peers)
-
-    def update(self, peers: Mapping[str, str], removed: list[str] | None = None) -> None:
-        self._keys.update({task: peer_key(task, address) for task, address in peers.items()})
-        for task in removed or ():
-            self._keys.pop(task, None)
-
-    def link_name(self, task: str) -> str | None:
-        """Return the key of the links to a task; ``None`` if it has left."""
-        return self._keys.get(task)
-
-    def push(self, task: str, message: PushTensors) -> None:
-        key = self._keys.get(task)
-        if key is None:
-            error = UnavailableError(f"{task} has left the session's cluster", task=task)
-            self._lost(message.step_id, error)
-        else:
-            self._push(key, message)
-
-
-def _private(device: Device, attributes: DeviceAttributes) -> Device:
-    """Return a device with its own state and the same file roots."""
-    return Device(attributes, ResourceManager(device.resources.files))
+    Args:
+        device: the device of the worker.
+        task: the worker's name in the session; its own if empty.
+        isolated: whether the device has a state of its own, with the same file roots.
+    """
+    attributes = device.attributes.renamed(task) if task else device.attributes
+    return Device(
+        attributes, ResourceManager(device.resources.files) if isolated else device.resources
+    )
 
 
 class SessionMgr:
@@ -89,24 +60,22 @@ class SessionMgr:
 
     Args:
         env: the environment that sessions of the worker's own cluster share.
-        push: delivers a message to a peer, by task name or ``peer_key``.
-        lost: called with the step id of tensors that cannot be delivered, and the error.
+        push_over: returns the function that pushes to the tasks of a worker cache.
     """
 
-    def __init__(self, env: WorkerEnv, push: Push, lost: LostPush) -> None:
+    def __init__(self, env: WorkerEnv, push_over: Callable[[WorkerCacheInterface], Push]) -> None:
         self._env = env
-        self._push = push
-        self._lost = lost
+        self._push_over = push_over
         self._legacy = WorkerSession(LEGACY, env)
         self._sessions: dict[str, WorkerSession] = {}
-        self._peers: dict[str, _OwnPeers] = {}
         self._masters: dict[str, _Master] = {}
 
     def create(self, message: CreateWorkerSession) -> list[str]:
         """Open a session.
 
         Returns:
-            The handles of sessions that an earlier incarnation of the same master left here, to be dropped.
+            The handles of sessions that an earlier incarnation of the same master left here, to be dropped;
+            none if the message names no master.
 
         Raises:
             InvalidArgumentError: for an empty handle, or one that exists.
@@ -116,24 +85,30 @@ class SessionMgr:
             raise InvalidArgumentError("a worker session needs a session handle, got an empty one")
         if handle in self._sessions:
             raise InvalidArgumentError(f"worker session {handle!r} exists already")
-        env, isolated = self._env, message.isolate_session_state or bool(message.task)
-        if message.task:
-            own = self._peers[handle] = _OwnPeers(message.peers, self._push, self._lost)
-            env = replace(
-                env,
-                task=message.task,
-                devices=tuple(_private(d, d.attributes.renamed(message.task)) for d in env.devices),
-                push=own.push,
-                link_name=own.link_name,
-            )
-        elif isolated:
-            env = replace(env, devices=tuple(_private(d, d.attributes) for d in env.devices))
-        if isolated:
-            env = replace(env, executors={d.name: Executor(d) for d in env.devices})
-        self._sessions[handle] = WorkerSession(handle, env, owns_devices=isolated)
+        self._sessions[handle] = WorkerSession(
+            handle, self._env_of(message), owns_devices=message.isolate_session_state
+        )
         return self._note(handle, message.master_task, message.master_incarnation)
 
+    def _env_of(self, message: CreateWorkerSession) -> WorkerEnv:
+        """Return the environment of a new session: devices that it shares or owns, and its tasks."""
+        env, task, isolated = self._env, message.task, message.isolate_session_state
+        if not (task or isolated):
+            return env
+        devices = tuple(_device_of_session(d, task, isolated=isolated) for d in env.devices)
+        executors = {d.name: Executor(d) for d in devices}
+        if not task:
+            return replace(env, devices=devices, executors=executors)
+        workers = env.workers.for_session(message.session_handle, task, message.peers)
+        peers = SessionPeers(message.session_handle, task, workers, self._push_over(workers))
+        return replace(
+            env, task=task, devices=devices, executors=executors, workers=workers, peers=peers
+        )
+
     def _note(self, handle: str, task: str, incarnation: int) -> list[str]:
+        """Record a session as one of its master, and return those of the master's earlier incarnation."""
+        if not task:  # nobody, whose sessions have nothing to do with each other
+            return []
         known = self._masters.get(task)
         if known is None or known.incarnation != incarnation:
             self._masters[task] = _Master(incarnation, {handle})
@@ -166,16 +141,16 @@ class SessionMgr:
         Raises:
             AbortedError: for an unknown handle.
         """
-        self.find(handle)
-        own = self._peers.get(handle)
-        if own is not None:
-            own.update(peers, removed)
-        return own is not None
+        peers_of_session = self.find(handle).peers
+        if peers_of_session is None:
+            return False
+        peers_of_session.workers.learn(peers)
+        peers_of_session.workers.forget(removed)
+        return True
 
     def remove(self, handle: str) -> WorkerSession | None:
         """Remove a session, for the caller to close; the legacy session stays."""
         session = self._sessions.pop(handle, None)
-        self._peers.pop(handle, None)
         for task, master in list(self._masters.items()):
             master.handles.discard(handle)
             if not master.handles:

@@ -17,10 +17,11 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable, SessionPeers
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
@@ -29,6 +30,9 @@ from actorsession.plan.rendezvous_key import parse_key
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 
 __all__ = ["MissingTensorProbe"]
+
+# A task that values are awaited from, with the tasks of the session that has a cluster of its own.
+_Sender: TypeAlias = "tuple[str, SessionPeers | None]"
 
 # Limit on the steps in one request; a worker with more of them asks again in the next period.
 _ASKED = 1000
@@ -40,7 +44,7 @@ class MissingTensorProbe:
     Args:
         table: the rendezvous of the worker's steps.
         incarnations: the incarnations of the worker's devices.
-        workers: the other tasks.
+        workers: the other tasks of the worker's cluster.
         give_up: ends a step with an error.
     """
 
@@ -55,7 +59,7 @@ class MissingTensorProbe:
         self._incarnations = frozenset(incarnations)
         self._workers = workers
         self._give_up = give_up
-        self._asking: set[str] = set()
+        self._asking: set[_Sender] = set()
 
     # -- the receiving side --------------------------------------------------------------------
 
@@ -67,52 +71,54 @@ class MissingTensorProbe:
         """
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            for name, steps in self._waiting().items():
-                if name not in self._asking:
-                    self._asking.add(name)
-                    _ = children.start(
-                        self._ask(name, steps), name=f"ask {name} for missing tensors"
-                    )
+            for sender, steps in self._waiting().items():
+                if sender not in self._asking:
+                    self._asking.add(sender)
+                    asking = self._ask(sender, steps)
+                    _ = children.start(asking, name=f"ask {sender[0]} for missing tensors")
 
-    def _waiting(self) -> Mapping[str, dict[int, str]]:
+    def _waiting(self) -> Mapping[_Sender, dict[int, str]]:
         """Return, by awaited task, the waiting steps with one awaited key of each."""
-        found: defaultdict[str, dict[int, str]] = defaultdict(dict)
+        found: defaultdict[_Sender, dict[int, str]] = defaultdict(dict)
         limit = time.monotonic() - BEAT_SECONDS
         for rendezvous in self._table.begun_before(limit):
             for task, key in rendezvous.awaited().items():
-                name = rendezvous.link_name(task)
-                if name is not None and len(found[name]) < _ASKED:
-                    found[name][rendezvous.step_id] = key
+                sender = (task, rendezvous.peers)
+                if len(found[sender]) < _ASKED:
+                    found[sender][rendezvous.step_id] = key
         return found
 
-    async def _ask(self, name: str, steps: Mapping[int, str]) -> None:
+    async def _ask(self, sender: _Sender, steps: Mapping[int, str]) -> None:
         try:
-            error = await self._ask_sender(name, steps, CONNECT_TIMEOUT)
+            error = await self._ask_sender(sender, steps, CONNECT_TIMEOUT)
             if error is not None:
                 # Usually the master of the step asks the task too, and has a better description of the
                 # failure. Besides, a reset of the link does not mean that the task is lost; the link is
                 # dialled again once.
                 await asyncio.sleep(BEAT_SECONDS)
-                error = await self._ask_sender(name, steps, LEASE_SECONDS / 2)
+                error = await self._ask_sender(sender, steps, LEASE_SECONDS / 2)
             if error is not None:
                 self._fail(steps, error)
         finally:
-            self._asking.discard(name)
+            self._asking.discard(sender)
 
     async def _ask_sender(
-        self, name: str, steps: Mapping[int, str], limit: float
+        self, sender: _Sender, steps: Mapping[int, str], limit: float
     ) -> OpError | None:
         """Ask a task; return the error if it cannot be reached."""
         waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
         if not waiting:
             return None
+        task, peers = sender
+        workers = self._workers if peers is None else peers.workers
         message = AskOwed(
-            steps=list(steps), keys=list(steps.values()), reply_to=waiting[0].link_name() or ""
-        )
+            steps=list(steps), keys=list(steps.values()), reply_to=waiting[0].task,
+            session_handle="" if peers is None else peers.session_handle,
+        )  # fmt: skip
         try:
-            await self._workers.worker(name).ask(message, Deadline.after(limit))
+            await workers.worker(task).ask(message, Deadline.after(limit))
         except DeadlineExceededError as error:
-            return None if self._workers.is_linked(name) else error  # otherwise it is busy
+            return None if workers.is_linked(task) else error  # otherwise it is busy
         except OpError as error:
             return error
         return None
@@ -137,8 +143,12 @@ class MissingTensorProbe:
 
     # -- the sending side ----------------------------------------------------------------------
 
-    def answer(self, message: AskOwed) -> None:
+    def answer(self, message: AskOwed, workers: WorkerCacheInterface) -> None:
         """Report the steps for which nothing more will be sent; steps that are not over are not mentioned.
+
+        Args:
+            message: the request.
+            workers: the tasks of the session that it names.
 
         Raises:
             InvalidArgumentError: for a malformed key.
@@ -147,4 +157,4 @@ class MissingTensorProbe:
             key = parse_key(text)
             if self._table.is_over(step_id) or key.src_incarnation not in self._incarnations:
                 lost = ValuesLost(step_id=step_id, task=key.src_task)
-                self._workers.tell_after_pushes(message.reply_to, lost)
+                workers.tell_after_pushes(message.reply_to, lost)

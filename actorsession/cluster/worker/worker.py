@@ -17,7 +17,7 @@ from actorsession.actors.context import CallContext
 from actorsession.cluster.wait_graphs import own_wait_graph
 from actorsession.cluster.worker.session_mgr import SessionMgr
 from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
-from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
 from actorsession.cluster.worker.worker_session import OpenStepRendezvous, WorkerEnv, WorkerSession
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
@@ -26,7 +26,6 @@ from actorsession.errors import (
     OpError,
     ProtocolError,
     error_from_wire,
-    error_to_wire,
     from_exception,
 )  # fmt: skip
 from actorsession.messages.done import Done
@@ -100,10 +99,10 @@ class Worker(Actor):
         self._restored = restored
         self._closing = False
         executors = {d.name: Executor(d) for d in devices}
-        table = RendezvousTable(task, self._send_push)
+        table = RendezvousTable(task, self._push_over(workers))
         self._env = WorkerEnv(task, devices, executors, table, workers, pool)
         self._log = self._env.log
-        self._sessions = SessionMgr(self._env, self._send_push, self._lost_push)
+        self._sessions = SessionMgr(self._env, self._push_over)
         incarnations = [d.attributes.incarnation for d in devices]
         self._probe = MissingTensorProbe(table, incarnations, workers, self._give_up)
         self._probing: asyncio.Task[None] | None = None
@@ -145,8 +144,12 @@ class Worker(Actor):
 
     @answers(AskOwed)
     def on_ask_owed(self, message: AskOwed, call: CallContext) -> Done:
-        """Report to the sender the values that will not arrive any more."""
-        self._probe.answer(message)
+        """Report to the sender the values that will not arrive any more.
+
+        Raises:
+            AbortedError: if the session whose links the report would take is not open here.
+        """
+        self._probe.answer(message, self._sessions.find(message.session_handle).workers)
         return Done()
 
     @handles(ValuesLost, direct=True)
@@ -179,7 +182,8 @@ class Worker(Actor):
 
     @answers(UpdateWorkerSession)
     def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
-        """Apply a change of a session's tasks, some of which have joined, moved or left."""
+        """Apply a change of a session's tasks or devices, some of which have joined, moved or left."""
+        self._sessions.find(message.session_handle).learn_devices(message.cluster_device_attributes)
         if not self._sessions.update(message.session_handle, message.peers, message.removed):
             self._workers.learn_from_session(message.peers)
         return Done()
@@ -219,15 +223,16 @@ class Worker(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    def _send_push(self, task: str, message: PushTensors) -> None:
-        if self._log.enabled:
-            values = message.values
-            self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
-        self._workers.push(task, message)
+    def _push_over(self, workers: WorkerCacheInterface) -> Push:
+        """Return the function that pushes to other tasks over the links of a worker cache."""
 
-    def _lost_push(self, step_id: int, error: OpError) -> None:
-        """End a step whose tensors cannot be delivered, once its sender has become quiescent."""
-        self.ref.tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
+        def push(task: str, message: PushTensors) -> None:
+            if self._log.enabled:
+                values = message.values
+                self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
+            workers.push(task, message)
+
+        return push
 
     @handles(PushTensors, direct=True)
     def on_push(self, message: PushTensors, call: CallContext) -> None:

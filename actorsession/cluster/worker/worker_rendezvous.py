@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
+from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import (
     CancelledError,
     InvalidArgumentError,
@@ -25,12 +26,12 @@ from actorsession.errors import (
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.worker import PushTensors
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.records import dataclass
 from actorsession.runtime.rendezvous import Rendezvous
 
-__all__ = ["LinkName", "RendezvousTable", "WorkerRendezvous"]
+__all__ = ["RendezvousTable", "SessionPeers", "WorkerRendezvous"]
 
 Push: TypeAlias = Callable[[str, PushTensors], None]
-LinkName: TypeAlias = Callable[[str], str | None]
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps than this
 # in that time.
@@ -38,6 +39,23 @@ _TOMBSTONES = 10_000
 # Seconds that values pushed for a step may wait for its start; a live master starts a step on all its workers
 # at once.
 _UNBEGUN = 60.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionPeers:
+    """The tasks of a session whose client brought a cluster along.
+
+    Attributes:
+        session_handle: the session.
+        task: this task, by its name in the session.
+        workers: the other tasks, over links of the session's own.
+        push: delivers a message to the worker of another task; never blocks.
+    """
+
+    session_handle: str
+    task: str
+    workers: WorkerCacheInterface
+    push: Push
 
 
 @lru_cache(maxsize=65536)
@@ -55,12 +73,13 @@ class WorkerRendezvous(Rendezvous):
         push: delivers a message to the worker of another task; never blocks.
 
     Attributes:
+        peers: the tasks of the step's session; ``None`` if they are those of the worker's cluster.
         pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
         holder: the table that keeps the rendezvous beyond the end of the partitions here, for a partial run.
     """
 
     __slots__ = (
-        "_gathered", "_link_name", "_push", "_task", "begun", "created", "holder", "pushed", "step_id",
+        "_gathered", "_push", "begun", "created", "holder", "peers", "pushed", "step_id", "task",
     )  # fmt: skip
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
@@ -70,32 +89,26 @@ class WorkerRendezvous(Rendezvous):
         self.holder: RendezvousTable | None = None
         self.pushed = 0
         self.created = time.monotonic()
-        self._task = task
+        self.task = task
         self._push = push
-        self._link_name: LinkName | None = None
+        self.peers: SessionPeers | None = None
         self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
 
-    def bind(self, task: str, push: Push, link_name: LinkName | None) -> None:
-        """Set the session's name for this task, its push function and its link names."""
-        self._task = task
-        self._push = push
-        self._link_name = link_name
+    def bind(self, peers: SessionPeers) -> None:
+        """Set the tasks of the session, and this task's name among them."""
+        self.peers = peers
+        self.task, self._push = peers.task, peers.push
 
     def awaited(self) -> dict[str, str]:
         """Return the other tasks that values are awaited from, with one awaited key of each."""
         tasks = {parse_key(key).src_task: key for key in self.waiting_keys()}
-        tasks.pop(self._task, None)
+        tasks.pop(self.task, None)
         return tasks
-
-    def link_name(self, task: str = "") -> str | None:
-        """Return the key of the links to a task of the session, by default this task, or ``None``."""
-        task = task or self._task
-        return task if self._link_name is None else self._link_name(task)
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """Store a value for a device of this task, or gather it for the task of its device."""
         task = _destination(key)
-        if task == self._task:
+        if task == self.task:
             super().send(key, value, dead)
             return
         if self.aborted is not None:
@@ -144,17 +157,12 @@ class RendezvousTable:
         self._steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
 
-    def begin(
-        self, step_id: int, task: str = "", push: Push | None = None,
-        link_name: LinkName | None = None,
-    ) -> WorkerRendezvous:  # fmt: skip
+    def begin(self, step_id: int, peers: SessionPeers | None = None) -> WorkerRendezvous:
         """Return the rendezvous of a step that starts here.
 
         Args:
             step_id: the step.
-            task: the name of this task in the step's session, if it differs from its own name.
-            push: delivers to the other tasks of that session.
-            link_name: maps a task of that session to the key of the links to it.
+            peers: the tasks of the step's session, if they are not those of the worker's cluster.
 
         Raises:
             OpError: the error with which the step was cancelled before it started.
@@ -163,16 +171,13 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self._steps.get(step_id) or self._new(step_id)
         rendezvous.begun = True
-        if push is not None:
-            rendezvous.bind(task, push, link_name)
+        if peers is not None:
+            rendezvous.bind(peers)
         return rendezvous
 
-    def hold(
-        self, step_id: int, task: str = "", push: Push | None = None,
-        link_name: LinkName | None = None,
-    ) -> WorkerRendezvous:  # fmt: skip
+    def hold(self, step_id: int, peers: SessionPeers | None = None) -> WorkerRendezvous:
         """Return the same as ``begin`` for a partial run, whose rendezvous outlasts its partitions here."""
-        rendezvous = self.begin(step_id, task, push, link_name)
+        rendezvous = self.begin(step_id, peers)
         rendezvous.holder = self
         return rendezvous
 

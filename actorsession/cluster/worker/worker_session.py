@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -22,13 +22,13 @@ from actorsession.actors.context import CallContext
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
-    LinkName,
-    Push,
     RendezvousTable,
+    SessionPeers,
     WorkerRendezvous,
 )
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
+from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
@@ -40,7 +40,7 @@ from actorsession.messages.worker import (
     RunGraph,
     VariablesFound,
 )  # fmt: skip
-from actorsession.plan.partition import SEND, Partition
+from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
@@ -75,12 +75,12 @@ class WorkerEnv:
         devices: the devices of the session.
         executors: one per device, by full name.
         rendezvous: the rendezvous of all steps.
-        workers: the other tasks; steps that send over a backlogged link to one of them are held.
+        workers: the other tasks of the session; steps that send over a backlogged link to one of them are
+            held.
         pool: threads for kernels.
         counters: the counters of all sessions together.
         log: the log of the messages of steps.
-        push: delivers to the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
-        link_name: maps a task of the session to the key of the links to it; ``None`` likewise.
+        peers: the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
     """
 
     task: str
@@ -91,8 +91,7 @@ class WorkerEnv:
     pool: KernelPool | None
     counters: WorkerCounters = field(default_factory=WorkerCounters)
     log: RpcLog = field(default_factory=RpcLog)
-    push: Push | None = None
-    link_name: LinkName | None = None
+    peers: SessionPeers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class WorkerSession(Actor):
     Args:
         handle: the master's handle for the session.
         env: the environment of the session, shared with other sessions.
-        owns_devices: whether the devices are private to the session and are released with it.
+        owns_devices: whether the state of the devices is private to the session and ends with it.
     """
 
     def __init__(self, handle: str, env: WorkerEnv, *, owns_devices: bool = False) -> None:
@@ -141,9 +140,27 @@ class WorkerSession(Actor):
         self._unsettled: dict[int, Step] = {}
         # A share of the session's own, so that sessions take turns in the pool.
         self._pool = None if env.pool is None else env.pool.share()
-        self._held_steps = StepGate(env.workers, env.link_name, self._run_graph, self.children)
+        self._cluster_devices: Mapping[str, DeviceAttributes] = {}
+        self._held_steps = StepGate(env.workers, self._run_graph, self.children)
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
+
+    # -- devices -------------------------------------------------------------------------------
+
+    @property
+    def cluster_devices(self) -> Mapping[str, DeviceAttributes]:
+        """The devices of all tasks by name, if the session shares them with its workers; else none."""
+        return self._cluster_devices
+
+    def learn_devices(self, devices: Iterable[Any]) -> None:
+        """Store the devices of the session that its master shares, in wire form; none changes nothing.
+
+        Raises:
+            ProtocolError: for a malformed device.
+        """
+        found = [DeviceAttributes.from_wire(device) for device in devices]
+        if found:
+            self._cluster_devices = {device.name: device for device in found}
 
     # -- graphs --------------------------------------------------------------------------------
 
@@ -170,6 +187,7 @@ class WorkerSession(Actor):
             partitions.append(Partition.from_wire(wire))
             self._planning.check()
         self._check_incarnations(partitions)
+        self._check_cluster_devices(partitions)
         graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         return _Registered(graph, feeds, self._consumers(partitions))
@@ -199,6 +217,23 @@ class WorkerSession(Actor):
                             f"{key.src_incarnation:016x}; the worker has probably restarted",
                             task=self._env.task,
                         )
+
+    def _check_cluster_devices(self, partitions: list[Partition]) -> None:
+        """Refuse partitions that exchange values with a device that the session does not have.
+
+        Without this check, which needs the devices of the whole cluster, a step would wait for such a value.
+        """
+        if not self._cluster_devices:
+            return
+        for node in [node for p in partitions for node in p.nodes if node.op in (SEND, RECV)]:
+            key = parse_key(node.attrs["key"])
+            other = key.dst_device if node.op == SEND else key.src_device
+            if other not in self._cluster_devices:
+                raise InvalidArgumentError(
+                    f"{node.name!r} exchanges values with {other}, which is none of the session's devices: "
+                    f"{', '.join(sorted(self._cluster_devices))}",
+                    node=node.name, task=self._env.task,
+                )  # fmt: skip
 
     def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
         """Return the other tasks that partitions send to."""
@@ -251,7 +286,7 @@ class WorkerSession(Actor):
         if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
         env = self._env
-        rendezvous = env.rendezvous.begin(message.step_id, env.task, env.push, env.link_name)
+        rendezvous = env.rendezvous.begin(message.step_id, env.peers)
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop(),
@@ -269,7 +304,7 @@ class WorkerSession(Actor):
         if self._over is not None:
             raise self._over
         env = self._env
-        return env.rendezvous.hold(message.step_id, env.task, env.push, env.link_name)
+        return env.rendezvous.hold(message.step_id, env.peers)
 
     def _graph_of(self, message: RunGraph) -> _Registered:
         if self._over is not None:
@@ -354,7 +389,7 @@ class WorkerSession(Actor):
     # -- the end -------------------------------------------------------------------------------
 
     async def aclose(self, error: OpError) -> None:
-        """End every step with an error, and release all graphs and resources."""
+        """End every step with an error, and release all graphs, resources and links of the session."""
         self._over = error
         self._planning.close(error)
         self._held_steps.close(error)
@@ -363,16 +398,30 @@ class WorkerSession(Actor):
         for step_id in list(self._unsettled):
             self.settle(step_id, error, ran=True, handed_out=())
         self._graphs.clear()
+        peers = self._env.peers
+        if peers is not None:
+            peers.workers.release()
         await self.stop(error.message)
-        if self._owns_devices:
+        if self._owns_devices or peers is not None:
             for executor in self._env.executors.values():
                 await executor.stop(error.message)
+        if self._owns_devices:
             for device in self._env.devices:
                 device.resources.clear_all()
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 
     # -- hang reports and statistics ----------------------------------------------------------
+
+    @property
+    def workers(self) -> WorkerCacheInterface:
+        """The other tasks of the session."""
+        return self._env.workers
+
+    @property
+    def peers(self) -> SessionPeers | None:
+        """The tasks of the session; ``None`` if they are those of the worker's cluster."""
+        return self._env.peers
 
     @property
     def task(self) -> str:
@@ -400,9 +449,7 @@ class WorkerSession(Actor):
 
     def is_backlogged(self, task: str) -> bool:
         """Return whether the link to a task of the session is backlogged."""
-        env = self._env
-        name = task if env.link_name is None else env.link_name(task)
-        return name is not None and env.workers.is_backlogged(name)
+        return self._env.workers.is_backlogged(task)
 
     @property
     def held(self) -> int:

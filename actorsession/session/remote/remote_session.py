@@ -136,6 +136,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
         )  # fmt: skip
         self.handle = ""
         self._version = 0
+        # Whether the graph is still being built: a static one is sent by the first run.
+        self._unbuilt = config.experimental.optimize_for_static_graph
         self._sent = 0  # number of operations that were sent to the master
         self._extensions = 0  # and number of extensions of them
         self._planning = Planning()
@@ -186,8 +188,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def _create(self, deadline: Deadline) -> None:
         with self._graph.growing():
-            operations = self._graph.get_operations()
-            extensions = len(self._graph.extended_since(0))
+            operations = [] if self._unbuilt else self._graph.get_operations()
+            extensions = 0 if self._unbuilt else len(self._graph.extended_since(0))
         message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
             await self._master.reach(deadline)
@@ -377,6 +379,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 deadline,
                 SessionExtended,
             )
+            self._unbuilt = False
             self._version = extended.graph_version
             self._sent += len(added)
             self._extensions += len(grown)

@@ -1,0 +1,269 @@
+"""``Server(config=...)`` as the default of the sessions whose master is there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.cluster import Server
+from actorsession.config import (
+    ConfigProto,
+    Experimental,
+    GraphOptions,
+    OptimizerOptions,
+    OptLevel,
+    RPCOptions,
+    RunMetadata,
+    RunOptions,
+)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from tests.cluster.kit import PS0, W0, W1, Gate, eventually, in_process, on, soon
+from tests.ports import HoldPorts
+
+# Long enough for the creation of a session on a busy machine, which it limits as well.
+LIMIT, LONG = 1500, 60_000
+
+
+def waiting_step() -> tuple[Any, Any]:
+    """A step that waits for an element, and the operation that adds one."""
+    queue = ops.FIFOQueue(10, "float32", shapes=[], shared_name="elements")
+    return queue.dequeue(), queue.enqueue(1.0)
+
+
+# -- each setting acts -----------------------------------------------------------------------------
+
+
+async def test_allow_soft_placement(way: str, graph: Graph) -> None:
+    with graph.device(f"{W0}/device:CPU:7"):
+        y = ops.constant(1.0) + 1.0
+    async with in_process(config=ConfigProto(allow_soft_placement=True)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            assert await soon(session.run(y)) == 2.0
+
+
+async def test_log_device_placement(graph: Graph, caplog: pytest.LogCaptureFixture) -> None:
+    with on(W1):
+        y = ops.add(ops.constant(1.0), 1.0, name="y")
+    with caplog.at_level(logging.INFO, "actorsession.session"):
+        async with in_process(config=ConfigProto(log_device_placement=True)) as cluster:
+            async with AsyncSession(cluster.target(), graph=graph) as session:
+                await soon(session.run(y))
+    assert f"y: (AddV2): {W1}/device:CPU:0 (requested {W1})" in caplog.messages
+
+
+async def test_isolate_session_state(graph: Graph) -> None:
+    with on(W1):
+        v = ops.Variable(0.0)
+        add = v.assign_add(1.0)
+    async with in_process(config=ConfigProto(isolate_session_state=True)) as cluster:
+        async with (
+            AsyncSession(cluster.target(), graph=graph) as one,
+            AsyncSession(cluster.target(), graph=graph) as other,
+        ):
+            for session in (one, other):
+                await soon(session.run(v.initializer))
+            for session in (one, other):
+                assert await soon(session.run(add)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("of_session", "seen"),
+    [([], [W0, W1]), (["/job:ps"], [W0, PS0, W1])],
+    ids=["of the server alone", "of both"],
+)
+async def test_device_filters_of_the_server_come_before_those_of_the_session(
+    of_session: list[str], seen: list[str], graph: Graph
+) -> None:
+    defaults = ConfigProto(device_filters=["/job:worker/task:1"])
+    async with in_process({"ps": 1, "worker": 2}, config=defaults) as cluster:
+        config = ConfigProto(device_filters=of_session)
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            found = [d.name for d in await session.list_devices()]
+    assert found == [f"{task}/device:CPU:0" for task in seen]
+
+
+@pytest.mark.usefixtures("patient_clients")
+async def test_operation_timeout_in_ms_limits_the_runs_of_a_session_without_one(
+    graph: Graph,
+) -> None:
+    element, _ = waiting_step()
+    async with in_process(config=ConfigProto(operation_timeout_in_ms=LIMIT)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            with pytest.raises(DeadlineExceededError, match=f"still at work on it: {W0}"):
+                await soon(session.run(element))
+            handle = await session.partial_run_setup([element], [])
+            with pytest.raises(DeadlineExceededError):
+                await soon(session.partial_run(handle, element))
+
+
+@pytest.mark.parametrize("by", ["options", "config"])
+async def test_the_limit_of_a_session_or_of_a_run_takes_its_place(by: str, graph: Graph) -> None:
+    """1. A run with a limit of its own waits for an element. 2. One of a session without a limit, which began
+    later, has reached the server's. 3. The first one is still there and gets its element."""
+    element, add = waiting_step()
+    config = ConfigProto(operation_timeout_in_ms=LONG) if by == "config" else None
+    options = RunOptions(timeout_in_ms=LONG) if by == "options" else None
+    async with in_process(config=ConfigProto(operation_timeout_in_ms=LIMIT)) as cluster:
+        async with (
+            AsyncSession(cluster.target(), graph=graph, config=config) as session,
+            AsyncSession(cluster.target(), graph=graph) as plain,
+        ):
+            first = asyncio.create_task(session.run(element, options=options))
+            await eventually(lambda: cluster.statistics()[W0].steps == 1)
+            with pytest.raises(DeadlineExceededError):
+                await soon(plain.run(element))
+            assert not first.done()
+            await soon(plain.run(add))
+            assert await soon(first) == 1.0
+
+
+async def test_wait_for_all_tasks_within_the_operation_timeout_of_the_server(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    (port,) = hold_ports(1)
+    cluster = {"worker": ["127.0.0.1:0"], "ps": [f"127.0.0.1:{port}"]}
+    config = ConfigProto(wait_for_all_tasks=True, operation_timeout_in_ms=500)
+    async with Server(cluster, "worker", 0, config=config) as server:
+        session = AsyncSession(server.target, graph=graph)
+        with pytest.raises(DeadlineExceededError, match=f"did not answer in time: {PS0}"):
+            await soon(session.list_devices())
+        await session.close()
+
+
+async def test_max_inflight_steps(graph: Graph) -> None:
+    gate = Gate("one step of a session at a time")
+    x = ops.placeholder("float32", [])
+    y = gate(x)
+    async with in_process(config=ConfigProto(max_inflight_steps=1)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            runs = [asyncio.create_task(session.run(y, {x: n})) for n in (1.0, 2.0)]
+            await eventually(lambda: cluster.statistics()[W0].waiting == 1)
+            gate.open()
+            assert await soon(asyncio.gather(*runs)) == [1.0, 2.0]
+
+
+async def test_partial_run_idle_limit_in_ms(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    async with in_process(config=ConfigProto(partial_run_idle_limit_in_ms=1)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            handle = await session.partial_run_setup([y], [x])
+            await eventually(lambda: cluster.statistics()[W0].steps == 0)
+            with pytest.raises(OpError):
+                await soon(session.partial_run(handle, y, {x: 1.0}))
+
+
+async def test_graph_options_field_by_field(way: str, graph: Graph) -> None:
+    """The server turns optimisation off, and the session asks for shapes: both act."""
+    with on(W1):
+        total = ops.add(ops.constant([1.0]), ops.constant([2.0]), name="sum")
+    defaults = GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0))
+    config = ConfigProto(graph_options=GraphOptions(infer_shapes=True))
+    metadata = RunMetadata()
+    async with in_process(config=ConfigProto(graph_options=defaults)) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            options = RunOptions(output_partition_graphs=True)
+            found = await soon(session.run(total, options=options, run_metadata=metadata))
+    np.testing.assert_array_equal(found, [3.0])
+    (node,) = [n for g in metadata.partition_graphs for n in g.nodes if n.name == "sum"]
+    assert (node.op, "_output_shapes" in node.attrs) == ("AddV2", True)
+
+
+async def test_build_cost_model(graph: Graph) -> None:
+    y = ops.add(ops.constant(1.0), 1.0, name="y")
+    metadata = RunMetadata()
+    config = ConfigProto(graph_options=GraphOptions(build_cost_model=1))
+    async with in_process(config=config) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            assert await soon(session.run(y, run_metadata=metadata)) == 2.0
+    assert "y" in [node.name for node in metadata.cost_graph.node]
+
+
+async def test_cluster_def(graph: Graph, hold_ports: HoldPorts) -> None:
+    """Every session of the server sees its devices under the names that the server's settings give them."""
+    (port,) = hold_ports(1)
+    address = f"127.0.0.1:{port}"
+    config = ConfigProto(cluster_def={"trainer": [address]})
+    async with Server({"worker": [address]}, "worker", config=config) as server:
+        async with AsyncSession(server.target, graph=graph) as session:
+            (device,) = await session.list_devices()
+    assert device.name == "/job:trainer/replica:0/task:0/device:CPU:0"
+
+
+async def test_experimental_settings(graph: Graph) -> None:
+    """A session that isolates its state shares it nevertheless, because the server's settings say so."""
+    with on(W1):
+        v = ops.Variable(0.0)
+        add = v.assign_add(1.0)
+    shared = Experimental(share_session_state_in_clusterspec_propagation=True)
+    isolated = ConfigProto(isolate_session_state=True)
+    async with in_process(config=ConfigProto(experimental=shared)) as cluster:
+        async with (
+            AsyncSession(cluster.target(), graph=graph, config=isolated) as one,
+            AsyncSession(cluster.target(), graph=graph) as other,
+        ):
+            await soon(one.run(v.initializer))
+            assert await soon(other.run(add)) == 1.0
+            assert await soon(one.run(add)) == 2.0
+
+
+async def test_what_a_session_sets_wins(graph: Graph) -> None:
+    total = ops.add(ops.constant(1.0), 2.0, name="sum")
+    level = OptimizerOptions(opt_level=OptLevel.L0)
+    config = ConfigProto(graph_options=GraphOptions(optimizer_options=level))
+    metadata = RunMetadata()
+    async with in_process() as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            options = RunOptions(output_partition_graphs=True)
+            await soon(session.run(total, options=options, run_metadata=metadata))
+    assert "AddV2" in [n.op for g in metadata.partition_graphs for n in g.nodes]
+
+
+async def test_the_masters_settings_count_and_not_those_of_the_other_tasks(graph: Graph) -> None:
+    with graph.device(f"{W0}/device:CPU:7"):
+        y = ops.constant(1.0) + 1.0
+    soft = ConfigProto(allow_soft_placement=True)
+    bind = {"worker": ["127.0.0.1:0"] * 2}
+    async with (
+        Server(bind, "worker", 0) as strict,
+        Server({"worker": {1: "127.0.0.1:0"}}, "worker", 1, config=soft) as lenient,
+    ):
+        spec = {"worker": [strict.target, lenient.target]}
+        for server in (strict, lenient):
+            server.learn_peers(spec)
+        async with AsyncSession(lenient.target, graph=graph) as session:
+            assert await soon(session.run(y)) == 2.0
+        session = AsyncSession(strict.target, graph=graph)
+        with pytest.raises(InvalidArgumentError, match="CPU:7"):
+            await soon(session.run(y))
+        await session.close()
+
+
+# -- what a server refuses -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (ConfigProto(device_filters=["nonsense::"]), r"invalid device filter: .*'nonsense::'"),
+        (
+            ConfigProto(graph_options=GraphOptions(build_cost_model_after=1)),
+            "build_cost_model",
+        ),
+        (
+            ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True)),
+            "a server's config has no rpc_options, got RPCOptions.use_rpc_for_inprocess_master=True",
+        ),
+    ],
+    ids=["device_filters", "build_cost_model_after", "rpc_options"],
+)
+def test_a_server_refuses_what_no_session_of_it_could_have(config: ConfigProto, said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=said):
+        Server({"worker": ["127.0.0.1:0"]}, "worker", config=config)
