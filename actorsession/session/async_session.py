@@ -30,13 +30,15 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     belongs to the event loop on which it was first used. Any number of runs may be in flight at once.
 
     Args:
-        target: "" for this process, or the address of a master such as ``tcp://host:port``.
+        target: "" or "local" for this process, or the address of a master such as ``tcp://host:port``, or
+            several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
 
     Raises:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
+        InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     async def __aenter__(self) -> AsyncSession:
@@ -189,13 +191,14 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
-            target: "" for this process, or the address of a master.
+            target: as for the session.
             containers: names of the containers to clear; the default one if left out.
             config: settings that select the session factory.
 
         Raises:
             TypeError: for an argument of a wrong type.
             NotFoundError: if no session factory accepts the target.
+            InvalidArgumentError: for a malformed address in the target.
             UnimplementedError: if sessions of that kind cannot be reset.
         """
         options = reset_options(target, config)

@@ -125,13 +125,14 @@ class BaseSession(ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
-        target: "" for this process, or the address of a master.
+        target: as for ``Session``.
         graph: the graph to run; the default graph if left out.
         config: settings.
 
     Raises:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
+        InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     # Whether large feeds are converted in a thread, so that an event loop stays responsive.
@@ -175,7 +176,7 @@ class BaseSession(ABC):
 
     @property
     def target(self) -> str:
-        """The target of the session: "" for this process."""
+        """The target of the session, as it was given."""
         return self._target
 
     @property

@@ -84,6 +84,7 @@ from actorsession.session.remote.values import (
 )
 from actorsession.session.session_interface import SessionInterface
 from actorsession.session.statistics import SessionStatistics
+from actorsession.session.targets import master_addresses
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["RemotePlan", "RemoteSession"]
@@ -109,18 +110,19 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     Args:
         graph: it may grow.
-        target: address of the master.
+        target: address of the master, or several, of which the first that answers is taken.
         config: settings; sent to the master.
 
     Attributes:
         handle: the master's name for the session; "" while there is none.
 
     Raises:
-        InvalidArgumentError: for settings that only local sessions support, a malformed device filter, or an
-            environment that sets only some of the three TLS variables.
+        InvalidArgumentError: for a malformed target, settings that only local sessions support, a malformed
+            device filter, or an environment that sets only some of the three TLS variables.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
+        addresses = master_addresses(target)
         refuse_local_settings(config)
         check_cost_model_settings(config)
         DeviceFilters(
@@ -131,7 +133,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._config = config
         self._children = Children(f"session to {target}")
         self._master = MasterConnection(
-            target, self._children, over_wire=config.rpc_options.use_rpc_for_inprocess_master,
+            addresses, self._children, over_wire=config.rpc_options.use_rpc_for_inprocess_master,
             security=security_of(config.rpc_options),
         )  # fmt: skip
         self.handle = ""
@@ -195,9 +197,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 message = CreateSession(
                     graph=await self._described(lambda: operations, len(operations), deadline),
                     config=self._config.to_wire(),
-                    target=self._target,
+                    target=self._master.address,
                     request_id=self.request_id(),
                 )
+            elif message.target != self._master.address:
+                message = replace(message, target=self._master.address)
             try:
                 created = await self.ask(message, deadline, SessionCreated)
                 break
