@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
@@ -163,6 +163,32 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         request, arguments = self._prepared(fetches, feed_list)
         made = AsyncCallable(
             self._begin_run, self._run_request, request, arguments, accept_options=accept_options
+        )
+        self._callables.add(made)
+        return made
+
+    def make_callable_from_options(self, options: CallableOptions) -> AsyncCallable:
+        """Prepare a run that is described by names; tensors may be connected and placed for it.
+
+        Args:
+            options: the names of its feeds, fetches and targets, the options of each call, tensors in whose
+                place others are used, and devices at which feeds enter and fetches leave the step.
+
+        Returns:
+            A function of the values of ``options.feed``, whose result is awaited: the list of the values of
+            ``options.fetch``. Calls may pass ``run_metadata``. It is released when the session closes.
+
+        Raises:
+            TypeError: if ``options`` is none, or names a tensor that can never be fed or fetched.
+            InvalidArgumentError: for an unknown tensor, one that is fed twice, or both fed and fetched,
+                connections that do not fit or form a cycle, devices that do not exist, or nothing to run.
+                Devices of a remote session are checked by its master, at the first call.
+            NotFoundError: for an unknown target, or an unknown tensor to connect to.
+            ValueError: for a tensor that may not be fed, or not be fetched.
+        """
+        request, arguments = self._prepared_from(options)
+        made = AsyncCallable(
+            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
         )
         self._callables.add(made)
         return made

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -148,6 +148,15 @@ class Session(SyncPartialRuns, BaseSession):
         request, arguments = self._prepared(fetches, feed_list)
         made = Callable(
             self._begin_run, self._run_request, request, arguments, accept_options=accept_options
+        )
+        self._callables.add(made)
+        return made
+
+    def make_callable_from_options(self, options: CallableOptions) -> Callable:
+        """Prepare a run that is described by names; see ``AsyncSession.make_callable_from_options``."""
+        request, arguments = self._prepared_from(options)
+        made = Callable(
+            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
         )
         self._callables.add(made)
         return made

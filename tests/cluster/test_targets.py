@@ -57,7 +57,7 @@ async def test_of_two_masters_one_runs_the_session_and_the_other_keeps_nothing(
 async def test_where_nobody_answers_each_address_is_named_with_its_reason(graph: Graph) -> None:
     with silent_address() as silent:
         session = AsyncSession(f"{DEAD},{silent}", graph=graph, config=QUICK)
-        with pytest.raises(UnavailableError, match="^none of 2 masters can be used: ") as raised:
+        with pytest.raises(UnavailableError, match=r"^none of 2 masters can be used: ") as raised:
             await soon(session.run(ops.constant(1.0)))
         assert f"(1) no master answers at {DEAD} after " in raised.value.message
         assert "ECONNREFUSED" in raised.value.message

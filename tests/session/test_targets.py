@@ -12,12 +12,7 @@ import actorsession.compat.v1 as tf
 from actorsession import ops
 from actorsession.errors import CancelledError, InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph
-from actorsession.session import (
-    AsyncInteractiveSession,
-    AsyncSession,
-    InteractiveSession,
-    Session,
-)
+from actorsession.session import AsyncInteractiveSession, AsyncSession, InteractiveSession, Session
 from actorsession.session.targets import is_local, master_addresses, names_master
 
 # A target, and what its error says is wrong.

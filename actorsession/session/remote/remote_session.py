@@ -334,7 +334,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
         ordered = signature.sorted()
-        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
+        wiring = ordered.wiring.to_wire()
+        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.
@@ -353,6 +354,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             fetches=list(signature.fetches),
             targets=list(signature.targets),
             partial=partial,
+            wiring=signature.wiring.to_wire(),
         )
         await self.ask_step(message, None, Done)
 
@@ -444,6 +446,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             targets=plan.targets,
             options=wire_options(options, limit),
             request_id=self.request_id(),
+            wiring=plan.wiring,
         )
         done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
         if metadata is not None:
