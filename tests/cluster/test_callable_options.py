@@ -134,11 +134,12 @@ async def test_mistakes_in_names_are_told_where_the_callable_is_made(
     x = ops.placeholder("float32", [], name="x")
     ops.multiply(x, 2.0, name="y")
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
-        for options, kind, said in [
+        mistakes: list[tuple[dict[str, Any], type[Exception], str]] = [
             ({"fetch": ["q:0"]}, InvalidArgumentError, "fetch names 'q:0'"),
             ({"target": ["q"]}, NotFoundError, "target names 'q'"),
             ({"tensor_connection": connect(("y:0", "x:0"))}, InvalidArgumentError, "a cycle"),
-        ]:
+        ]
+        for options, kind, said in mistakes:
             given: Any = {"fetch": ["y:0"], **options}
             with pytest.raises(kind, match=said):
                 session.make_callable_from_options(CallableOptions(**given))
@@ -148,11 +149,12 @@ async def test_a_master_refuses_a_wiring_that_is_none(way: Way, graph: Graph) ->
     ops.multiply(ops.placeholder("float32", [], name="x"), 2.0, name="y")
     async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
         remote: Any = session._session
-        for wiring, said in [
+        wrong: list[tuple[list[Any], str]] = [
             ([[["y:0", "x:0"]], [], []], "would create a cycle"),
             ([[["q:0", "x:0"]], [], []], "'q:0' is not a tensor of the graph"),
             ([3], "not the wire form of a wiring"),
-        ]:
+        ]
+        for wiring, said in wrong:
             message = PrepareStep(
                 session_handle=remote.handle, feeds=[], fetches=["y:0"], targets=[], partial=False,
                 wiring=wiring,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -83,7 +83,7 @@ def test_the_addresses_of_a_target_are_read(target: str, addresses: tuple[str, .
 def makers() -> dict[str, Callable[[str], Any]]:
     """Everything that takes a target."""
 
-    def awaited(make: Callable[[str], Awaitable[Any]]) -> Callable[[str], Any]:
+    def awaited(make: Callable[[str], Coroutine[Any, Any, Any]]) -> Callable[[str], Any]:
         return lambda target: asyncio.run(make(target))
 
     return {
