@@ -1,7 +1,8 @@
 """Callables: a run prepared once, so that calling it does no work on structures, names or graphs.
 
-``make_callable`` of the session API makes them. Many threads or asyncio children may call one at once. A
-callable keeps its plan however many others are made, and releases it when its session closes.
+``make_callable`` and ``make_callable_from_options`` of the session API make them. Many threads or asyncio
+children may call one at once. A callable keeps its plan however many others are made, and releases it when
+its session closes.
 """
 
 from __future__ import annotations
@@ -198,14 +199,15 @@ class Callable(_Prepared):
         Args:
             values: the feeds in the order of the feed list. Surplus values are ignored, as in TensorFlow;
                 without a feed list none are allowed.
-            options: of this run; only with ``accept_options`` or a feed list.
+            options: of this run; only with ``accept_options`` or a feed list. Callables that were made from
+                options have their own.
             run_metadata: filled with what ``options`` request.
 
         Returns:
             The structure of the fetches with values.
 
         Raises:
-            InvalidArgumentError: if values are missing.
+            InvalidArgumentError: if values are missing; or if there are too many, for one made from options.
             TypeError: for values without a feed list, and for options that the callable does not accept.
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
             RuntimeError: in a coroutine of a running event loop.

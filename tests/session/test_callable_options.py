@@ -14,6 +14,9 @@ from actorsession.config import (
     ConfigProto,
     DebugOptions,
     DebugTensorWatch,
+    GraphOptions,
+    OptimizerOptions,
+    OptLevel,
     RunMetadata,
     RunOptions,
     TensorConnection,
@@ -27,6 +30,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
+from tests.ops.raw_control import raw_while
 from tests.session.faces import Made
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}"
@@ -383,6 +387,32 @@ async def test_a_device_that_cannot_be_used_is_refused_where_the_callable_is_mad
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=said):
         make(session, feed=["x:0"], fetch=["z:0"], **devices)
+
+
+@pytest.mark.parametrize("level", [OptLevel.L0, OptLevel.L1])
+@pytest.mark.parametrize("pruned", [False, True])
+async def test_loops_of_single_operations_are_fed_fetched_and_connected_at_any_device(
+    make_session: Any, graph: Graph, level: OptLevel, pruned: bool
+) -> None:
+    options = GraphOptions(
+        place_pruned_graph=pruned, optimizer_options=OptimizerOptions(opt_level=level)
+    )
+    session = make_session(ConfigProto(device_count={"CPU": 4}, graph_options=options))
+    n, _ = (ops.placeholder("int32", [], name=name) for name in "nm")
+    with graph.device("/device:CPU:1"):
+        (counted,) = raw_while(
+            lambda v, c: v[0] < c[0], lambda v, _: [v[0] + 1], [ops.constant(0)], [n]
+        )
+    ops.identity(counted, name="counted")
+    far = {"fetch": ["counted:0"], "fetch_devices": {"counted:0": CPU.format(3)}}
+    for number in (1, 2):
+        fed = make(session, feed=["n:0"], feed_devices={"n:0": CPU.format(number)}, **far)
+        assert await fed(5) == [5]
+        connected = make(
+            session, feed=["m:0"], feed_devices={"m:0": CPU.format(number)},
+            tensor_connection=connect(("m:0", "n:0")), **far,
+        )  # fmt: skip
+        assert await connected(7) == [7]
 
 
 # -- many at once ----------------------------------------------------------------------------------
