@@ -8,6 +8,7 @@ servers and the runtime read it.
 
 from __future__ import annotations
 
+from actorsession.config.callable import CallableOptions, TensorConnection
 from actorsession.config.cost_graph import (
     CostGraphDef,
     CostGraphInput,
@@ -42,10 +43,10 @@ from actorsession.config.stats import NodeStats, RunMetadata, StepStats, Transfe
 
 __all__ = [
     "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
-    "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "ConfigProto", "CostGraphDef",
+    "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "CallableOptions", "ConfigProto", "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
     "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
     "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunMetadata", "RunOptions",
-    "SessionMetadata", "StepStats", "TensorDescription", "ThreadPoolOptionProto", "TraceLevel",
-    "TransferStats",
+    "SessionMetadata", "StepStats", "TensorConnection", "TensorDescription",
+    "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ sending, and in one process the receiver gets the same array.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from actorsession.messages.registry import message
@@ -100,6 +101,7 @@ class RunStep:
         targets: names of operations to run for their effect.
         options: run options in wire form; empty for the defaults.
         request_id: the client's id of this request.
+        wiring: what the step changes about the ways of its tensors, in wire form; empty for nothing.
     """
 
     session_handle: str
@@ -108,6 +110,7 @@ class RunStep:
     targets: list[str]
     options: dict[str, Any]
     request_id: str
+    wiring: list[Any] = field(default_factory=list)
 
 
 @message("prepare_step", reply="done")
@@ -121,6 +124,7 @@ class PrepareStep:
         fetches: as in ``RunStep``.
         targets: as in ``RunStep``.
         partial: whether the step is a partial run.
+        wiring: as in ``RunStep``.
     """
 
     session_handle: str
@@ -128,6 +132,7 @@ class PrepareStep:
     fetches: list[str]
     targets: list[str]
     partial: bool
+    wiring: list[Any] = field(default_factory=list)
 
 
 @message("step_done")

@@ -23,9 +23,10 @@ from actorsession.plan.passes.optimise import optimiser_settings
 from actorsession.plan.passes.registry import PassRunner, PassStatistics
 from actorsession.plan.place import Placed, Placer
 from actorsession.plan.placement_log import log_placement
-from actorsession.plan.prune import PLACEHOLDERS, GraphView, StepGraph, prune
+from actorsession.plan.prune import ARG, PINNED, PLACEHOLDERS, GraphView, StepGraph, prune
 from actorsession.plan.pruned_placement import PrunedPlacement
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.signature import RunSignature, Wiring
+from actorsession.plan.wiring import check_devices
 
 __all__ = ["GraphExecutionState"]
 
@@ -134,6 +135,7 @@ class GraphExecutionState:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
+        self._check_wiring(signature.wiring)
         graph = prune(self.view, signature)
         self._check()
         self._placer.check_devices(graph.nodes.values())
@@ -141,8 +143,7 @@ class GraphExecutionState:
             position = self.view.position
             names = sorted((n for n in graph.nodes if n in position), key=position.__getitem__)
             self._place([self.view[name] for name in names])
-        placed, client = self.placed, self.devices.client_device
-        device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
+        device_of = self._device_of(graph)
         graph, device_of = self._passes.placed(
             graph, device_of, self.view, self.devices, optimised=optimised
         )
@@ -156,6 +157,33 @@ class GraphExecutionState:
         parts = self._passes.partitions(parts, self.view, self.devices)
         self._check()
         return graph, parts
+
+    def _check_wiring(self, wiring: Wiring) -> None:
+        """Check that feeds can enter and fetches can leave a step at the devices that are named for them."""
+        check_devices(wiring, self.devices.by_name)
+        for tensor, device in wiring.fetch_devices:
+            if self.devices.lacking(device, ("Identity",)):
+                raise InvalidArgumentError(
+                    f"fetch_devices names {device!r} for tensor {tensor!r}, which has no kernel for Identity "
+                    "and so cannot hand it out"
+                )
+
+    def _device_of(self, graph: StepGraph) -> dict[str, str]:
+        """Return the device of each node of a step, also of those that are not in the whole graph.
+
+        These are where they were requested, or where the value that they read is.
+        """
+        placed, client = self.placed, self.devices.client_device
+        device_of: dict[str, str] = {}
+        for name, node in graph.nodes.items():
+            if name in placed:
+                device_of[name] = placed[name].device
+            elif node.op == ARG:
+                device_of[name] = node.device if PINNED in node.attrs else client
+            else:
+                read = node.inputs[0][0] if node.inputs else ""
+                device_of[name] = node.device or device_of.get(read, client)
+        return device_of
 
     def partial_partitions(self, signature: RunSignature) -> PartialParts:
         """Return the partitions of partial runs of a signature, or the failure of every such run.

@@ -24,7 +24,7 @@ from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG, StepGraph
 from actorsession.plan.rendezvous_key import build_key, parse_key
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.signature import PLAIN, RunSignature
 from actorsession.records import dataclass
 
 __all__ = ["CallShape", "PartialParts", "check_signature", "make_partial", "validate_partial"]
@@ -126,8 +126,8 @@ def check_signature(signature: RunSignature) -> None:
     """Check the signature of a setup.
 
     Raises:
-        InvalidArgumentError: if it fetches and targets nothing, feeds a tensor twice, or feeds a tensor that
-            it fetches.
+        InvalidArgumentError: if it fetches and targets nothing, feeds a tensor twice, feeds a tensor that it
+            fetches, or has a wiring.
     """
     if not signature.fetches and not signature.targets:
         raise InvalidArgumentError(
@@ -146,6 +146,11 @@ def check_signature(signature: RunSignature) -> None:
                 f"{name} is both fed and fetched; a partial run returns only computed values, "
                 "so remove it from the fetches or from the feeds"
             )
+    if signature.wiring != PLAIN:
+        raise InvalidArgumentError(
+            "a partial run connects no tensors and has no devices of feeds and fetches; make a callable from "
+            "options for them"
+        )
 
 
 def _names(names: Iterable[str]) -> str:

@@ -4,8 +4,8 @@ A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at
 rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge between devices
 sends a small constant. A ``_Send`` stands directly behind its producer, so that a value is sent as soon as it
 exists. Feeds (``_Arg``) and plain constants without a requested device are copied to every partition that
-reads them, so they are never sent between partitions. On request, float32 tensors are sent between tasks as
-bfloat16, with a Cast on either side.
+reads them, so they are never sent between partitions, except for feeds that are pinned to a device. On
+request, float32 tensors are sent between tasks as bfloat16, with a Cast on either side.
 
 Sessions and masters call this. Partitions are sent to workers, which check them in ``from_wire``.
 """
@@ -34,7 +34,7 @@ from actorsession.plan.control_flow.distributed_loops import (
     with_distributed_loops,
 )
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.prune import ARG, StepGraph
+from actorsession.plan.prune import ARG, PINNED, StepGraph
 from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.takes import mark_takes
 from actorsession.records import dataclass
@@ -287,7 +287,7 @@ def partition(
 def is_copied(node: NodeDef) -> bool:
     """Return whether every partition that reads a node gets a copy of it, so that nothing is sent."""
     if node.op == ARG:
-        return True
+        return PINNED not in node.attrs
     definition = lookup(node.op)
     if not definition.once or definition.stateful:
         return False

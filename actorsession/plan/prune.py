@@ -13,7 +13,7 @@ the view: every name, output and operation type in it exists.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,15 +30,18 @@ from actorsession.graph.function import (
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.signature import RunSignature
+from actorsession.plan.wiring import Ref, Sources, find_sources, split_name
 from actorsession.records import dataclass
 
-__all__ = ["ARG", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "prune", "split_name"]
+__all__ = [
+    "ARG", "PINNED", "PLACEHOLDERS", "GraphView", "StepGraph", "arg_name", "prune", "split_name",
+]  # fmt: skip
 
 ARG = "_Arg"
+PINNED = "pinned"
+"""The attribute of an ``_Arg`` whose value enters the step at one device and is sent on from there."""
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 """The operation types that have no value unless they are fed."""
-
-Ref = tuple[str, int]
 
 
 class GraphView(dict[str, NodeDef]):
@@ -136,18 +139,6 @@ class StepGraph:
     targets: tuple[str, ...]
 
 
-def split_name(tensor: str) -> Ref:
-    """Return the node and output index that a tensor name denotes; a name without an index denotes output 0.
-
-    Raises:
-        InvalidArgumentError: if the index is no number.
-    """
-    node, colon, index = tensor.partition(":")
-    if colon and not (index.isascii() and index.isdigit()):
-        raise InvalidArgumentError(f"malformed tensor name {tensor!r}: write 'operation:index'")
-    return node, int(index or 0)
-
-
 def arg_name(feed: Ref) -> str:
     """Return the name of the ``_Arg`` node of a fed tensor."""
     return f"_arg/{feed[0]}/{feed[1]}"
@@ -162,7 +153,8 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
 
     Raises:
         InvalidArgumentError: for a name that is not in the graph, a tensor fed twice, a placeholder that is
-            needed but not fed, or a cycle.
+            needed but not fed, a cycle, or tensors that cannot be connected; see ``find_sources``.
+        NotFoundError: for a connected tensor that is not in the graph.
     """
     feeds = tuple(_tensor(view, name, "feed") for name in signature.feeds)
     fetches = tuple(_tensor(view, name, "fetch") for name in signature.fetches)
@@ -170,20 +162,20 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
     if len(fed) != len(feeds):
         twice = next(f"{name}:{index}" for name, index in feeds if feeds.count((name, index)) > 1)
         raise InvalidArgumentError(f"tensor {twice!r} is fed more than once")
-    _check_targets(view, signature.targets, fed)
-    roots = [fed.get(f, f[0]) for f in fetches] + list(signature.targets)
-    needed = _collect(view, roots, fed, {})
+    sources = find_sources(view.get, signature.wiring, fed, fetches)
+    own = _own_nodes(view, signature, fed, fetches, sources)
+    _check_targets(view, signature.targets, sources)
+    ends = tuple(
+        [(_exit_name(f), 0) if _exit_name(f) in own else sources.of.get(f, f) for f in fetches]
+    )
+    roots = [name for name, _ in ends] + list(signature.targets)
+    needed = _collect(view, roots, own, sources, {})
     stood_for = _stood_for(view, needed)
     if stood_for:
-        needed = _collect(view, roots, fed, stood_for)
+        needed = _collect(view, roots, own, sources, stood_for)
         _check_once(view, needed, stood_for)
     _check_placeholders(needed)
-    return StepGraph(
-        _in_order(view, needed),
-        tuple(fed.values()),
-        tuple((fed[f], 0) if f in fed else f for f in fetches),
-        signature.targets,
-    )
+    return StepGraph(_in_order(view, needed), tuple(fed.values()), ends, signature.targets)
 
 
 def _tensor(view: GraphView, name: str, what: str) -> Ref:
@@ -194,11 +186,11 @@ def _tensor(view: GraphView, name: str, what: str) -> Ref:
     return ref
 
 
-def _check_targets(view: GraphView, targets: Iterable[str], fed: Mapping[Ref, str]) -> None:
+def _check_targets(view: GraphView, targets: Iterable[str], sources: Sources) -> None:
     for target in targets:
         if target not in view:
             raise InvalidArgumentError(f"target {target!r} is not an operation of the graph")
-        if (target, 0) in fed and view[target].op in PLACEHOLDERS:
+        if (target, 0) in sources.of and view[target].op in PLACEHOLDERS:
             raise InvalidArgumentError(
                 f"placeholder {target!r} cannot be a target while it is fed, because then it does "
                 "not run: fetch its tensor instead",
@@ -207,23 +199,58 @@ def _check_targets(view: GraphView, targets: Iterable[str], fed: Mapping[Ref, st
             )
 
 
+def _own_nodes(
+    view: GraphView,
+    signature: RunSignature,
+    fed: Mapping[Ref, str],
+    fetches: Iterable[Ref],
+    sources: Sources,
+) -> dict[str, NodeDef]:
+    """Return the nodes that the step has beside those of the graph, by name.
+
+    They are an ``_Arg`` for each feed, checks of connected tensors, and an Identity for each fetch that
+    leaves the step at a device of its own.
+    """
+    enters = {split_name(name): device for name, device in signature.wiring.feed_devices}
+    leaves = {split_name(name): device for name, device in signature.wiring.fetch_devices}
+    own = dict(sources.checks)
+    for index, (feed, name) in enumerate(fed.items()):
+        own[name] = _arg_node(view, feed, index, enters.get(feed))
+    for fetch in fetches:
+        if fetch in leaves:
+            producer, name = view[fetch[0]], _exit_name(fetch)
+            own[name] = NodeDef(
+                name=name, op="Identity", inputs=(sources.of.get(fetch, fetch),),
+                outputs=(producer.outputs[fetch[1]],), device=leaves[fetch], source=producer.source,
+            )  # fmt: skip
+    return own
+
+
+def _exit_name(fetch: Ref) -> str:
+    """Return the name of the node at which a fetch leaves the step at a device of its own."""
+    return f"_fetch/{fetch[0]}/{fetch[1]}"
+
+
 def _collect(
-    view: GraphView, roots: Iterable[str], fed: Mapping[Ref, str], stood_for: Mapping[str, Ref]
+    view: GraphView,
+    roots: Iterable[str],
+    own: Mapping[str, NodeDef],
+    sources: Sources,
+    stood_for: Mapping[str, Ref],
 ) -> dict[str, NodeDef]:
     """Return every node that the roots need, in the order of traversal."""
     needed: dict[str, NodeDef] = {}
-    args = {name: _arg_node(view, feed, i) for i, (feed, name) in enumerate(fed.items())}
     stack = list(dict.fromkeys(roots))
     while stack:
         name = stack.pop()
         if name in needed:
             continue
-        node = args.get(name)
+        node = own.get(name)
         if node is None:
             node = view[name]
             if name in stood_for:
                 node = replace(node, op="Identity", inputs=(stood_for[name],))
-            node = _cut(view, node, fed)
+            node = _cut(view, node, sources.of)
         needed[name] = node
         stack.extend(_producers(node))
     return needed
@@ -271,27 +298,39 @@ def _check_once(
                 )
 
 
-def _arg_node(view: GraphView, feed: Ref, index: int) -> NodeDef:
+def _arg_node(view: GraphView, feed: Ref, index: int, device: str | None) -> NodeDef:
     producer = view[feed[0]]
+    attrs = {"index": index} if device is None else {"index": index, PINNED: True}
     return NodeDef(
-        name=arg_name(feed), op=ARG, attrs={"index": index}, outputs=(producer.outputs[feed[1]],),
-        source=producer.source, device=producer.device,
+        name=arg_name(feed), op=ARG, attrs=attrs, outputs=(producer.outputs[feed[1]],),
+        source=producer.source, device=device or producer.device,
     )  # fmt: skip
 
 
-def _cut(view: GraphView, node: NodeDef, fed: Mapping[Ref, str]) -> NodeDef:
-    """Return the node with fed inputs replaced and satisfied control inputs dropped."""
-    if not fed:
+def _cut(view: GraphView, node: NodeDef, sources: Mapping[Ref, Ref]) -> NodeDef:
+    """Return the node with replaced inputs, and without control inputs that are satisfied.
+
+    A control dependency on a placeholder that is fed is satisfied; on one in whose place another tensor is
+    used it becomes one on that tensor.
+    """
+    if not sources:
         return node
-    inputs = tuple([(fed[i], 0) if i in fed else i for i in node.inputs])
+    inputs = tuple([sources.get(i, i) for i in node.inputs])
     control = node.control_inputs
     if control:
-        control = tuple(
-            c for c in control if not ((c, 0) in fed and view[c].op in PLACEHOLDERS)
-        )  # fmt: skip
+        control = tuple(dict.fromkeys(_control(view, control, sources)))
     if inputs == node.inputs and control == node.control_inputs:
         return node
     return replace(node, inputs=inputs, control_inputs=control)
+
+
+def _control(view: GraphView, control: Iterable[str], sources: Mapping[Ref, Ref]) -> Iterator[str]:
+    for name in control:
+        source = sources.get((name, 0)) if view[name].op in PLACEHOLDERS else None
+        if source is None:
+            yield name
+        elif not source[0].startswith("_arg/"):
+            yield source[0]
 
 
 def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:

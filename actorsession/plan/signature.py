@@ -2,9 +2,71 @@
 
 from __future__ import annotations
 
+import reprlib
+from dataclasses import replace
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
-__all__ = ["RunSignature"]
+__all__ = ["PLAIN", "RunSignature", "Wiring"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What a run changes about the ways of its tensors; all names are canonical, and each list is sorted.
+
+    Attributes:
+        connections: pairs of tensors, of which the first is used in the place of the second.
+        feed_devices: pairs of a fed tensor and the full name of the device at which it enters the step.
+        fetch_devices: pairs of a fetched tensor and the full name of the device at which it leaves the step.
+    """
+
+    connections: tuple[tuple[str, str], ...] = ()
+    feed_devices: tuple[tuple[str, str], ...] = ()
+    fetch_devices: tuple[tuple[str, str], ...] = ()
+
+    def to_wire(self) -> list[Any]:
+        """Return the wiring as plain values; an empty list if nothing is changed."""
+        if self == PLAIN:
+            return []
+        lists = (self.connections, self.feed_devices, self.fetch_devices)
+        return [[list(pair) for pair in pairs] for pairs in lists]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> Wiring:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            InvalidArgumentError: for any other form.
+        """
+        if not value:
+            return PLAIN
+        try:
+            connections, feed_devices, fetch_devices = [_pairs(pairs) for pairs in value]
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(
+                f"this is not the wire form of a wiring: {reprlib.repr(value)}"
+            ) from None
+        return cls(connections, feed_devices, fetch_devices)
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    """Return a list of pairs of names as tuples, in order.
+
+    Raises:
+        TypeError: or ValueError for any other form.
+    """
+    pairs = []
+    for first, second in value:
+        if not (isinstance(first, str) and isinstance(second, str)):
+            raise TypeError("a pair is made of two names")
+        pairs.append((first, second))
+    return tuple(sorted(pairs))
+
+
+PLAIN = Wiring()
+"""The wiring of a run that changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,17 +77,27 @@ class RunSignature:
         feeds: names of the tensors whose values the caller provides.
         fetches: names of the tensors whose values are returned.
         targets: names of the operations that must run.
+        wiring: what the run changes about the ways of its tensors.
     """
 
     feeds: tuple[str, ...] = ()
     fetches: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    wiring: Wiring = PLAIN
 
     def sorted(self) -> RunSignature:
         """Return the same signature with its names in order, so that all orders find one plan."""
-        return RunSignature(
-            tuple(sorted(self.feeds)), tuple(sorted(self.fetches)), tuple(sorted(self.targets))
+        return replace(
+            self,
+            feeds=tuple(sorted(self.feeds)),
+            fetches=tuple(sorted(self.fetches)),
+            targets=tuple(sorted(self.targets)),
         )
 
     def __str__(self) -> str:
-        return f"{','.join(self.feeds)}->{','.join(self.fetches)}/{','.join(self.targets)}"
+        names = f"{','.join(self.feeds)}->{','.join(self.fetches)}/{','.join(self.targets)}"
+        wiring = self.wiring
+        connected = [f"{source} for {replaced}" for source, replaced in wiring.connections]
+        placed = [f"{t} at {d}" for t, d in (*wiring.feed_devices, *wiring.fetch_devices)]
+        changed = ", ".join([*connected, *placed])
+        return f"{names} with {changed}" if changed else names

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
 from actorsession.runtime.hang_report import HangReport
@@ -30,13 +30,15 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     belongs to the event loop on which it was first used. Any number of runs may be in flight at once.
 
     Args:
-        target: "" for this process, or the address of a master such as ``tcp://host:port``.
+        target: "" or "local" for this process, or the address of a master such as ``tcp://host:port``, or
+            several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
 
     Raises:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
+        InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     async def __aenter__(self) -> AsyncSession:
@@ -165,6 +167,32 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         self._callables.add(made)
         return made
 
+    def make_callable_from_options(self, options: CallableOptions) -> AsyncCallable:
+        """Prepare a run that is described by names; tensors may be connected and placed for it.
+
+        Args:
+            options: the names of its feeds, fetches and targets, the options of each call, tensors in whose
+                place others are used, and devices at which feeds enter and fetches leave the step.
+
+        Returns:
+            A function of the values of ``options.feed``, whose result is awaited: the list of the values of
+            ``options.fetch``. Calls may pass ``run_metadata``. It is released when the session closes.
+
+        Raises:
+            TypeError: if ``options`` is none, or names a tensor that can never be fed or fetched.
+            InvalidArgumentError: for an unknown tensor, one that is fed twice, or both fed and fetched,
+                connections that do not fit or form a cycle, devices that do not exist, or nothing to run.
+                Devices of a remote session are checked by its master, at the first call.
+            NotFoundError: for an unknown target, or an unknown tensor to connect to.
+            ValueError: for a tensor that may not be fed, or not be fetched.
+        """
+        request, arguments = self._prepared_from(options)
+        made = AsyncCallable(
+            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
+        )
+        self._callables.add(made)
+        return made
+
     async def list_devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first.
 
@@ -189,13 +217,14 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
-            target: "" for this process, or the address of a master.
+            target: as for the session.
             containers: names of the containers to clear; the default one if left out.
             config: settings that select the session factory.
 
         Raises:
             TypeError: for an argument of a wrong type.
             NotFoundError: if no session factory accepts the target.
+            InvalidArgumentError: for a malformed address in the target.
             UnimplementedError: if sessions of that kind cannot be reset.
         """
         options = reset_options(target, config)

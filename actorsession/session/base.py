@@ -15,13 +15,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
+from actorsession.plan.wiring import check_devices
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
+from actorsession.session.callable_options import named_run
 from actorsession.session.callables import (
     Arguments,
     AsyncCallable,
@@ -125,13 +127,14 @@ class BaseSession(ABC):
     """The part of a session that does not depend on how callers wait for it.
 
     Args:
-        target: "" for this process, or the address of a master.
+        target: as for ``Session``.
         graph: the graph to run; the default graph if left out.
         config: settings.
 
     Raises:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
+        InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     # Whether large feeds are converted in a thread, so that an event loop stays responsive.
@@ -175,7 +178,7 @@ class BaseSession(ABC):
 
     @property
     def target(self) -> str:
-        """The target of the session: "" for this process."""
+        """The target of the session, as it was given."""
         return self._target
 
     @property
@@ -432,6 +435,20 @@ class BaseSession(ABC):
         # If every key is a single tensor, calls need not match keys with the structure of the values.
         plain = len(flat) == len(keys) and all(f is k for f, k in zip(flat, keys, strict=True))
         return request, Arguments(keys, names, plain=plain)
+
+    def _prepared_from(self, options: CallableOptions) -> tuple[Request, Arguments]:
+        """Return the request of a callable that options describe, and its feed arguments."""
+        named = named_run(self._graph, options)
+        request = self._new_request([*named.fetches, *named.targets], named.feeds)
+        if not request.needs_step:
+            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
+        build, count = request.build, len(named.fetches)
+        request.build = lambda values: build(values)[:count]
+        request.signature = replace(request.signature, wiring=named.wiring)
+        if self._local is not None and not self._closed:
+            check_devices(named.wiring, [d.name for d in self._local.list_devices()])
+        names = tuple([tensor.name for tensor in named.feeds])
+        return request, Arguments(named.feeds, names, plain=True, exact=True)
 
     def _release(self) -> None:
         """Release requests and callables when the session closes."""

@@ -1,7 +1,8 @@
 """Callables: a run prepared once, so that calling it does no work on structures, names or graphs.
 
-``make_callable`` of the session API makes them. Many threads or asyncio children may call one at once. A
-callable keeps its plan however many others are made, and releases it when its session closes.
+``make_callable`` and ``make_callable_from_options`` of the session API make them. Many threads or asyncio
+children may call one at once. A callable keeps its plan however many others are made, and releases it when
+its session closes.
 """
 
 from __future__ import annotations
@@ -66,17 +67,19 @@ class Arguments:
         keys: the feed list.
         names: a name for each key, for messages.
         plain: whether each key is a single tensor.
+        exact: whether there must be one value for each key, and none beyond.
     """
 
     keys: tuple[Any, ...]
     names: tuple[str, ...]
     plain: bool
+    exact: bool = False
 
     def values(self, given: Sequence[Any]) -> Sequence[Any]:
         """Return one value per fed tensor.
 
         Raises:
-            InvalidArgumentError: if values are missing.
+            InvalidArgumentError: if values are missing; or if there are too many, where ``exact``.
             TypeError: if there are values and no feed list.
         """
         if len(given) != len(self.keys):
@@ -86,6 +89,12 @@ class Arguments:
         return tuple(flatten_feeds(dict(zip(self.keys, given, strict=False))).values())
 
     def _check(self, given: Sequence[Any]) -> None:
+        if self.exact:
+            named = f", for {', '.join(self.names)}" if self.names else ""
+            raise InvalidArgumentError(
+                f"the callable takes {len(self.keys)} values{named}, got {len(given)}: its options feed no "
+                "others"
+            )
         if not self.keys:
             raise TypeError(
                 f"the callable takes no values, got {len(given)}: name the tensors that they feed in "
@@ -98,6 +107,9 @@ class Arguments:
             )
 
 
+_NO_OPTIONS = RunOptions()
+
+
 class _Prepared:
     """The common base of both kinds of callables.
 
@@ -107,11 +119,13 @@ class _Prepared:
         request: the run; released on close.
         arguments: the tensors that the arguments feed.
         accept_options: whether calls may pass run options.
+        own_options: the options of every call, for a callable that was made from options; its calls may pass
+            run metadata, and no options.
     """
 
     __slots__ = (
-        "__weakref__", "_accepts", "_arguments", "_begin_run", "_closed_error", "_request",
-        "_run_request",
+        "__weakref__", "_accepts", "_arguments", "_begin_run", "_closed_error", "_own_options",
+        "_request", "_run_request",
     )  # fmt: skip
 
     def __init__(
@@ -121,7 +135,8 @@ class _Prepared:
         request: Request,
         arguments: Arguments,
         *,
-        accept_options: bool,
+        accept_options: bool = False,
+        own_options: RunOptions | None = None,
     ) -> None:
         self._begin_run = begin_run
         self._run_request = run_request
@@ -129,8 +144,9 @@ class _Prepared:
         self._arguments = arguments
         # As in TensorFlow, a callable with a feed list always accepts options.
         self._accepts = accept_options or bool(arguments.keys)
+        self._own_options = own_options
         self._closed_error: MakeError = (
-            closed_error if arguments.keys else closed_error_of_callables
+            closed_error if arguments.keys and own_options is None else closed_error_of_callables
         )
 
     def release(self) -> None:
@@ -148,7 +164,15 @@ class _Prepared:
         if request is None:
             raise self._closed_error()
         self._begin_run(self._closed_error)
-        if (options is not None or run_metadata is not None) and not self._accepts:
+        own = self._own_options
+        if own is not None:
+            if options is not None:
+                raise TypeError(
+                    "the callable was made from options and takes no others: set their run_options"
+                )
+            # Runs without options take a shorter way.
+            options = None if own == _NO_OPTIONS else own
+        elif (options is not None or run_metadata is not None) and not self._accepts:
             raise TypeError(
                 "the callable takes no options: make it with make_callable(..., accept_options=True)"
             )
@@ -175,14 +199,15 @@ class Callable(_Prepared):
         Args:
             values: the feeds in the order of the feed list. Surplus values are ignored, as in TensorFlow;
                 without a feed list none are allowed.
-            options: of this run; only with ``accept_options`` or a feed list.
+            options: of this run; only with ``accept_options`` or a feed list. Callables that were made from
+                options have their own.
             run_metadata: filled with what ``options`` request.
 
         Returns:
             The structure of the fetches with values.
 
         Raises:
-            InvalidArgumentError: if values are missing.
+            InvalidArgumentError: if values are missing; or if there are too many, for one made from options.
             TypeError: for values without a feed list, and for options that the callable does not accept.
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
             RuntimeError: in a coroutine of a running event loop.

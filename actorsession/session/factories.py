@@ -15,7 +15,7 @@ from actorsession.session.factory import SessionFactory, SessionOptions, registe
 from actorsession.session.remote.master_connection import reset_master
 from actorsession.session.remote.remote_session import RemoteSession
 from actorsession.session.session_interface import OnEvict
-from transports import transport_schemes
+from actorsession.session.targets import is_local, names_master
 
 __all__ = ["DIRECT", "REMOTE", "DirectSessionFactory", "RemoteSessionFactory"]
 
@@ -31,8 +31,8 @@ class DirectSessionFactory(SessionFactory):
         self._metadata: dict[tuple[str, int], weakref.ref[DirectSession]] = {}
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Return whether the target is empty."""
-        return options.target == ""
+        """Return whether the target is this process: empty, or ``local``."""
+        return is_local(options.target)
 
     def new_session(
         self, graph: Graph, options: SessionOptions, on_evict: OnEvict
@@ -93,26 +93,23 @@ class RemoteSessionFactory(SessionFactory):
     """Sessions that a master runs."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Return whether the target has a registered transport or ``grpc://``, an alias of ``tcp://``."""
-        scheme, separator, _ = _address(options.target).partition("://")
-        return bool(separator) and scheme in transport_schemes()
+        """Return whether the target names a master: by the scheme of a transport, or as ``host:port``."""
+        return names_master(options.target)
 
     def new_session(
         self, graph: Graph, options: SessionOptions, on_evict: OnEvict
     ) -> RemoteSession:
-        """Make a session of the master at the target."""
-        return RemoteSession(graph, _address(options.target), options.config)
+        """Make a session of the first master at the target that will answer.
+
+        Raises:
+            InvalidArgumentError: for an address that cannot be dialled, or settings that only local sessions
+                have.
+        """
+        return RemoteSession(graph, options.target, options.config)
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Make the master at the target close its sessions and clear containers; see ``reset_master``."""
-        await reset_master(_address(options.target), options.config, containers)
-
-
-def _address(target: str) -> str:
-    """Return the address of a target; ``grpc`` in TensorFlow programs means plain TCP here."""
-    if "grpc" in transport_schemes() or not target.startswith("grpc://"):
-        return target
-    return f"tcp://{target.removeprefix('grpc://')}"
+        await reset_master(options.target, options.config, containers)
 
 
 register_factory(DIRECT, DirectSessionFactory())

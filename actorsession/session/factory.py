@@ -17,6 +17,7 @@ from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
 from actorsession.records import dataclass
 from actorsession.session.session_interface import OnEvict, SessionInterface
+from actorsession.session.targets import VALID_TARGETS
 
 __all__ = [
     "ENTRY_POINTS", "SessionFactory", "SessionOptions", "get_factory", "register_factory",
@@ -34,7 +35,7 @@ class SessionOptions:
     """The options of a new session.
 
     Attributes:
-        target: "" for this process, or an address.
+        target: "" or "local" for this process, or one address or several; see ``targets``.
         config: settings.
     """
 
@@ -134,10 +135,7 @@ def get_factory(options: SessionOptions) -> SessionFactory:
     told = f" Could not be asked: {'; '.join(dict.fromkeys(problems))}" if problems else ""
     raise NotFoundError(
         f"No session factory registered for the given session options: target {options.target!r}; "
-        f"registered: {registered}. Targets are '' "
-        "for this process, or tcp://host:port, tls://host:port, unix:///path, abstract://name, "
-        "inproc://name of a master."
-        f"{told}"
+        f"registered: {registered}. Targets are {VALID_TARGETS}.{told}"
     )
 
 

@@ -49,7 +49,7 @@ class InteractiveSession(Session):
     """A ``Session`` that is the default session of its thread from its creation until it is closed.
 
     Args:
-        target: "" for this process, or the address of a master.
+        target: as for ``Session``.
         graph: the graph to run, which also becomes the default graph; the current default graph if left
             out.
         config: settings.
@@ -57,6 +57,7 @@ class InteractiveSession(Session):
     Raises:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
+        InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class AsyncInteractiveSession(AsyncSession):
     ``await tensor.eval()`` runs in it, as in a notebook whose cells are coroutines.
 
     Args:
-        target: "" for this process, or the address of a master.
+        target: as for ``Session``.
         graph: the graph to run, which also becomes the default graph; the current default graph if left
             out.
         config: settings.

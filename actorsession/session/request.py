@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -80,9 +80,7 @@ class Request:
             fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
             self.conversions = tuple([self.conversions[i] for i in feeds])
             self.order = None if fetches == tuple(range(len(fetches))) else fetches
-            self.signature = RunSignature(
-                plan.signature.feeds, self.signature.fetches, self.signature.targets
-            )
+            self.signature = replace(self.signature, feeds=plan.signature.feeds)
             self.plan = plan
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.config import CallableOptions, ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -51,13 +51,15 @@ class Session(SyncPartialRuns, BaseSession):
     """A session whose calls block until they are done.
 
     Args:
-        target: "" for this process, or the address of a master such as ``tcp://host:port``.
+        target: "" or "local" for this process, or the address of a master such as ``tcp://host:port``, or
+            several addresses separated by commas, of which the first master that answers is taken.
         graph: the graph to run; the default graph if left out.
         config: settings.
 
     Raises:
         TypeError: for an argument of a wrong type.
         NotFoundError: if no session factory accepts the target, or a device does not exist.
+        InvalidArgumentError: for a malformed address in the target, and settings that cannot be met.
     """
 
     _converts_in_thread = False  # the caller waits in any case
@@ -150,6 +152,15 @@ class Session(SyncPartialRuns, BaseSession):
         self._callables.add(made)
         return made
 
+    def make_callable_from_options(self, options: CallableOptions) -> Callable:
+        """Prepare a run that is described by names; see ``AsyncSession.make_callable_from_options``."""
+        request, arguments = self._prepared_from(options)
+        made = Callable(
+            self._begin_run, self._run_request, request, arguments, own_options=options.run_options
+        )
+        self._callables.add(made)
+        return made
+
     def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
         """Do everything that the first run of some fetches does before its step begins, and run nothing.
 
@@ -204,13 +215,14 @@ class Session(SyncPartialRuns, BaseSession):
         """Close every session of a target, aborting its steps, and clear containers.
 
         Args:
-            target: "" for this process, or the address of a master.
+            target: as for the session.
             containers: names of the containers to clear; the default one if left out.
             config: settings that select the session factory.
 
         Raises:
             TypeError: for an argument of a wrong type.
             NotFoundError: if no session factory accepts the target.
+            InvalidArgumentError: for a malformed address in the target.
             UnimplementedError: if sessions of that kind cannot be reset.
         """
         options = reset_options(target, config)

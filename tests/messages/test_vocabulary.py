@@ -28,7 +28,7 @@ PROTOCOL = {
     "session_extended": ("graph_version: int", None),
     "run_step": (
         "session_handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], "
-        "options: dict[str, Any], request_id: str",
+        "options: dict[str, Any], request_id: str, wiring: list[Any]",
         "step_done",
     ),
     "step_done": (
@@ -40,7 +40,7 @@ PROTOCOL = {
     "device_list": ("devices: list[Any]", None),
     "prepare_step": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
-        "partial: bool",
+        "partial: bool, wiring: list[Any]",
         "done",
     ),
     "partial_run_setup": (

@@ -59,7 +59,7 @@ from actorsession.messages.worker import AskVariables
 from actorsession.plan.cost_model import CostModel, CostModelSampling
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.signature import PLAIN, RunSignature, Wiring
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
@@ -236,8 +236,9 @@ class MasterSession(Actor):
         A step that runs on this task alone and ends without waiting is answered synchronously.
         """
         signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-        )
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
+            Wiring.from_wire(message.wiring) if message.wiring else PLAIN,
+        )  # fmt: skip
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
         limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else self._step_limit
         deadline = call.deadline.within(limit)
@@ -265,8 +266,9 @@ class MasterSession(Actor):
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
         """Plan a step and register its graphs, so that its first run begins at once."""
         signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-        )
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
+            Wiring.from_wire(message.wiring) if message.wiring else PLAIN,
+        )  # fmt: skip
         if message.partial:
             check_signature(signature)
         graphs = self._partials.graphs if message.partial else self._graphs

@@ -11,6 +11,8 @@ from actorsession.compat.v1.graphs import as_compat_graph, get_default_graph
 from actorsession.compat.v1.settings import as_settings
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
+from actorsession.session.callables import Callable
+from actorsession.session.targets import is_local
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -19,7 +21,7 @@ class Session(ours.Session):
     """``actorsession.Session`` with mutable settings.
 
     Args:
-        target: "" for this process, or the address of a master; ``grpc://`` means ``tcp://``.
+        target: as for ``actorsession.Session``; ``grpc://`` means ``tcp://``.
         graph: the graph to run; the default graph if omitted.
         config: settings.
     """
@@ -27,6 +29,10 @@ class Session(ours.Session):
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
+
+    def _make_callable_from_options(self, callable_options: Any) -> Callable:
+        """Prepare a run that a ``CallableOptions`` describes; see ``make_callable_from_options``."""
+        return self.make_callable_from_options(as_settings(callable_options))
 
     @property
     def graph_def(self) -> interop.GraphDef:
@@ -49,9 +55,17 @@ class InteractiveSession(ours.InteractiveSession):
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         get_default_graph()  # converts the default graph, which the session may use
         settings = as_settings(config)
-        if not target and (settings is None or isinstance(settings, ConfigProto)):
+        if (
+            isinstance(target, str)
+            and is_local(target)
+            and (settings is None or isinstance(settings, ConfigProto))
+        ):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
+
+    def _make_callable_from_options(self, callable_options: Any) -> Callable:
+        """Prepare a run that a ``CallableOptions`` describes; see ``make_callable_from_options``."""
+        return self.make_callable_from_options(as_settings(callable_options))
 
     @property
     def graph_def(self) -> interop.GraphDef:

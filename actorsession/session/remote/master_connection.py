@@ -20,6 +20,7 @@ from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
+    AbortedError,
     InternalError,
     InvalidArgumentError,
     OpError,
@@ -34,6 +35,7 @@ from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.remote_ref import RemoteRef
 from actorsession.rpc.security import are_our_files_at_fault, security_of, shared_token
+from actorsession.session.targets import master_addresses
 from transports import (
     AuthenticationError,
     Connection,
@@ -57,24 +59,28 @@ _GRACE = 2.0
 
 
 class MasterConnection:
-    """A connection to the master at a target; it can be made again after a loss.
+    """A connection to a master; it can be made again after a loss.
 
     Args:
-        target: address of the master.
+        addresses: of masters, any of which will do. The first that answers is taken, each time anew.
         over_wire: whether a master in this process is dialled like a remote one.
         children: owns the connection's asyncio tasks.
-        security: TLS files, for a target of ``tls://``.
+        security: TLS files, for addresses of ``tls://``.
+
+    Attributes:
+        address: of the master that was reached; the first of all until one was.
     """
 
     def __init__(
         self,
-        target: str,
+        addresses: Sequence[str],
         children: Children,
         *,
         over_wire: bool,
         security: SecurityConfig | None = None,
     ) -> None:
-        self._target = target
+        self._addresses = addresses
+        self.address = addresses[0]
         self._children = children
         self._over_wire = over_wire
         self._security = security
@@ -92,21 +98,26 @@ class MasterConnection:
         return self.link is not None and self.link.closed
 
     async def reach(self, deadline: Deadline) -> None:
-        """Find the master in this process, or dial it until it answers.
+        """Find a master in this process, or dial all addresses until one answers.
 
         Raises:
-            UnavailableError: if no master answers at the target in time.
+            UnavailableError: if no master answers at any address in time; it names each with the reason.
             UnauthenticatedError: if the master requires another token than ours, or one side does not
                 accept the other's certificate.
             InvalidArgumentError: if our own TLS files are unusable.
         """
-        local = None if self._over_wire else registry.lookup(self._target)
-        self._ref = local if local is not None else await self._dial(deadline)
+        for address in () if self._over_wire else self._addresses:
+            self._ref = registry.lookup(address)
+            if self._ref is not None:
+                self.address = address
+                return
+        self._ref = await self._dial(deadline)
 
     async def _dial(self, deadline: Deadline) -> Ref:
         pulse = HeartbeatMemory()
         try:
-            connection = await self._connect(_hello(str(pulse.note)), deadline)
+            hello = _hello(str(pulse.note))
+            self.address, connection = await self._connect_any(hello, deadline)
         except BaseException:
             pulse.close()
             raise
@@ -117,33 +128,57 @@ class MasterConnection:
             watch=probe_factory(shared_token()),
         )
         self.link.on_closed(lambda _: pulse.close())
-        _ = self._children.start(self.link.run(), name=f"link to {self._target}")
+        _ = self._children.start(self.link.run(), name=f"link to {self.address}")
         return RemoteRef(self.link, MASTER)
 
-    async def _connect(self, hello: Hello, deadline: Deadline) -> Connection:
+    async def _connect_any(self, hello: Hello, deadline: Deadline) -> tuple[str, Connection]:
+        """Dial all addresses at once; return the first connection that is made, with its address.
+
+        The others are given up. Of two that are made at the same time, the one that is listed first counts.
+        """
+        if len(self._addresses) == 1:
+            return self.address, await self._connect(self._addresses[0], hello, deadline)
+        dials: dict[str, asyncio.Task[Connection]] = {}
+        taken = None
+        try:
+            for address in self._addresses:
+                dialling = self._connect(address, hello, deadline)
+                name = f"dial {address}"
+                dials[address] = self._children.start(dialling, name=name, awaited=True)
+            waiting = set(dials.values())
+            while waiting:
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                taken = next((address for address in dials if _made(dials[address])), None)
+                if taken is not None:
+                    return taken, dials[taken].result()
+            raise _none_reached(list(dials.values()))
+        finally:
+            await _give_up([dial for address, dial in dials.items() if address != taken])
+
+    async def _connect(self, address: str, hello: Hello, deadline: Deadline) -> Connection:
         attempts = 0
         while True:
             attempts += 1
             left = deadline.time_left or 0.0
             try:
                 return await connect(
-                    self._target, hello, timeout=max(left, RETRY), token=shared_token(),
+                    address, hello, timeout=max(left, RETRY), token=shared_token(),
                     security=self._security,
                 )  # fmt: skip
             except AuthenticationError as exc:
-                raise UnauthenticatedError(f"the master at {self._target}: {exc}") from exc
+                raise UnauthenticatedError(f"the master at {address}: {exc}") from exc
             except (WrongPeer, ProtocolError) as exc:
-                raise UnavailableError(f"no master of ours is at {self._target}: {exc}") from exc
+                raise UnavailableError(f"no master of ours is at {address}: {exc}") from exc
             except TransportError as exc:
                 if are_our_files_at_fault(exc):
                     raise InvalidArgumentError(str(exc)) from exc
                 last = exc
             if left <= RETRY:
                 error = UnavailableError(
-                    f"no master answers at {self._target} after {attempts} "
+                    f"no master answers at {address} after {attempts} "
                     f"attempt{'s' * (attempts > 1)}; last: {last}"
                 )
-                raise await add_exit_status(error, self._target) from last
+                raise await add_exit_status(error, address) from last
             await asyncio.sleep(RETRY)
 
     async def ask(self, message: object, deadline: Deadline, reply: type[T]) -> T:
@@ -162,7 +197,7 @@ class MasterConnection:
         try:
             answer = await self._ref.ask(message, deadline)
         except UnavailableError as error:
-            await add_exit_status(error, self._target)
+            await add_exit_status(error, self.address)
             raise
         if not isinstance(answer, reply):
             raise InternalError(
@@ -183,6 +218,35 @@ class MasterConnection:
             await link.aclose(grace)
 
 
+def _made(dial: asyncio.Task[Connection]) -> bool:
+    return dial.done() and not dial.cancelled() and dial.exception() is None
+
+
+async def _give_up(dials: Sequence[asyncio.Task[Connection]]) -> None:
+    """Cancel dials, and close the connections that were made all the same."""
+    for dial in dials:
+        dial.cancel()
+    if dials:
+        await asyncio.wait(dials)
+    for dial in dials:
+        if _made(dial):
+            await dial.result().aclose()
+
+
+def _none_reached(dials: Sequence[asyncio.Task[Connection]]) -> BaseException:
+    """Return the error for several addresses, with the reason of each; of their class if it is one."""
+    errors: list[OpError] = []
+    for dial in dials:
+        error = AbortedError("the connection is closing") if dial.cancelled() else dial.exception()
+        if not isinstance(error, OpError):
+            return error or InternalError(f"{dial.get_name()} has neither failed nor succeeded")
+        errors.append(error)
+    kinds = {type(error) for error in errors}
+    kind = kinds.pop() if len(kinds) == 1 else UnavailableError
+    reasons = "; ".join(f"({i}) {error.message}" for i, error in enumerate(errors, 1))
+    return kind(f"none of {len(errors)} masters can be used: {reasons}")
+
+
 def _hello(pulse: str) -> Hello:
     return Hello(
         cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid(), pulse=pulse
@@ -193,20 +257,22 @@ async def reset_master(target: str, config: ConfigProto, containers: Sequence[st
     """Make a master close all its sessions and clear containers on all tasks.
 
     Args:
-        target: address of the master.
+        target: address of the master, or several, of which the first that answers is taken.
         config: gives the time limit, by default 30 s, and the RPC options.
         containers: names of the containers; the default container if empty.
 
     Raises:
+        InvalidArgumentError: for a malformed target.
         UnavailableError: if the master cannot be reached; or, once everything else is done, if containers on
             some tasks could not be cleared; it names these tasks.
         DeadlineExceededError: if the master does not answer in time.
     """
+    addresses = master_addresses(target)
     deadline = Deadline.after(config.operation_timeout or CONNECT_TIMEOUT)
     children = Children(f"reset of {target}")
     options = config.rpc_options
     master = MasterConnection(
-        target, children, over_wire=options.use_rpc_for_inprocess_master,
+        addresses, children, over_wire=options.use_rpc_for_inprocess_master,
         security=security_of(options),
     )  # fmt: skip
     try:

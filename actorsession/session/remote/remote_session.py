@@ -84,6 +84,7 @@ from actorsession.session.remote.values import (
 )
 from actorsession.session.session_interface import SessionInterface
 from actorsession.session.statistics import SessionStatistics
+from actorsession.session.targets import master_addresses
 from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["RemotePlan", "RemoteSession"]
@@ -109,18 +110,19 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     Args:
         graph: it may grow.
-        target: address of the master.
+        target: address of the master, or several, of which the first that answers is taken.
         config: settings; sent to the master.
 
     Attributes:
         handle: the master's name for the session; "" while there is none.
 
     Raises:
-        InvalidArgumentError: for settings that only local sessions support, a malformed device filter, or an
-            environment that sets only some of the three TLS variables.
+        InvalidArgumentError: for a malformed target, settings that only local sessions support, a malformed
+            device filter, or an environment that sets only some of the three TLS variables.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
+        addresses = master_addresses(target)
         refuse_local_settings(config)
         check_cost_model_settings(config)
         DeviceFilters(
@@ -131,7 +133,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._config = config
         self._children = Children(f"session to {target}")
         self._master = MasterConnection(
-            target, self._children, over_wire=config.rpc_options.use_rpc_for_inprocess_master,
+            addresses, self._children, over_wire=config.rpc_options.use_rpc_for_inprocess_master,
             security=security_of(config.rpc_options),
         )  # fmt: skip
         self.handle = ""
@@ -197,9 +199,11 @@ class RemoteSession(SessionInterface[RemotePlan]):
                 message = CreateSession(
                     graph=await self._described(lambda: operations, len(operations), deadline),
                     config=self._config.to_wire(),
-                    target=self._target,
+                    target=self._master.address,
                     request_id=self.request_id(),
                 )
+            elif message.target != self._master.address:
+                message = replace(message, target=self._master.address)
             try:
                 created = await self.ask(message, deadline, SessionCreated)
                 break
@@ -332,7 +336,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
         ordered = signature.sorted()
-        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
+        wiring = ordered.wiring.to_wire()
+        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.
@@ -351,6 +356,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             fetches=list(signature.fetches),
             targets=list(signature.targets),
             partial=partial,
+            wiring=signature.wiring.to_wire(),
         )
         await self.ask_step(message, None, Done)
 
@@ -443,6 +449,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             targets=plan.targets,
             options=wire_options(options, limit),
             request_id=self.request_id(),
+            wiring=plan.wiring,
         )
         done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
         if metadata is not None:

@@ -31,6 +31,7 @@ class RemotePlan:
         signature: the names.
         fetches: its fetches, as a list for messages.
         targets: its targets, as a list for messages.
+        wiring: its wiring in wire form.
         needs_loop: whether a step needs an event loop: always.
     """
 
@@ -38,6 +39,7 @@ class RemotePlan:
     signature: RunSignature
     fetches: list[str]
     targets: list[str]
+    wiring: list[Any]
 
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
