@@ -66,7 +66,8 @@ class SessionMetadata:
 
     Attributes:
         name: name of the model.
-        version: at least 0; no two open sessions may have the same name and version.
+        version: at least 0; no two open sessions of one process, or of one master, may have the same name
+            and version.
     """
 
     name: str = ""
@@ -80,6 +81,16 @@ class SessionMetadata:
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         return to_wire(self)
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> SessionMetadata:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            InvalidArgumentError: the value has another form, an unknown field or a value that is not
+                allowed.
+        """
+        return from_wire(cls, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

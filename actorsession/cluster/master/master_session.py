@@ -81,8 +81,10 @@ class MasterSession(Actor):
         target: the address that the client connected to, as the client wrote it.
         admission: the admission of the steps of all sessions of the master; the session gets a share of it.
         planning: runs large pieces of planning in a worker thread; owned by the session from now on.
+        client: the client's id for its session; see ``CreateSession``.
 
     Attributes:
+        client: the client's id for its session.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
 
     Raises:
@@ -91,10 +93,10 @@ class MasterSession(Actor):
 
     def __init__(
         self, handle: str, config: ConfigProto, env: MasterEnv, target: str, admission: Admission,
-        planning: Planning,
+        planning: Planning, client: str = "",
     ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
-        self.handle = handle
+        self.handle, self.client = handle, client
         self._config = config
         self._sampling = CostModelSampling.of(config)
         self._cost_model = CostModel() if self._sampling.every else None
@@ -120,6 +122,11 @@ class MasterSession(Actor):
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
         self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was closed, or is being closed."""
+        return self._closed
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
@@ -328,7 +335,10 @@ class MasterSession(Actor):
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
-        answer = step_done(graph, step, signature, options, self._infer_shapes, self._cost_model)
+        answer = step_done(
+            graph, step, signature, options, self._infer_shapes, self._cost_model,
+            self._config.experimental.session_metadata,
+        )  # fmt: skip
         if answer.unconfirmed:
             self._deliveries.add(
                 request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)

@@ -125,6 +125,11 @@ class DirectSession(LocalSession[DirectPlan]):
             log_devices([d.attributes for d in self._devices])
 
     @property
+    def closed(self) -> bool:
+        """Whether the session was closed."""
+        return self._gate.closed
+
+    @property
     def partial_runs(self) -> DirectPartialRuns:
         """Steps that are fed and fetched in several calls."""
         return self._partial_runs
