@@ -36,6 +36,7 @@ from actorsession.config.session import (
     Experimental,
     RPCOptions,
     SessionMetadata,
+    SessionOptions,
     ThreadPoolOptionProto,
 )
 from actorsession.config.stats import NodeStats, RunMetadata, StepStats, TransferStats
@@ -46,6 +47,6 @@ __all__ = [
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
     "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
     "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunMetadata", "RunOptions",
-    "SessionMetadata", "StepStats", "TensorDescription", "ThreadPoolOptionProto", "TraceLevel",
-    "TransferStats",
+    "SessionMetadata", "SessionOptions", "StepStats", "TensorDescription", "ThreadPoolOptionProto",
+    "TraceLevel", "TransferStats",
 ]  # fmt: skip

@@ -28,7 +28,8 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
 __all__ = [
-    "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "ThreadPoolOptionProto",
+    "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "SessionOptions",
+    "ThreadPoolOptionProto",
 ]  # fmt: skip
 
 
@@ -307,6 +308,19 @@ class ConfigProto:
                 allowed.
         """
         return from_wire(cls, value)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """The options of a session.
+
+    Attributes:
+        target: "" for this process, or an address.
+        config: settings.
+    """
+
+    target: str
+    config: ConfigProto
 
 
 def _counts(device_count: Any) -> dict[str, int]:

@@ -57,7 +57,8 @@ class SessionNames(Generic[S]):
             replaces: whether the new session takes the place of a living one, and so may have its name.
 
         Raises:
-            InvalidArgumentError: for a negative version, and for a name and version that a living session has.
+            InvalidArgumentError: for a negative version, and for a name and version that a living session
+                has.
         """
         check_version(metadata)
         if metadata is None:

@@ -1,4 +1,4 @@
-"""``session_metadata`` of sessions of a master: one living session per name and version, told by every run."""
+"""``session_metadata`` over a master: one living session per name and version, told by every run."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class MasterSession(Actor):
         self._workers = members.workers
         # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
         self._planning = planning
-        self._graph = SessionGraph(config, members, self._planning.check)
+        self._graph = SessionGraph(config, members, self._planning.check, handle, target)
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,

@@ -118,7 +118,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     Raises:
         InvalidArgumentError: for settings that only local sessions support, a negative version of the
-            session, a malformed device filter, or an environment that sets only some of the three TLS variables.
+            session, a malformed device filter, or an environment that sets only some of the three TLS
+            variables.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
