@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,37 @@ from actorsession.graph.graph import Graph
 __all__ = ["InteractiveSession", "Session"]
 
 
-class Session(ours.Session):
+class _Face(ours.Session):
+    """What both kinds of session have beside the methods of ``actorsession.Session``."""
+
+    @property
+    def graph_def(self) -> interop.GraphDef:
+        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
+        shapes = self._config.graph_options.infer_shapes
+        return interop.graph_def_of(self.graph, add_shapes=shapes)
+
+    @property
+    def sess_str(self) -> bytes:
+        """The target of the session, as bytes, which is how TensorFlow gives it."""
+        return self.target.encode()
+
+    @staticmethod
+    def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+        """Close every session of a target, aborting its steps, and clear containers.
+
+        Args:
+            target: "" for this process, or the address of a master.
+            containers: names of the containers to clear; the default one if omitted.
+            config: settings that select the session factory, and the time limit.
+
+        Raises:
+            TypeError: for an argument of a wrong type.
+            NotFoundError: if no session factory accepts the target.
+        """
+        ours.Session.reset(target, containers, as_settings(config))
+
+
+class Session(_Face):
     """``actorsession.Session`` with mutable settings.
 
     Args:
@@ -28,13 +59,8 @@ class Session(ours.Session):
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
 
-    @property
-    def graph_def(self) -> interop.GraphDef:
-        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
-        return _graph_def(self)
 
-
-class InteractiveSession(ours.InteractiveSession):
+class InteractiveSession(_Face, ours.InteractiveSession):
     """``actorsession.InteractiveSession`` with mutable settings.
 
     As in TensorFlow, only the nodes that a run needs are placed, so an invalid device elsewhere in a notebook
@@ -53,16 +79,6 @@ class InteractiveSession(ours.InteractiveSession):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
 
-    @property
-    def graph_def(self) -> interop.GraphDef:
-        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
-        return _graph_def(self)
-
 
 def _placing_what_runs(config: ConfigProto) -> ConfigProto:
     return replace(config, graph_options=replace(config.graph_options, place_pruned_graph=True))
-
-
-def _graph_def(session: Any) -> interop.GraphDef:
-    shapes = session._config.graph_options.infer_shapes
-    return interop.graph_def_of(session.graph, add_shapes=shapes)
