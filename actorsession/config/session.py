@@ -42,7 +42,9 @@ class ThreadPoolOptionProto:
     """One of the thread pools that runs may choose from.
 
     Attributes:
-        num_threads: how many threads; 0 for as many as ``inter_op_parallelism_threads`` gives.
+        num_threads: how many threads for kernels; 0 for as many as ``inter_op_parallelism_threads`` gives.
+            Functions that may block, such as ``py_func``, get threads beside them; ``max_inflight_steps``
+            bounds the steps in which they run.
         global_name: pools of one name are one pool in the whole process, and all have the same number of
             threads; empty for a pool of the session's own.
     """
