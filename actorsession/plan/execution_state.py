@@ -64,8 +64,8 @@ class GraphExecutionState:
         self._placer = kind(devices, allow_soft_placement=config.allow_soft_placement)
         self._passes = PassRunner(
             optimiser_settings(self._options.optimizer_options),
-            handle=handle,
-            options=SessionOptions(target, config),
+            handle,
+            SessionOptions(target, config),
         )
         self._moved: dict[str, Placed] = {}
 

@@ -88,9 +88,9 @@ async def test_fetching_what_is_dead_is_an_internal_error_and_targeting_it_is_fi
     async with AsyncSession(cluster.target(), graph=graph) as session:
         assert await soon(session.run(dead, {taken: True})) == 6
         called = session.make_callable(dead, [taken])
-        for fetch in (lambda: session.run(dead, {taken: False}), lambda: called(False)):
+        for run in (session.run(dead, {taken: False}), called(False)):
             with pytest.raises(InternalError, match="dead") as info:
-                await soon(fetch())
+                await soon(run)
             assert info.value.task == W1
         assert await soon(session.run(dead.op, {taken: False})) is None
     await cluster.until_idle()

@@ -124,6 +124,21 @@ async def test_a_reset_frees_the_names(cluster: InProcess, graph: Graph) -> None
     await session.close()
 
 
+@pytest.mark.usefixtures("over_links")
+async def test_a_session_keeps_its_name_when_it_connects_again(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """Whether the master has noticed by then that the first link is gone, or not."""
+    config = ConfigProto(experimental=named())
+    y = ops.constant(1.0) + 1.0
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        for _ in range(5):
+            assert await soon(session.run(y)) == 2.0
+            await session._session._master.hang_up(0.0)  # type: ignore[attr-defined]
+            await soon(session.reattach())
+        assert await soon(session.run(y)) == 2.0
+
+
 # -- clients of any kind ---------------------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ def test_messages_below_the_top_level_spring_into_being_when_something_is_set_in
     config.ClearField("rpc_options")
     with tf.Graph().as_default(), tf.Session(config=config) as session:
         session.run(tf.constant(1.0), run_metadata=metadata)
-    assert metadata.session_metadata.version == 3
+    assert metadata.session_metadata == made.experimental.session_metadata
 
 
 def test_reading_a_message_sets_nothing() -> None:
@@ -127,8 +127,9 @@ def test_a_session_tells_its_target_as_bytes() -> None:
             session = kind()
             assert session.sess_str == b""
             session.close()
-        with tf.Session("tcp://127.0.0.1:1") as session:
-            assert session.sess_str == b"tcp://127.0.0.1:1"
+        remote = tf.Session("tcp://127.0.0.1:1")
+        assert remote.sess_str == b"tcp://127.0.0.1:1"
+        remote.close()
 
 
 @pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])

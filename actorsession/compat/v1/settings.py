@@ -121,7 +121,7 @@ class Message:
         """
         self._check_same(other)
         for name, value in other._set().items():
-            mine = getattr(self, name, None)
+            mine: Any = getattr(self, name, None)
             if type(mine) is not type(value):
                 setattr(self, name, value)
             elif isinstance(value, (Message, ProtoMessage)):

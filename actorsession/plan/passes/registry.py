@@ -22,12 +22,12 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from actorsession.config import ConfigProto, SessionOptions
+from actorsession.config import SessionOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
@@ -49,7 +49,6 @@ ENTRY_POINTS = "actorsession.graph_passes"
 _log = logging.getLogger("actorsession.plan.passes.registry")
 _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T")
-_NO_OPTIONS = SessionOptions("", ConfigProto())
 
 
 class PassGroup(enum.Enum):
@@ -260,29 +259,22 @@ class _Entry:
 
 
 class PassRunner:
-    """The passes of one session; the caller holds the lock under which plans are made.
+    """The passes of one session, which are those that are registered when it is made.
+
+    The caller holds the lock under which plans are made.
 
     Args:
         settings: the session's optimiser settings.
-        passes: the passes; those registered now if left out.
         handle: name of the session.
         options: target and settings of the session.
     """
 
-    def __init__(
-        self,
-        settings: OptimiserSettings,
-        passes: Iterable[GraphPass] | None = None,
-        *,
-        handle: str = "",
-        options: SessionOptions = _NO_OPTIONS,
-    ) -> None:
+    def __init__(self, settings: OptimiserSettings, handle: str, options: SessionOptions) -> None:
         self._settings = settings
         self._handle = handle
         self._options = options
-        taken = registered_passes() if passes is None else passes
         self._groups: dict[PassGroup, list[_Entry]] = {group: [] for group in PassGroup}
-        for made in taken:
+        for made in registered_passes():
             self._groups[made.group].append(_Entry(made, made in _BUILT_IN))
 
     def new_nodes(
