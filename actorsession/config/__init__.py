@@ -37,6 +37,7 @@ from actorsession.config.session import (
     Experimental,
     RPCOptions,
     SessionMetadata,
+    SessionOptions,
     ThreadPoolOptionProto,
 )
 from actorsession.config.stats import NodeStats, RunMetadata, StepStats, TransferStats
@@ -47,6 +48,6 @@ __all__ = [
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
     "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
     "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunMetadata", "RunOptions",
-    "SessionMetadata", "StepStats", "TensorConnection", "TensorDescription",
+    "SessionMetadata", "SessionOptions", "StepStats", "TensorConnection", "TensorDescription",
     "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
 ]  # fmt: skip

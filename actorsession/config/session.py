@@ -29,7 +29,8 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
 __all__ = [
-    "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "ThreadPoolOptionProto",
+    "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "SessionOptions",
+    "ThreadPoolOptionProto",
 ]  # fmt: skip
 
 
@@ -42,7 +43,9 @@ class ThreadPoolOptionProto:
     """One of the thread pools that runs may choose from.
 
     Attributes:
-        num_threads: how many threads; 0 for as many as ``inter_op_parallelism_threads`` gives.
+        num_threads: how many threads for kernels; 0 for as many as ``inter_op_parallelism_threads`` gives.
+            Functions that may block, such as ``py_func``, get threads beside them; ``max_inflight_steps``
+            bounds the steps in which they run.
         global_name: pools of one name are one pool in the whole process, and all have the same number of
             threads; empty for a pool of the session's own.
     """
@@ -67,7 +70,8 @@ class SessionMetadata:
 
     Attributes:
         name: name of the model.
-        version: at least 0; no two open sessions may have the same name and version.
+        version: at least 0; no two open sessions of one process, or of one master, may have the same name
+            and version.
     """
 
     name: str = ""
@@ -81,6 +85,16 @@ class SessionMetadata:
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         return to_wire(self)
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> SessionMetadata:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            InvalidArgumentError: the value has another form, an unknown field or a value that is not
+                allowed.
+        """
+        return from_wire(cls, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +327,19 @@ class ConfigProto:
                 allowed.
         """
         return from_wire(cls, value)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """The options of a session.
+
+    Attributes:
+        target: "" or "local" for this process, or one address or several.
+        config: settings.
+    """
+
+    target: str
+    config: ConfigProto
 
 
 def _counts(device_count: Any) -> dict[str, int]:

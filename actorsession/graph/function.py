@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
     "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
-    "check_reach", "entering", "function_fault", "functions_of", "nodes_inside",
+    "check_reach", "entering", "function_fault", "functions_of", "named_functions",
+    "nodes_inside",
 ]  # fmt: skip
 
 ARGUMENT = ""
@@ -160,6 +161,22 @@ def nodes_inside(node: NodeDef) -> Iterator[tuple[NodeDef, bool]]:
         for inner in function.nodes:
             yield inner, any(specs[name][index].dtype is resource for name, index in inner.inputs)
             yield from nodes_inside(inner)
+
+
+def named_functions(nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
+    """Return the functions that are called by name, also inside other functions.
+
+    Every call has its function specialised to the shapes of its arguments; the one of the first call stands
+    for all. Loops, branches and gradients of functions are nodes with functions that have no name.
+    """
+    found: dict[str, FunctionDef] = {}
+    for node in nodes:
+        for function in functions_of(node):
+            if node.op != SYMBOLIC_GRADIENT and "_function" in node.attrs:
+                found.setdefault(str(node.attrs["_function"]), function)
+            for name, inner in named_functions(function.nodes).items():
+                found.setdefault(name, inner)
+    return found
 
 
 def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:

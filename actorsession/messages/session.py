@@ -37,12 +37,15 @@ class CreateSession:
         config: the session's configuration in wire form.
         target: the address of the master, as the client wrote it.
         request_id: the client's id of this request.
+        client: the client's id for its session, unique; the same when it creates the session anew, which
+            then may have the name of the earlier one. Empty for a client that does not.
     """
 
     graph: list[Any]
     config: dict[str, Any]
     target: str
     request_id: str
+    client: str = ""
 
 
 @message("session_created")

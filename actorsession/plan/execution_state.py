@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from actorsession.config import ConfigProto
+from actorsession.config import ConfigProto, SessionOptions
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.device_set import DeviceSet
@@ -42,13 +42,23 @@ class GraphExecutionState:
             ``graph_options`` and ``experimental.optimize_for_static_graph`` act here.
         devices: the session's devices.
         check: called between two passes; what it raises ends the planning.
+        handle: name of the session, for graph passes.
+        target: of the session, for graph passes.
 
     Attributes:
         view: the nodes, as planners read them.
         devices: the session's devices.
     """
 
-    def __init__(self, config: ConfigProto, devices: DeviceSet, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: ConfigProto,
+        devices: DeviceSet,
+        check: Callable[[], None],
+        *,
+        handle: str = "",
+        target: str = "",
+    ) -> None:
         self.view = GraphView()
         self.devices = devices
         self._check = check
@@ -57,7 +67,11 @@ class GraphExecutionState:
         self._static = config.experimental.optimize_for_static_graph
         kind = PrunedPlacement if self._options.place_pruned_graph else Placer
         self._placer = kind(devices, allow_soft_placement=config.allow_soft_placement)
-        self._passes = PassRunner(optimiser_settings(self._options.optimizer_options))
+        self._passes = PassRunner(
+            optimiser_settings(self._options.optimizer_options),
+            handle,
+            SessionOptions(target, config),
+        )
         self._moved: dict[str, Placed] = {}
 
     def __len__(self) -> int:

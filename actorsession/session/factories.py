@@ -6,9 +6,9 @@ import threading
 import weakref
 from collections.abc import Sequence
 
-from actorsession.config import SessionMetadata
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
+from actorsession.runtime.session_names import SessionNames
 from actorsession.session.direct.cost_model_session import CostModelSession, needs_cost_model
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
@@ -28,7 +28,7 @@ class DirectSessionFactory(SessionFactory):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: weakref.WeakSet[DirectSession] = weakref.WeakSet()
-        self._metadata: dict[tuple[str, int], weakref.ref[DirectSession]] = {}
+        self._names: SessionNames[DirectSession] = SessionNames()
 
     def accepts(self, options: SessionOptions) -> bool:
         """Return whether the target is this process: empty, or ``local``."""
@@ -50,34 +50,16 @@ class DirectSessionFactory(SessionFactory):
             )
         metadata = options.config.experimental.session_metadata
         with self._lock:
-            if metadata is not None:
-                self._check(metadata)
+            self._names.check(metadata)
             kind = CostModelSession if needs_cost_model(options.config) else DirectSession
             session = kind(graph, options.config, on_evict=on_evict, on_close=self._deregister)
             self._sessions.add(session)
-            if metadata is not None:
-                self._metadata[metadata.name, metadata.version] = weakref.ref(session)
+            self._names.add(metadata, session)
         return session
-
-    def _check(self, metadata: SessionMetadata) -> None:
-        if metadata.version < 0:
-            raise InvalidArgumentError(
-                f"the version of a session is at least 0, got {metadata.version} for "
-                f"{metadata.name!r}"
-            )
-        holder = self._metadata.get((metadata.name, metadata.version))
-        if holder is not None and holder() is not None:
-            raise InvalidArgumentError(
-                f"a session named {metadata.name!r} with version {metadata.version} lives already: "
-                "close it first, or give this one another version"
-            )
 
     def _deregister(self, session: DirectSession) -> None:
         with self._lock:
             self._sessions.discard(session)
-            for key, holder in list(self._metadata.items()):
-                if holder() in (None, session):
-                    del self._metadata[key]
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Cancel the steps of every local session, clear containers and close the sessions."""

@@ -12,10 +12,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from actorsession.config import ConfigProto
+from actorsession.config import SessionOptions
 from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
-from actorsession.records import dataclass
 from actorsession.session.session_interface import OnEvict, SessionInterface
 from actorsession.session.targets import VALID_TARGETS
 
@@ -28,19 +27,6 @@ ENTRY_POINTS = "actorsession.session_factories"
 """The entry-point group: each entry is a ``SessionFactory`` class, its name is the runtime type."""
 
 _log = logging.getLogger("actorsession.session")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
-    """The options of a new session.
-
-    Attributes:
-        target: "" or "local" for this process, or one address or several; see ``targets``.
-        config: settings.
-    """
-
-    target: str
-    config: ConfigProto
 
 
 class SessionFactory:

@@ -87,9 +87,32 @@ async def test_fetching_what_is_dead_is_an_internal_error_and_targeting_it_is_fi
         dead = ways.output_true + 1
     async with AsyncSession(cluster.target(), graph=graph) as session:
         assert await soon(session.run(dead, {taken: True})) == 6
-        with pytest.raises(InternalError, match="dead"):
-            await soon(session.run(dead, {taken: False}))
+        called = session.make_callable(dead, [taken])
+        for run in (session.run(dead, {taken: False}), called(False)):
+            with pytest.raises(InternalError, match="dead") as info:
+                await soon(run)
+            assert info.value.task == W1
         assert await soon(session.run(dead.op, {taken: False})) is None
+    await cluster.until_idle()
+
+
+async def test_fetching_what_is_dead_in_a_partial_run_is_an_invalid_argument(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    taken = ops.placeholder("bool", [])
+    with on(W0):
+        ways = dataflow.switch(acts.constant(5), taken)
+    with on(W1):
+        dead = ways.output_true + 1
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for way_taken in (True, False):
+            handle = await soon(session.partial_run_setup([dead], [taken]))
+            run = session.partial_run(handle, dead, {taken: way_taken})
+            if way_taken:
+                assert await soon(run) == 6
+            else:
+                with pytest.raises(InvalidArgumentError, match="not taken"):
+                    await soon(run)
     await cluster.until_idle()
 
 

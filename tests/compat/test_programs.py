@@ -54,11 +54,20 @@ def test_settings_are_filled_in_after_they_were_made() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: tf.ConfigProto(no_such=1), lambda: tf.ConfigProto().no_such]
+    ("make", "error"),
+    [
+        (lambda: tf.ConfigProto(no_such=1), ValueError),
+        (lambda: tf.ConfigProto().HasField("no_such"), ValueError),
+        (lambda: tf.ConfigProto().no_such, AttributeError),
+        (lambda: setattr(tf.ConfigProto(), "no_such", 1), AttributeError),
+    ],
+    ids=["made", "asked for", "read", "set"],
 )
-def test_a_setting_that_does_not_exist_is_refused(make: Any) -> None:
-    with pytest.raises(ValueError, match='has no "no_such" field; it has device_count'):
+def test_a_setting_that_does_not_exist_is_refused(make: Any, error: type[Exception]) -> None:
+    """With the error classes of protobuf, so that programs may look for a setting by ``hasattr``."""
+    with pytest.raises(error, match='has no "no_such" field; it has device_count'):
         make()
+    assert not hasattr(tf.ConfigProto(), "no_such")
 
 
 @pytest.mark.process

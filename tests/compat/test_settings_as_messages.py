@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import actorsession as acts
 import actorsession.compat.v1 as tf
 
 
@@ -37,14 +38,126 @@ def test_messages_are_merged_copied_and_compared() -> None:
     assert not copied.HasField("device_count")
 
 
+def test_messages_below_the_top_level_spring_into_being_when_something_is_set_in_them() -> None:
+    config = tf.ConfigProto()
+    config.experimental.session_metadata.name = "springs into being"
+    config.experimental.session_metadata.version = 3
+    config.rpc_options.use_rpc_for_inprocess_master = True
+    config.graph_options.optimizer_options.do_constant_folding = True
+    made = config.frozen()
+    assert made.experimental.session_metadata == acts.config.SessionMetadata(
+        name="springs into being", version=3
+    )
+    assert made.rpc_options == acts.config.RPCOptions(use_rpc_for_inprocess_master=True)
+    assert made.graph_options.optimizer_options.do_constant_folding
+    metadata = tf.RunMetadata()
+    config.ClearField("rpc_options")
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        session.run(tf.constant(1.0), run_metadata=metadata)
+    assert metadata.session_metadata == made.experimental.session_metadata
+
+
+def test_reading_a_message_sets_nothing() -> None:
+    config = tf.ConfigProto()
+    assert config.experimental.session_metadata.name == ""
+    assert (config.cluster_def.job, config.rpc_options.ca_file) == ([], "")
+    assert (config.device_count, config.device_filters) == ({}, [])
+    assert not config.allow_soft_placement
+    for name in ("experimental", "cluster_def", "rpc_options", "device_count", "device_filters"):
+        assert not config.HasField(name)
+    assert not config.HasField("allow_soft_placement")
+    assert repr(config) == "ConfigProto()"
+    assert config.frozen() == acts.ConfigProto()
+    config.experimental.session_metadata.SetInParent()
+    assert config.frozen().experimental.session_metadata == acts.config.SessionMetadata()
+
+
+def test_a_cluster_is_copied_into_the_settings() -> None:
+    cluster = tf.train.ClusterSpec({"worker": ["a:1", "b:2"]}).as_cluster_def()
+    config, other = tf.ConfigProto(), tf.ConfigProto()
+    config.cluster_def.CopyFrom(cluster)
+    job = config.cluster_def.job.add(name="ps")
+    job.tasks[0] = "c:3"
+    assert config.frozen().cluster_def == {
+        "worker": {"0": "a:1", "1": "b:2"}, "ps": {"0": "c:3"},
+    }  # fmt: skip
+    assert len(cluster.job) == 1
+    other.CopyFrom(config)
+    other.cluster_def.job[0].tasks[0] = "d:4"
+    assert config.frozen().cluster_def["worker"]["0"] == "a:1"
+
+
+def test_copies_share_nothing() -> None:
+    config, copied = tf.ConfigProto(), tf.ConfigProto()
+    config.session_inter_op_thread_pool.add(num_threads=1)
+    config.experimental.session_metadata.name = "one"
+    config.gpu_options.allow_growth = True
+    copied.CopyFrom(config)
+    copied.session_inter_op_thread_pool[0].num_threads = 2
+    copied.experimental.session_metadata.name = "two"
+    copied.gpu_options.allow_growth = False
+    assert config.session_inter_op_thread_pool[0].num_threads == 1
+    assert config.experimental.session_metadata.name == "one"
+    assert config.gpu_options.allow_growth
+    with pytest.raises(TypeError, match="expected a ConfigProto, got GraphOptions"):
+        copied.CopyFrom(tf.GraphOptions())
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (lambda config: config.rpc_options, 'RPCOptions has no "bogus" field; it has use_rpc_for'),
+        (lambda config: config.experimental, 'has no "bogus" field; it has session_metadata'),
+        (lambda config: config.experimental.session_metadata, 'SessionMetadata has no "bogus"'),
+        (lambda config: config.graph_options.optimizer_options, 'OptimizerOptions has no "bogus"'),
+        (lambda config: config.cluster_def, "ClusterDef has no field 'bogus'; it has job"),
+    ],
+    ids=["rpc", "experimental", "metadata", "optimizer", "cluster"],
+)
+def test_setting_an_unknown_field_names_it_and_those_that_there_are(
+    message: Any, said: str
+) -> None:
+    with pytest.raises(AttributeError, match=said):
+        message(tf.ConfigProto()).bogus = 1
+
+
+def test_a_session_tells_its_target_as_bytes() -> None:
+    with tf.Graph().as_default():
+        for kind in (tf.Session, tf.InteractiveSession):
+            session = kind()
+            assert session.sess_str == b""
+            session.close()
+        remote = tf.Session("tcp://127.0.0.1:1")
+        assert remote.sess_str == b"tcp://127.0.0.1:1"
+        remote.close()
+
+
+@pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
+def test_sessions_are_reset_with_settings_of_either_kind(kind: Any) -> None:
+    config = tf.ConfigProto(operation_timeout_in_ms=60_000)
+    for given in (None, config, config.frozen()):
+        with tf.Graph().as_default():
+            x = tf.constant(1.0)
+            session = tf.Session()
+            assert session.run(x) == 1.0
+            kind.reset("", ["a"], config=given)
+            with pytest.raises(tf.errors.CancelledError):
+                session.run(x)
+            session.close()
+    with pytest.raises(TypeError, match="config is a ConfigProto, got int"):
+        kind.reset("", None, 3)
+
+
 def test_run_options_are_set_after_they_were_made() -> None:
     options: Any = tf.RunOptions(report_tensor_allocations_upon_oom=True)
     options.trace_level = tf.RunOptions.FULL_TRACE
     options.output_partition_graphs = True
     with pytest.raises(tf.errors.InvalidArgumentError, match="trace_level"):
         options.trace_level = 77
-    with pytest.raises(TypeError):
+    with pytest.raises(AttributeError, match='RunOptions has no "trase_level" field; it has trace'):
         options.trase_level = 3
+    with pytest.raises(ValueError, match='RunOptions has no "trase_level" field'):
+        tf.RunOptions(trase_level=3)
     metadata = tf.RunMetadata()
     assert len(metadata.step_stats.dev_stats) == 0
     assert not metadata.HasField("step_stats")

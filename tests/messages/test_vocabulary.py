@@ -17,7 +17,7 @@ SPECS = list(VOCABULARY.specs.values())
 # tag: fields, reply
 PROTOCOL = {
     "create_session": (
-        "graph: list[Any], config: dict[str, Any], target: str, request_id: str",
+        "graph: list[Any], config: dict[str, Any], target: str, request_id: str, client: str",
         "session_created",
     ),
     "session_created": ("session_handle: str, graph_version: int", None),

@@ -10,6 +10,7 @@ import pytest
 from actorsession import ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.ops import blockwise
 from actorsession.plan.codegen import fusion
 from actorsession.plan.codegen.fusion import LEAST
 from tests.plan.kit import Made, Step, call
@@ -263,7 +264,16 @@ def test_a_sum_takes_the_results_of_a_run_when_it_has_ended(graph: Graph) -> Non
 def test_runs_are_found_in_loops_and_branches(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fusion, "LEAST", 1)
+    worked_through: list[int] = []
+    work = blockwise.Blockwise.__call__
+
+    def noted(run: blockwise.Blockwise, check: Any, *operands: Any) -> Any:
+        worked_through.append(operands[0].size)
+        return work(run, check, *operands)
+
+    for module in (fusion, blockwise):
+        monkeypatch.setattr(module, "LEAST", 1)
+    monkeypatch.setattr(blockwise.Blockwise, "__call__", noted)
     x = fed(graph, [None])
     with graph.as_default():
         _, y = ops.while_loop(
@@ -278,6 +288,8 @@ def test_runs_are_found_in_loops_and_branches(
     value = given
     for _ in range(3):
         value = np.tanh(value * np.float32(2) + np.float32(1))
+    before = value
     if value.sum() > 0:
         value = np.exp(value * np.float32(2) - np.float32(1))
     np.testing.assert_array_equal(made.run(given)[0], value)
+    assert worked_through == [9] * (3 + int(value is not before))

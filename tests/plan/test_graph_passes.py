@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -178,6 +179,104 @@ async def test_masters_run_passes_too(add: Registered) -> None:
         AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session,
     ):
         assert await soon(session.run(total, {x: 5.0})) == 25.0
+
+
+# -- what they see -------------------------------------------------------------------------------
+
+
+def keep_contexts(add: Registered) -> dict[str, acts.plugins.PassContext]:
+    """Registers a pass per group that keeps the context that it saw last."""
+    seen: dict[str, acts.plugins.PassContext] = {}
+
+    def keeping(group: str) -> Any:
+        def keep(given: Any, context: acts.plugins.PassContext) -> Any:
+            seen[group] = context
+            return given
+
+        return keep
+
+    for group in PassGroup:
+        add(group.value, keeping(group.value), name=group.value)
+    return seen
+
+
+def test_passes_see_handle_options_and_devices_of_their_session(add: Registered) -> None:
+    seen = keep_contexts(add)
+    x, total = doubled()
+    handles = set()
+    for count in (1, 2):
+        config = acts.ConfigProto(device_count={"CPU": count})
+        with acts.Session(config=config) as session:
+            session.run(total, {x: 1.0})
+        assert set(seen) == {group.value for group in PassGroup}
+        for context in seen.values():
+            assert context.session_options == acts.plugins.SessionOptions("", config)
+            assert len(context.devices.devices) == count
+        (handle,) = {context.session_handle for context in seen.values()}
+        handles.add(handle)
+    assert len(handles) == 2
+    assert all(handle.startswith("direct") for handle in handles)
+
+
+async def test_at_a_master_they_see_what_the_client_asked_for(add: Registered) -> None:
+    seen = keep_contexts(add)
+    config = acts.ConfigProto(operation_timeout_in_ms=50_000, device_filters=["/job:worker"])
+    x, total = doubled()
+    async with in_process() as cluster:
+        async with AsyncSession(
+            cluster.target(), graph=acts.get_default_graph(), config=config
+        ) as session:
+            assert await soon(session.run(total, {x: 1.0})) == 2.0
+        assert set(seen) == {group.value for group in PassGroup}
+        for context in seen.values():
+            assert context.session_options == acts.plugins.SessionOptions(cluster.target(), config)
+            assert len(context.devices.devices) == 2
+    (handle,) = {context.session_handle for context in seen.values()}
+    assert handle
+
+
+@pytest.mark.parametrize("over", ["this process", "a master"])
+async def test_passes_see_the_functions_of_the_graph_by_name(over: str, add: Registered) -> None:
+    """Before placement those of the nodes that are added, too; those inside others as well."""
+    seen: dict[str, list[str]] = {group.value: [] for group in PassGroup}
+
+    def noting(group: str) -> Any:
+        def note(given: Any, context: acts.plugins.PassContext) -> Any:
+            seen[group] = sorted(context.function_library)
+            assert all(found.nodes for found in context.function_library.values())
+            return given
+
+        return note
+
+    for group in PassGroup:
+        add(group.value, noting(group.value), name=group.value)
+
+    @acts.flow.Defun(acts.float32)
+    def half(x: Any) -> Any:
+        return x * 0.5
+
+    @acts.flow.Defun(acts.float32)
+    def quarter(x: Any) -> Any:
+        return half(half(x))
+
+    x = acts.placeholder(acts.float32, [])
+    y = quarter(x)
+    async with contextlib.AsyncExitStack() as stack:
+        target = ""
+        if over == "a master":
+            target = (await stack.enter_async_context(in_process())).target()
+        session = AsyncSession(target, graph=acts.get_default_graph())
+        await stack.enter_async_context(session)
+        assert await soon(session.run(y, {x: 8.0})) == 2.0
+        assert seen == {group.value: ["half", "quarter"] for group in PassGroup}
+        z = acts.cond(x > 0.0, lambda: thrice(x), lambda: x)
+        assert await soon(session.run(z, {x: 1.0})) == 3.0
+        assert seen == {group.value: ["half", "quarter", "thrice"] for group in PassGroup}
+
+
+@acts.flow.Defun(acts.float32)
+def thrice(x: Any) -> Any:
+    return x * 3.0
 
 
 # -- registering ---------------------------------------------------------------------------------

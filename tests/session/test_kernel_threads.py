@@ -20,6 +20,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import eventually
 from tests.session.probe import Probe
 
 KERNEL = "actorsession-kernel"
@@ -185,6 +186,82 @@ async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Grap
     for _ in range(2):
         await make_session(ConfigProto(session_inter_op_thread_pool=[option])).run(y)
     assert pools(probe.threads) == [f"{KERNEL}-serving"] * 2
+
+
+# -- functions that block ---------------------------------------------------------------------------
+
+
+def one_thread(name: str, **settings: Any) -> ConfigProto:
+    option = ThreadPoolOptionProto(num_threads=1, global_name=name)
+    return ConfigProto(session_inter_op_thread_pool=[option], **settings)
+
+
+class Held:
+    """A Python function of a graph that keeps its thread until the test lets it go."""
+
+    def __init__(self) -> None:
+        self.running = self.most = 0
+        self.threads: set[str] = set()
+        self.go = threading.Event()
+        self._lock = threading.Lock()
+
+    def __call__(self, x: Any) -> Any:
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            self.threads.add(threading.current_thread().name)
+        assert self.go.wait(60)
+        with self._lock:
+            self.running -= 1
+        return x
+
+
+async def test_functions_that_block_take_no_thread_of_their_pool(
+    make_session: Make, graph: Graph
+) -> None:
+    """1. Three functions wait beside a pool of one thread, at once. 2. Its thread is free for a kernel."""
+    held = Held()
+    y = ops.py_func(held, [ops.constant(1.0)], "float32")
+    kernel = Probe("beside functions")(ops.constant(2.0))
+    session = make_session(one_thread("functions"))
+    runs = [asyncio.create_task(session.run(y)) for _ in range(3)]
+    await eventually(lambda: held.running == 3)
+    assert await session.run(kernel) == 2.0
+    held.go.set()
+    assert await asyncio.gather(*runs) == [1.0] * 3
+    assert {re.sub(r"_\d+$", "", name) for name in held.threads} == {f"{KERNEL}-functions-blocked"}
+
+
+async def test_max_inflight_steps_bounds_functions_that_block(
+    make_session: Make, graph: Graph
+) -> None:
+    held = Held()
+    y = ops.py_func(held, [ops.constant(1.0)], "float32")
+    session = make_session(one_thread("bounded", max_inflight_steps=2))
+    runs = [asyncio.create_task(session.run(y)) for _ in range(5)]
+    await eventually(lambda: held.running == 2 and session.session.statistics().waiting == 3)
+    held.go.set()
+    assert await asyncio.gather(*runs) == [1.0] * 5
+    assert held.most == 2
+
+
+async def test_a_function_may_run_a_step_in_the_very_pool_that_it_was_called_from(
+    make_session: Make, graph: Graph
+) -> None:
+    """Which is why it takes none of the pool's threads: the step needs the only one."""
+    config = one_thread("its own")
+    probe = Probe("inner")
+    with Graph().as_default() as other:
+        inner = probe(ops.constant(3.0))
+
+    def run_another(x: Any) -> Any:
+        with Session(graph=other, config=config) as session:
+            return x + session.run(inner)
+
+    y = ops.py_func(run_another, [ops.constant(1.0)], "float32")
+    async with asyncio.timeout(60):
+        assert await make_session(config).run(y) == 4.0
+    assert pools(probe.threads) == [f"{KERNEL}-its own"]
 
 
 async def test_a_synchronous_session_made_on_an_event_loop_does_not_run_there(

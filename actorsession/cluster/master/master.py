@@ -47,6 +47,7 @@ from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
+from actorsession.runtime.session_names import SessionNames
 from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Master"]
@@ -73,6 +74,7 @@ class Master(Actor):
         self._admission = Admission(max_inflight_steps)
         self._alarm: asyncio.TimerHandle | None = None
         self._sessions: dict[str, MasterSession] = {}
+        self._names: SessionNames[MasterSession] = SessionNames()
         self._creations = Creations(lambda made: made.session_handle in self._sessions)
         self._clients: Counter[str] = Counter()  # links over which each session was created
         self._closing = False
@@ -122,10 +124,15 @@ class Master(Actor):
         config = ConfigProto.from_wire(message.config).merged_over(self._env.default_session_config)
         refuse_local_settings(config)
         check_cost_model_settings(config)
-        handle = secrets.token_hex(8)
-        session = MasterSession(
-            handle, config, self._env, message.target, self._admission, planning
+        handle, metadata = secrets.token_hex(8), config.experimental.session_metadata
+        # A client that lost its link creates its session anew, perhaps before the loss is noticed here.
+        self._names.check(
+            metadata, lambda other: bool(other.client) and other.client == message.client
         )
+        session = MasterSession(
+            handle, config, self._env, message.target, self._admission, planning, message.client
+        )
+        self._names.add(metadata, session)
         try:
             version = await session.open(graph, session.limited(limit))
         except BaseException:

@@ -81,8 +81,10 @@ class MasterSession(Actor):
         target: the address that the client connected to, as the client wrote it.
         admission: the admission of the steps of all sessions of the master; the session gets a share of it.
         planning: runs large pieces of planning in a worker thread; owned by the session from now on.
+        client: the client's id for its session; see ``CreateSession``.
 
     Attributes:
+        client: the client's id for its session.
         last_used: the time of the latest request by the monotonic clock; the master keeps it.
 
     Raises:
@@ -91,10 +93,10 @@ class MasterSession(Actor):
 
     def __init__(
         self, handle: str, config: ConfigProto, env: MasterEnv, target: str, admission: Admission,
-        planning: Planning,
+        planning: Planning, client: str = "",
     ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
-        self.handle = handle
+        self.handle, self.client = handle, client
         self._config = config
         self._sampling = CostModelSampling.of(config)
         self._cost_model = CostModel() if self._sampling.every else None
@@ -106,7 +108,7 @@ class MasterSession(Actor):
         self._workers = members.workers
         # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
         self._planning = planning
-        self._graph = SessionGraph(config, members, self._planning.check)
+        self._graph = SessionGraph(config, members, self._planning.check, handle, target)
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
@@ -129,6 +131,11 @@ class MasterSession(Actor):
         """
         limit = self._config.operation_timeout
         return deadline if limit is None else deadline.within(limit)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was closed, or is being closed."""
+        return self._closed
 
     def idle_for(self, now: float) -> float:
         """Return the seconds since the last request; 0 while a step is in flight or a partial run is open."""
@@ -340,7 +347,10 @@ class MasterSession(Actor):
         options: RunOptions,
     ) -> StepDone:  # fmt: skip
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
-        answer = step_done(graph, step, signature, options, self._infer_shapes, self._cost_model)
+        answer = step_done(
+            graph, step, signature, options, self._infer_shapes, self._cost_model,
+            self._config.experimental.session_metadata,
+        )  # fmt: skip
         if answer.unconfirmed:
             self._deliveries.add(
                 request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)

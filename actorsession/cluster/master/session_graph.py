@@ -30,17 +30,26 @@ class SessionGraph:
         config: the session's settings.
         members: the session's tasks, whose devices may change.
         check: called between two passes; what it raises ends the planning.
+        handle: name of the session, for graph passes.
+        target: the address that the client connected to, for graph passes.
 
     Attributes:
         version: how many times the graph was extended.
     """
 
     def __init__(
-        self, config: ConfigProto, members: SessionMembers, check: Callable[[], None]
+        self,
+        config: ConfigProto,
+        members: SessionMembers,
+        check: Callable[[], None],
+        handle: str,
+        target: str,
     ) -> None:
         self._members = members
         # A snapshot of the devices: planning in a worker thread must not see them change.
-        self._state = GraphExecutionState(config, members.devices, check)
+        self._state = GraphExecutionState(
+            config, members.devices, check, handle=handle, target=target
+        )
         self._absent = frozenset(members.missing)
         self.version = 0
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import MasterStep
-from actorsession.config import RunOptions, StepStats
+from actorsession.config import RunOptions, SessionMetadata, StepStats
 from actorsession.messages.session import StepDone
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.report import cost_graph, partition_graphs
@@ -25,6 +25,7 @@ def step_done(
     options: RunOptions,
     infer_shapes: bool,
     cost_model: CostModel | None,
+    session_metadata: SessionMetadata | None,
 ) -> StepDone:
     """Return the answer to the client, with the values in the order that the client requested.
 
@@ -35,6 +36,7 @@ def step_done(
         options: the options of the run.
         infer_shapes: whether partition graphs include the shapes of tensors.
         cost_model: the cost model of the session, which a measured step is recorded in.
+        session_metadata: the name and version of the session, which every answer tells, if it has any.
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
     stats = StepStats(step.step_id) if options.traced or step.measured else None
@@ -56,6 +58,8 @@ def step_done(
             **(metadata or {}),
             "cost_graph": cost_graph(graph.partitions, cost_model).to_wire(),
         }
+    if session_metadata is not None:
+        metadata = {**(metadata or {}), "session_metadata": session_metadata.to_wire()}
     return StepDone(
         values=values,
         metadata=metadata,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from actorsession import config, interop
+from actorsession.compat.v1.settings import field_names, unknown_field
 from actorsession.config import StepStats
 
 __all__ = ["RunMetadata", "RunOptions"]
@@ -24,11 +25,16 @@ class RunOptions(config.RunOptions):
     Args:
         report_tensor_allocations_upon_oom: accepted without effect, because Python manages memory here.
         values: the fields.
+
+    Raises:
+        ValueError: for an argument that is no field.
     """
 
     __slots__ = ()
 
     def __init__(self, *, report_tensor_allocations_upon_oom: bool = False, **values: Any) -> None:
+        for name in values:
+            _check_option(name, ValueError)
         super().__init__(**values)
         if report_tensor_allocations_upon_oom:
             _log.info(
@@ -37,8 +43,16 @@ class RunOptions(config.RunOptions):
             )
 
     def __setattr__(self, name: str, value: Any) -> None:
+        _check_option(name, AttributeError)
         changed = replace(config.RunOptions(), **{name: value})
         object.__setattr__(self, name, getattr(changed, name))
+
+
+def _check_option(name: str, error: type[Exception]) -> None:
+    """Raise an error for a field that options of runs do not have."""
+    known = field_names(config.RunOptions)
+    if name not in known:
+        raise error(unknown_field("RunOptions", name, known))
 
 
 class RunMetadata(config.RunMetadata):

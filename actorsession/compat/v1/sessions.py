@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,41 @@ from actorsession.session.targets import is_local
 __all__ = ["InteractiveSession", "Session"]
 
 
-class Session(ours.Session):
+class _Face(ours.Session):
+    """What both kinds of session have beside the methods of ``actorsession.Session``."""
+
+    @property
+    def graph_def(self) -> interop.GraphDef:
+        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
+        shapes = self._config.graph_options.infer_shapes
+        return interop.graph_def_of(self.graph, add_shapes=shapes)
+
+    @property
+    def sess_str(self) -> bytes:
+        """The target of the session, as bytes, which is how TensorFlow gives it."""
+        return self.target.encode()
+
+    def _make_callable_from_options(self, callable_options: Any) -> Callable:
+        """Prepare a run that a ``CallableOptions`` describes; see ``make_callable_from_options``."""
+        return self.make_callable_from_options(as_settings(callable_options))
+
+    @staticmethod
+    def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+        """Close every session of a target, aborting its steps, and clear containers.
+
+        Args:
+            target: "" for this process, or the address of a master.
+            containers: names of the containers to clear; the default one if omitted.
+            config: settings that select the session factory, and the time limit.
+
+        Raises:
+            TypeError: for an argument of a wrong type.
+            NotFoundError: if no session factory accepts the target.
+        """
+        ours.Session.reset(target, containers, as_settings(config))
+
+
+class Session(_Face):
     """``actorsession.Session`` with mutable settings.
 
     Args:
@@ -30,17 +65,8 @@ class Session(ours.Session):
         graph = get_default_graph() if graph is None else as_compat_graph(graph)
         super().__init__(target, graph, as_settings(config))
 
-    def _make_callable_from_options(self, callable_options: Any) -> Callable:
-        """Prepare a run that a ``CallableOptions`` describes; see ``make_callable_from_options``."""
-        return self.make_callable_from_options(as_settings(callable_options))
 
-    @property
-    def graph_def(self) -> interop.GraphDef:
-        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
-        return _graph_def(self)
-
-
-class InteractiveSession(ours.InteractiveSession):
+class InteractiveSession(_Face, ours.InteractiveSession):
     """``actorsession.InteractiveSession`` with mutable settings.
 
     As in TensorFlow, only the nodes that a run needs are placed, so an invalid device elsewhere in a notebook
@@ -63,20 +89,6 @@ class InteractiveSession(ours.InteractiveSession):
             settings = _placing_what_runs(settings or ConfigProto())
         super().__init__(target, None if graph is None else as_compat_graph(graph), settings)
 
-    def _make_callable_from_options(self, callable_options: Any) -> Callable:
-        """Prepare a run that a ``CallableOptions`` describes; see ``make_callable_from_options``."""
-        return self.make_callable_from_options(as_settings(callable_options))
-
-    @property
-    def graph_def(self) -> interop.GraphDef:
-        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
-        return _graph_def(self)
-
 
 def _placing_what_runs(config: ConfigProto) -> ConfigProto:
     return replace(config, graph_options=replace(config.graph_options, place_pruned_graph=True))
-
-
-def _graph_def(session: Any) -> interop.GraphDef:
-    shapes = session._config.graph_options.infer_shapes
-    return interop.graph_def_of(session.graph, add_shapes=shapes)

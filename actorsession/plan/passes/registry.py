@@ -18,14 +18,18 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
+from actorsession.config import SessionOptions
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
@@ -71,17 +75,32 @@ class PlacedGraph:
 
 @dataclass(frozen=True, slots=True)
 class PassContext:
-    """Information for a pass beside the graph that it changes.
+    """Information for a pass beside the graph that it changes: TensorFlow's ``GraphOptimizationPassOptions``.
 
     Attributes:
         devices: the session's devices.
         settings: the session's optimiser settings.
         known: the whole graph as far as it is registered.
+        session_handle: name of the session, unique; by it a pass may keep state of its own from call to call.
+        session_options: target and settings of the session. At a master the target is the address that the
+            client connected to, and the settings are without the files of ``rpc_options``.
+        added: the nodes that are being added to the graph, in passes before placement; else empty.
     """
 
     devices: DeviceSet
     settings: OptimiserSettings
     known: Mapping[str, NodeDef]
+    session_handle: str
+    session_options: SessionOptions
+    added: Mapping[str, NodeDef]
+
+    @property
+    def function_library(self) -> Mapping[str, FunctionDef]:
+        """The functions of the graph by name, collected anew; see ``named_functions``.
+
+        A call has its function as attribute ``f``, so a pass changes what a call does by replacing the node.
+        """
+        return named_functions(itertools.chain(self.known.values(), self.added.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,20 +259,22 @@ class _Entry:
 
 
 class PassRunner:
-    """The passes of one session; the caller holds the lock under which plans are made.
+    """The passes of one session, which are those that are registered when it is made.
+
+    The caller holds the lock under which plans are made.
 
     Args:
         settings: the session's optimiser settings.
-        passes: the passes; those registered now if left out.
+        handle: name of the session.
+        options: target and settings of the session.
     """
 
-    def __init__(
-        self, settings: OptimiserSettings, passes: Iterable[GraphPass] | None = None
-    ) -> None:
+    def __init__(self, settings: OptimiserSettings, handle: str, options: SessionOptions) -> None:
         self._settings = settings
-        taken = registered_passes() if passes is None else passes
+        self._handle = handle
+        self._options = options
         self._groups: dict[PassGroup, list[_Entry]] = {group: [] for group in PassGroup}
-        for made in taken:
+        for made in registered_passes():
             self._groups[made.group].append(_Entry(made, made in _BUILT_IN))
 
     def new_nodes(
@@ -268,10 +289,18 @@ class PassRunner:
         if not entries:
             return nodes
         found: Mapping[str, NodeDef] = {node.name: node for node in nodes}
-        context = PassContext(devices, self._settings, view)
         for entry in entries:
+            context = self._context(view, devices, found)
             found = self._run(entry, found, context, functools.partial(checked_nodes, view))
         return tuple(found.values())
+
+    def _context(
+        self,
+        view: Mapping[str, NodeDef],
+        devices: DeviceSet,
+        added: Mapping[str, NodeDef] = MappingProxyType({}),
+    ) -> PassContext:
+        return PassContext(devices, self._settings, view, self._handle, self._options, added)
 
     def placed(
         self,
@@ -298,7 +327,7 @@ class PassRunner:
         if optimised:
             entries += self._groups[PassGroup.POST_REWRITE_FOR_EXEC]
         found = PlacedGraph(graph, device_of)
-        context = PassContext(devices, self._settings, view)
+        context = self._context(view, devices)
 
         def check(before: PlacedGraph, after: Any) -> PlacedGraph:
             if not isinstance(after, PlacedGraph):
@@ -319,7 +348,7 @@ class PassRunner:
             InvalidArgumentError: if a pass breaks a partition; the message names it.
         """
         found = tuple(parts)
-        context = PassContext(devices, self._settings, view)
+        context = self._context(view, devices)
         for entry in self._groups[PassGroup.POST_PARTITIONING]:
             found = self._run(entry, found, context, check_partitions)
         return found

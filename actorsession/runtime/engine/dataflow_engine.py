@@ -213,7 +213,8 @@ class DataflowEngine(ControlFlowContext):
         self.step.ended()
 
     def _dead_fetch(self, name: str, output: int) -> OpError:
-        # TensorFlow's two kinds of session raise these two error classes.
+        # TensorFlow's two kinds of session raise these two error classes: its workers take an output that
+        # cannot be fetched for their own failure.
         kind = InvalidArgumentError if self.bound.own_fetches else InternalError
         return kind(
             f"the fetched tensor '{name}:{output}' has no value: it is on a way that was not taken, so it "

@@ -36,6 +36,11 @@ class Gate(ControlFlowContext):
     def __init__(self) -> None:
         self._closed: OpError | None = None
 
+    @property
+    def closed(self) -> bool:
+        """Whether the gate was closed."""
+        return self._closed is not None
+
     def check(self) -> None:
         """Raise if the gate was closed.
 

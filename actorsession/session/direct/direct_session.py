@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -78,6 +79,7 @@ class DirectSession(LocalSession[DirectPlan]):
         costs: what nodes were measured to cost, for sessions that measure.
 
     Attributes:
+        handle: name of the session, unique; graph passes see it.
         debugger: runs with debug options, and their results.
 
     Raises:
@@ -95,6 +97,8 @@ class DirectSession(LocalSession[DirectPlan]):
         on_close: Callable[[DirectSession], None] | None = None,
         costs: CostModel | None = None,
     ) -> None:
+        # As TensorFlow names its direct sessions; masters name theirs likewise, without the word.
+        self.handle = f"direct{secrets.token_hex(8)}"
         self._config = config
         self._on_close = on_close
         filters = DeviceFilters(config.device_filters)
@@ -104,8 +108,9 @@ class DirectSession(LocalSession[DirectPlan]):
         self._device_set = device_set(self._devices)
         self._gate = Gate()
         self.planner = Planner(
-            graph, config, self._device_set, self._executors, self._gate.check, on_evict, costs
-        )
+            graph, config, self._device_set, self._executors, self._gate.check, on_evict, costs,
+            self.handle,
+        )  # fmt: skip
         self._planning = Planning()
         self._tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
@@ -123,6 +128,11 @@ class DirectSession(LocalSession[DirectPlan]):
         self._turn_ends = 0.0
         if config.log_device_placement:
             log_devices([d.attributes for d in self._devices])
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was closed."""
+        return self._gate.closed
 
     @property
     def partial_runs(self) -> DirectPartialRuns:
@@ -195,8 +205,9 @@ class DirectSession(LocalSession[DirectPlan]):
     def planner_for(self, graph: Graph) -> Callable[[RunSignature], DirectPlan]:
         """Return the function that plans runs of another graph on the session's devices."""
         return Planner(
-            graph, self._config, self._device_set, self._executors, self._gate.check
-        ).plan
+            graph, self._config, self._device_set, self._executors, self._gate.check,
+            handle=self.handle,
+        ).plan  # fmt: skip
 
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""

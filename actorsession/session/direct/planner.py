@@ -71,6 +71,7 @@ class Planner:
         check: called between two passes; what it raises ends the planning.
         on_evict: called with a plan that is kept no longer.
         costs: what nodes were measured to cost, for sessions that measure.
+        handle: name of the session, for graph passes.
     """
 
     def __init__(
@@ -82,11 +83,12 @@ class Planner:
         check: Callable[[], None],
         on_evict: Callable[[DirectPlan], None] | None = None,
         costs: CostModel | None = None,
+        handle: str = "",
     ) -> None:
         self._check = check
         self._graph = graph
         self._executors = executors
-        self._state = GraphExecutionState(config, devices, check)
+        self._state = GraphExecutionState(config, devices, check, handle=handle)
         self._costs = costs
         self._extensions = 0  # of the graph's nodes, seen so far
         self._registered = 0  # how many of the graph's operations; passes may add nodes to them

@@ -70,6 +70,7 @@ from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
+from actorsession.runtime.session_names import check_version
 from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
@@ -117,14 +118,16 @@ class RemoteSession(SessionInterface[RemotePlan]):
         handle: the master's name for the session; "" while there is none.
 
     Raises:
-        InvalidArgumentError: for a malformed target, settings that only local sessions support, a malformed
-            device filter, or an environment that sets only some of the three TLS variables.
+        InvalidArgumentError: for a malformed target, settings that only local sessions support, a negative
+            version of the session, a malformed device filter, or an environment that sets only some of the
+            three TLS variables.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
         addresses = master_addresses(target)
         refuse_local_settings(config)
         check_cost_model_settings(config)
+        check_version(config.experimental.session_metadata)
         DeviceFilters(
             config.device_filters
         )  # the master reads them; this finds malformed ones here
@@ -201,6 +204,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
                     config=self._config.to_wire(),
                     target=self._master.address,
                     request_id=self.request_id(),
+                    client=self._request_prefix,
                 )
             elif message.target != self._master.address:
                 message = replace(message, target=self._master.address)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from actorsession.config import CostGraphDef, RunMetadata, RunOptions, StepStats
+from actorsession.config import CostGraphDef, RunMetadata, RunOptions, SessionMetadata, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
@@ -86,6 +86,8 @@ def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
         metadata.step_stats = StepStats.from_wire(wire["step_stats"])
     if wire.get("cost_graph") is not None:
         metadata.cost_graph = CostGraphDef.from_wire(wire["cost_graph"])
+    if wire.get("session_metadata") is not None:
+        metadata.session_metadata = SessionMetadata.from_wire(wire["session_metadata"])
     metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]
 
 
