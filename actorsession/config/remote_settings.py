@@ -15,24 +15,16 @@ _ONE_POOL = (
     "kernels run in the pool of each server, which all sessions share; size it by "
     "inter_op_parallelism_threads of the server's own config"
 )
-_NO_TIMELINES = (
-    "a master traces only the runs that ask for it, by "
-    "RunOptions(trace_level=TraceLevel.FULL_TRACE)"
-)
-_NO_MOVES = "a master does not move nodes between devices; name a device for each that should move"
 _NO_SESSION = "a server measures the steps of the sessions whose own settings ask for it"
 
 _SESSION = {
     "use_per_session_threads": _ONE_POOL,
     "session_inter_op_thread_pool": _ONE_POOL,
-    "placement_period": _NO_MOVES,
 }
-_GRAPH_OPTIONS = {
-    "timeline_step": _NO_TIMELINES,
-}
-_GRAPH_OPTIONS_OF_SERVER = {
-    **_GRAPH_OPTIONS, "build_cost_model": _NO_SESSION, "build_cost_model_after": _NO_SESSION,
-}  # fmt: skip
+_OF_SERVER = {**_SESSION, "placement_period": _NO_SESSION}
+_GRAPH_OPTIONS_OF_SERVER = dict.fromkeys(
+    ("timeline_step", "build_cost_model", "build_cost_model_after"), _NO_SESSION
+)
 
 
 def refuse_local_settings(config: ConfigProto, *, of_server: bool = False) -> None:
@@ -46,13 +38,14 @@ def refuse_local_settings(config: ConfigProto, *, of_server: bool = False) -> No
         InvalidArgumentError: for thread pools of the session's own (TensorFlow's error class), or a setting
             that would have no effect.
     """
-    asked = {name: why for name, why in _SESSION.items() if getattr(config, name)}
-    options = config.graph_options
-    asked |= {
-        f"graph_options.{name}": why
-        for name, why in (_GRAPH_OPTIONS_OF_SERVER if of_server else _GRAPH_OPTIONS).items()
-        if getattr(options, name)
-    }
+    settings = _OF_SERVER if of_server else _SESSION
+    asked = {name: why for name, why in settings.items() if getattr(config, name)}
+    if of_server:
+        asked |= {
+            f"graph_options.{name}": why
+            for name, why in _GRAPH_OPTIONS_OF_SERVER.items()
+            if getattr(config.graph_options, name)
+        }
     if asked:
         reasons = dict.fromkeys(asked.values())
         raise InvalidArgumentError(

@@ -16,10 +16,10 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
-    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PrepareStep",
-    "ReattachSession", "ResetContainers", "RunStep", "SessionCreated", "SessionExtended",
-    "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
+    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
+    "FindPlacement", "ListDevices", "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup",
+    "PlacementFound", "PrepareStep", "ReattachSession", "ResetContainers", "RunStep", "SessionCreated",
+    "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -291,6 +291,30 @@ class DeviceList:
     """
 
     devices: list[Any]
+
+
+@message("find_placement", reply="placement_found")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindPlacement:
+    """Requests where the nodes of a session's graph are placed.
+
+    Attributes:
+        session_handle: the session.
+    """
+
+    session_handle: str
+
+
+@message("placement_found")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementFound:
+    """The placement of a session's nodes.
+
+    Attributes:
+        placed: for each node that is placed, its device and the reason.
+    """
+
+    placed: dict[str, list[str]]
 
 
 @message("ask_session_why", reply="session_why")

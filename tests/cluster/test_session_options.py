@@ -44,10 +44,10 @@ LOCAL = {
     "session_inter_op_thread_pool": ConfigProto(
         session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
     ),
-    "placement_period": ConfigProto(placement_period=2),
-    "graph_options.timeline_step": ConfigProto(graph_options=GraphOptions(timeline_step=1)),
 }
 OF_SESSIONS = {
+    "placement_period": ConfigProto(placement_period=2),
+    "graph_options.timeline_step": ConfigProto(graph_options=GraphOptions(timeline_step=1)),
     "graph_options.build_cost_model": ConfigProto(graph_options=GraphOptions(build_cost_model=1)),
     "graph_options.build_cost_model_after": ConfigProto(
         graph_options=GraphOptions(build_cost_model_after=1)

@@ -38,6 +38,8 @@ PROTOCOL = {
     "step_received": ("session_handle: str, request_id: str, received: bool", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
+    "find_placement": ("session_handle: str", "placement_found"),
+    "placement_found": ("placed: dict[str, list[str]]", None),
     "prepare_step": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
         "partial: bool",

@@ -52,6 +52,7 @@ class ClientGraphs:
             any. Graphs are then built again, because more is known about the devices.
         planning: the planning of the session; large graphs are built and encoded there.
         size: returns the number of nodes that a build has to process.
+        on_drop: called with a graph that is dropped, when no step uses it any more.
     """
 
     def __init__(
@@ -65,10 +66,12 @@ class ClientGraphs:
         bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
         planning: Planning | None = None,
         size: Callable[[], int] = lambda: 0,
+        on_drop: Callable[[ClientGraph], None] = lambda graph: None,
     ) -> None:
         self._planning = planning or Planning()
         self._size = size
         self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
+        self._on_drop = on_drop
         self._renew = renew
         self._bring_in = bring_in
         self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that builds wait for
@@ -228,6 +231,7 @@ class ClientGraphs:
             self._drop(graph)
 
     def _drop(self, graph: ClientGraph) -> None:
+        self._on_drop(graph)
         if graph.registration is not None and not graph.registration.done():
             return  # deregistered when the registration ends
         try:

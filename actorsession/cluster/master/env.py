@@ -12,6 +12,7 @@ from typing import Protocol
 
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.device_discovery import FoundTask
+from actorsession.cluster.master.stats_publisher import StatsPublisherFactory
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import ConfigProto
@@ -49,12 +50,14 @@ class MasterEnv:
         incarnation: the incarnation of the task.
         cluster: the tasks of the cluster.
         workers: the workers of the tasks.
+        stats_publisher_factory: makes what receives the reports of steps; ``None`` for none.
     """
 
     task: str
     incarnation: int
     cluster: ClusterMembership
     workers: WorkerCacheInterface
+    stats_publisher_factory: StatsPublisherFactory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ is, even if its device is gone, and then no part can be cut that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.master.restart_losses import VARIABLE, holds_state
@@ -18,6 +18,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 
 __all__ = ["SessionGraph"]
@@ -110,6 +111,27 @@ class SessionGraph:
             if task in missing and not devices.matching(request):
                 found.add(task)
         return found
+
+    @property
+    def nodes(self) -> Mapping[str, NodeDef]:
+        """The nodes of the graph."""
+        return self._state.view
+
+    def placement(self) -> dict[str, Placed]:
+        """Return the device of every node that is placed, with the reason."""
+        return dict(self._state.placed)
+
+    def move_nodes(self, moved: Mapping[str, Placed]) -> None:
+        """Give nodes other devices in client graphs built from now on.
+
+        Args:
+            moved: nodes without state that nothing ties to a device, with their new devices.
+        """
+        self._state.place_anew(moved)
+
+    def return_nodes(self, task: str) -> None:
+        """Return the nodes that were moved to a task to their first devices."""
+        self._state.return_nodes(task)
 
     @property
     def size(self) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.config import RunOptions, StepStats
 from actorsession.messages.session import StepDone
-from actorsession.plan.cost_model import CostModel
 from actorsession.plan.report import cost_graph, partition_graphs
 from actorsession.plan.signature import RunSignature
 
@@ -24,7 +24,7 @@ def step_done(
     signature: RunSignature,
     options: RunOptions,
     infer_shapes: bool,
-    cost_model: CostModel | None,
+    observer: StepObserver,
 ) -> StepDone:
     """Return the answer to the client, with the values in the order that the client requested.
 
@@ -34,10 +34,11 @@ def step_done(
         signature: the signature that the client requested.
         options: the options of the run.
         infer_shapes: whether partition graphs include the shapes of tensors.
-        cost_model: the cost model of the session, which a measured step is recorded in.
+        observer: records the statistics of a traced step.
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
-    stats = StepStats(step.step_id) if options.traced or step.measured else None
+    observed = step.observed
+    stats = StepStats(step.step_id) if options.traced or observed else None
     for part, answer in zip(graph.parts, step.answers, strict=True):
         assert answer is not None  # the step has succeeded
         for position, value in zip(part.fetches, answer.values, strict=True):
@@ -48,14 +49,17 @@ def step_done(
         by_name = dict(zip(graph.signature.fetches, values, strict=True))
         values = [by_name[name] for name in signature.fetches]
     metadata = None
-    if stats is not None or options.output_partition_graphs:
-        metadata = _metadata(graph, stats, options, infer_shapes)
-    if step.measured and stats is not None and cost_model is not None:
-        cost_model.record(stats)
-        metadata = {
-            **(metadata or {}),
-            "cost_graph": cost_graph(graph.partitions, cost_model).to_wire(),
-        }
+    if stats is not None:
+        observer.record(graph, observed, stats)
+    # The caller does not get what the session or a publisher alone has asked for.
+    asked = stats if options.traced or observed.model else None
+    if asked is not None or options.output_partition_graphs:
+        metadata = _metadata(graph, asked, options, infer_shapes)
+    if observed.timeline and stats is not None:
+        metadata = {**(metadata or {}), "timeline": asked is not None or stats.to_wire()}
+    if observed.model and observer.cost_model is not None:
+        costs = cost_graph(graph.partitions, observer.cost_model)
+        metadata = {**(metadata or {}), "cost_graph": costs.to_wire()}
     return StepDone(
         values=values,
         metadata=metadata,

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import itertools
 import secrets
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from actorsession.config import (
     ConfigProto,
     RunMetadata,
     RunOptions,
+    StepStats,
 )  # fmt: skip
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
@@ -49,8 +51,10 @@ from actorsession.messages.session import (
     CreateSession,
     DeviceList,
     ExtendSession,
+    FindPlacement,
     ListDevices,
     PartialRun,
+    PlacementFound,
     PrepareStep,
     ReattachSession,
     RunStep,
@@ -62,6 +66,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
@@ -80,9 +85,10 @@ from actorsession.session.remote.values import (
     fill_metadata,
     own_values,
     sent_feeds,
+    timeline_of,
     wire_options,
 )
-from actorsession.session.session_interface import SessionInterface
+from actorsession.session.session_interface import TIMELINES, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.value_delivery import ValueDelivery
 
@@ -149,6 +155,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._may_wait = False  # whether the graph has ops that may wait for other steps
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
+        self._timelines: deque[StepStats] = deque(maxlen=TIMELINES)
         self._closed = False
         self._partial_runs = RemotePartialRuns(self)
 
@@ -324,13 +331,17 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def prepare(self, signature: RunSignature) -> RemotePlan:
         """Return the plan of a signature once everything that it names was sent to the master."""
+        await self._send_graph()
+        ordered = signature.sorted()
+        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
+
+    async def _send_graph(self) -> None:
+        """Connect, and send the master the nodes that were added to the graph."""
         await self.connect()
         if self._graph.operations_since(self._sent):
             # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
-        ordered = signature.sorted()
-        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.
@@ -442,8 +453,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
             request_id=self.request_id(),
         )
         done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
-        if metadata is not None:
-            fill_metadata(metadata, done.metadata)
+        if metadata is not None or done.metadata:
+            report = RunMetadata() if metadata is None else metadata
+            fill_metadata(report, done.metadata)
+            timeline = timeline_of(report, done.metadata)
+            if timeline is not None:
+                self._timelines.append(timeline)
         return own_values(done.values, over_link=over_link)
 
     async def ask_values(
@@ -501,6 +516,18 @@ class RemoteSession(SessionInterface[RemotePlan]):
             ListDevices(session_handle=self.handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
         )
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
+
+    async def find_placement(self) -> dict[str, Placed]:
+        """Return where the master has placed the nodes of the graph, with the reasons."""
+        await self._send_graph()
+        limit = self._config.operation_timeout or CONNECT_TIMEOUT
+        message = FindPlacement(session_handle=self.handle)
+        found = await self.ask(message, Deadline.after(limit), PlacementFound)
+        return {name: Placed(device, reason) for name, (device, reason) in found.placed.items()}
+
+    def timelines(self) -> list[StepStats]:
+        """Return the last few steps that the master traced for ``timeline_step``, oldest first."""
+        return list(self._timelines)
 
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for on all tasks, with the tasks that do not answer.
