@@ -59,6 +59,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
+from actorsession.metrics import session_tally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import RunSignature
@@ -106,7 +107,8 @@ class MasterSession(Actor):
         self._workers = members.workers
         # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
         self._planning = planning
-        self._graph = SessionGraph(config, members, self._planning.check)
+        self._tally = session_tally("master", self)
+        self._graph = SessionGraph(config, members, self._planning.check, self._tally)
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
@@ -284,6 +286,7 @@ class MasterSession(Actor):
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
     ) -> MasterStep:
         feeds = [message.feeds[name] for name in graph.signature.feeds]
+        self._tally.runs += 1
         observed = self._observer.begin(graph, options)
         return MasterStep(
             graph, self._workers, self.handle, feeds, trace=options.traced, observed=observed,
@@ -424,6 +427,7 @@ class MasterSession(Actor):
             handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
+        self._tally.begin_partial_run()
         return PartialRunReady(partial_run_handle=handle)
 
     @answers(PartialRun, once=True)

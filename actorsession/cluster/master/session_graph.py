@@ -17,6 +17,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
@@ -31,14 +32,17 @@ class SessionGraph:
         config: the client's settings.
         members: the session's tasks, whose devices may change.
         check: called between two passes; what it raises ends the planning.
+        tally: the counters of the session.
 
     Attributes:
         version: how many times the graph was extended.
     """
 
     def __init__(
-        self, config: ConfigProto, members: SessionMembers, check: Callable[[], None]
-    ) -> None:
+        self, config: ConfigProto, members: SessionMembers, check: Callable[[], None],
+        tally: SessionTally,
+    ) -> None:  # fmt: skip
+        self._tally = tally
         self._members = members
         # A snapshot of the devices: planning in a worker thread must not see them change.
         self._state = GraphExecutionState(config, members.devices, check)
@@ -146,8 +150,9 @@ class SessionGraph:
         """
         if not (signature.fetches or signature.targets):
             raise InvalidArgumentError("a step needs a fetch or a target, got neither")
-        _, parts = self._state.partitions(signature)
-        return self._marked(split_by_task(signature, parts, self._members.task))
+        with self._tally.planning():
+            _, parts = self._state.partitions(signature)
+            return self._marked(split_by_task(signature, parts, self._members.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
         """Return the client graph of a signature of partial runs.
@@ -156,10 +161,11 @@ class SessionGraph:
             InvalidArgumentError: if the signature is not valid for a partial run, or cannot be run on this
                 graph and these devices.
         """
-        made = self._state.partial_partitions(signature)
-        graph = split_by_task(signature, made.parts, self._members.task)
-        graph.partial = made
-        return self._marked(graph)
+        with self._tally.planning():
+            made = self._state.partial_partitions(signature)
+            graph = split_by_task(signature, made.parts, self._members.task)
+            graph.partial = made
+            return self._marked(graph)
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:
         graph.absent = self._absent.intersection(part.task for part in graph.parts)

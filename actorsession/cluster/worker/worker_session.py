@@ -40,6 +40,7 @@ from actorsession.messages.worker import (
     RunGraph,
     VariablesFound,
 )  # fmt: skip
+from actorsession.metrics import session_tally
 from actorsession.plan.partition import SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
@@ -144,6 +145,8 @@ class WorkerSession(Actor):
         self._held_steps = StepGate(env.workers, env.link_name, self._run_graph, self.children)
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
+        # The legacy session is there without anybody creating it.
+        self._tally = session_tally("worker", self, counts=bool(handle))
 
     # -- graphs --------------------------------------------------------------------------------
 
@@ -170,7 +173,8 @@ class WorkerSession(Actor):
             partitions.append(Partition.from_wire(wire))
             self._planning.check()
         self._check_incarnations(partitions)
-        graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
+        with self._tally.planning():
+            graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         return _Registered(graph, feeds, self._consumers(partitions))
 
@@ -247,6 +251,7 @@ class WorkerSession(Actor):
         graph = registered.graph
         pool = self._pool
         self._env.counters.runs += 1
+        self._tally.runs += 1
         inline = None if message.trace else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)

@@ -65,6 +65,7 @@ from actorsession.messages.session import (
     StepDone,
     StepReceived,
 )  # fmt: skip
+from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
@@ -120,6 +121,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     Attributes:
         handle: the master's name for the session; "" while there is none.
+        tally: the counters of the session for the process metrics.
 
     Raises:
         InvalidArgumentError: for settings that only local sessions support, a malformed device filter, or an
@@ -158,6 +160,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._timelines: deque[StepStats] = deque(maxlen=TIMELINES)
         self._closed = False
         self._partial_runs = RemotePartialRuns(self)
+        self.tally = session_tally("remote", self)
 
     @property
     def partial_runs(self) -> RemotePartialRuns:
@@ -442,6 +445,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
+        self.tally.runs += 1
         over_link = self.over_link
         kept = await self.sent_feeds(feeds)
         message = RunStep(
