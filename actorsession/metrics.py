@@ -11,15 +11,14 @@ fields are stable, because exporters and dashboards refer to them.
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, field, fields, replace
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from collections.abc import Iterator
+from dataclasses import asdict, field, fields
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from actorsession.records import dataclass
 
@@ -27,8 +26,6 @@ __all__ = [
     "LinkMetrics", "ProcessMetrics", "SessionKind", "SessionMetrics", "SessionTally", "add_link", "end_link",
     "process_metrics", "session_tally",
 ]  # fmt: skip
-
-T = TypeVar("T")
 
 SessionKind: TypeAlias = Literal["direct", "remote", "master", "worker"]
 """The kind of a session: in this process; at a client of a master; at the master; at a worker."""
@@ -100,16 +97,18 @@ class SessionTally:
     """The counters of one session.
 
     Attributes:
+        kind: the kind of the session.
         runs: steps begun; the owner assigns to it, because that is on the path of every step.
     """
 
-    __slots__ = ("_created", "_partial_runs", "_plan_seconds", "_plans", "kind", "runs", "seen")
+    __slots__ = (
+        "_created", "_most_runs", "_partial_runs", "_plan_seconds", "_plans", "kind", "runs",
+    )  # fmt: skip
 
     def __init__(self, kind: SessionKind, *, created: int = 1) -> None:
         self.kind: SessionKind = kind
         self.runs = 0
-        # The maximum of what was read: threads that run steps at once may store their numbers in any order.
-        self.seen = SessionMetrics()
+        self._most_runs = 0
         self._created = created
         self._partial_runs = 0
         self._plans = 0
@@ -130,14 +129,22 @@ class SessionTally:
         with _registry.lock:
             self._partial_runs += 1
 
-    def read(self) -> SessionMetrics:
-        """Return the counters, none lower than before."""
-        now = SessionMetrics(
+    def add(self, other: SessionTally) -> None:
+        """Add the counters of another session; those of the same session never decrease."""
+        # Threads that run steps at once may store their numbers in another order.
+        other._most_runs = max(other._most_runs, other.runs)
+        self.runs += other._most_runs
+        self._created += other._created
+        self._partial_runs += other._partial_runs
+        self._plans += other._plans
+        self._plan_seconds += other._plan_seconds
+
+    def metrics(self) -> SessionMetrics:
+        """Return the counters."""
+        return SessionMetrics(
             sessions_created=self._created, runs=self.runs, partial_runs=self._partial_runs,
             plans=self._plans, plan_seconds=self._plan_seconds,
         )  # fmt: skip
-        self.seen = _combined(max, self.seen, now)
-        return self.seen
 
 
 class CountedLink(Protocol):
@@ -155,8 +162,9 @@ class _Registry:
         self._tallies: set[SessionTally] = set()
         # Finalizers run anywhere, perhaps in a thread that holds the lock, so they only append here.
         self._collected: deque[SessionTally] = deque()
+        self._collected_sums = _no_sessions()
         self._open_links: weakref.WeakSet[CountedLink] = weakref.WeakSet()
-        self._ended = ProcessMetrics()
+        self._ended_links = LinkMetrics()
 
     def add_tally(self, tally: SessionTally, owner: object) -> None:
         """Count a session until its owner is collected."""
@@ -174,35 +182,34 @@ class _Registry:
         """Add the counters of a link that has ended to the sums."""
         with self.lock:
             self._open_links.discard(link)
-            self._ended = _with(self._ended, "links", link.metrics())
+            self._ended_links = _sum(self._ended_links, link.metrics())
 
     def read(self) -> ProcessMetrics:
         """Return the sums of what is alive and what has ended."""
         with self.lock:
             self._drop_collected()
-            total = self._ended
-            for tally in self._tallies:
-                total = _with(total, tally.kind, tally.read())
+            sums, links = _no_sessions(), self._ended_links
+            for tally in (*self._collected_sums.values(), *self._tallies):
+                sums[tally.kind].add(tally)
             for link in list(self._open_links):
-                total = _with(total, "links", link.metrics())
-            return total
+                links = _sum(links, link.metrics())
+        by_kind = {kind: tally.metrics() for kind, tally in sums.items()}
+        return ProcessMetrics(**by_kind, links=links)
 
     def _drop_collected(self) -> None:
         while self._collected:
             tally = self._collected.popleft()
             self._tallies.discard(tally)
-            self._ended = _with(self._ended, tally.kind, tally.read())
+            self._collected_sums[tally.kind].add(tally)
 
 
-def _with(
-    total: ProcessMetrics, name: str, counted: SessionMetrics | LinkMetrics
-) -> ProcessMetrics:
-    return replace(total, **{name: _combined(operator.add, getattr(total, name), counted)})
+def _no_sessions() -> dict[SessionKind, SessionTally]:
+    return {kind: SessionTally(kind, created=0) for kind in get_args(SessionKind)}
 
 
-def _combined(combine: Callable[[Any, Any], Any], one: T, other: T) -> T:
-    names = [f.name for f in fields(one)]  # type: ignore[arg-type]  # a dataclass
-    return type(one)(**{n: combine(getattr(one, n), getattr(other, n)) for n in names})
+def _sum(one: LinkMetrics, other: LinkMetrics) -> LinkMetrics:
+    names = [f.name for f in fields(LinkMetrics)]
+    return LinkMetrics(**{n: getattr(one, n) + getattr(other, n) for n in names})
 
 
 _registry = _Registry()

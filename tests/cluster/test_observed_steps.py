@@ -324,6 +324,30 @@ async def test_nodes_return_from_a_task_that_is_lost_and_go_there_no_more(graph:
         assert await places() == {device(W0)}
 
 
+async def test_a_plan_made_later_starts_from_measured_times_on_every_task(
+    way: str, graph: Graph
+) -> None:
+    """Small tensors would run on the loop; nodes that were measured to be dear do not."""
+    x = ops.placeholder("float32", [4], name="x")
+    with on(W1):
+        there = ops.tanh(ops.exp(x, name="a0"), name="a1")
+    with on(W0):
+        end = ops.tanh(ops.exp(there, name="b0"), name="b1")
+    async with (
+        in_process() as cluster,
+        AsyncSession(cluster.target(), graph, config=placing(0)) as session,
+    ):
+
+        def offloaded() -> list[int]:
+            return [sum(d.offloaded for d in s.devices) for s in cluster.statistics().values()]
+
+        await soon(session.run(end, {x: X}))
+        assert offloaded() == [0, 0]
+        teach(cluster, **dict.fromkeys(("a0", "a1", "b0", "b1"), 0.01))
+        await soon(session.run([end, there], {x: X}))
+        assert offloaded() == [1, 1]
+
+
 async def test_the_cost_model_has_the_nodes_of_all_tasks(graph: Graph) -> None:
     x, end = two_tasks()
     config = ConfigProto(graph_options=GraphOptions(build_cost_model=1))

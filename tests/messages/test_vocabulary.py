@@ -96,7 +96,10 @@ PROTOCOL = {
     "delete_worker_session": ("session_handle: str", "done"),
     "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
     "variables_found": ("valued: list[bool]", None),
-    "register_graph": ("session_handle: str, partitions: list[Any]", "graph_registered"),
+    "register_graph": (
+        "session_handle: str, partitions: list[Any], costs: dict[str, float]",
+        "graph_registered",
+    ),
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (

@@ -112,7 +112,7 @@ class MasterSession(Actor):
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
-            self._observer.forget,
+            self._observer.forget, self._observer.costs,
         )  # fmt: skip
         self._moves = (
             0  # checks of the placement that have moved nodes, as far as they are followed

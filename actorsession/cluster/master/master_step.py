@@ -24,7 +24,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
-from actorsession.cluster.master.step_observer import UNOBSERVED, Observation
+from actorsession.cluster.master.step_observer import Observation
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -53,7 +53,8 @@ class MasterStep:
         session_handle: the handle of the session.
         feeds: values in the order of the graph's signature; borrowed.
         trace: whether to collect step statistics.
-        observed: why the session has the step traced although its options do not request it.
+        observed: why the session has the step traced although its options do not request it;
+            ``None`` if it has not.
         deadline: the deadline of the step.
     """
 
@@ -70,7 +71,7 @@ class MasterStep:
         feeds: Sequence[Any],
         *,
         trace: bool,
-        observed: Observation = UNOBSERVED,
+        observed: Observation | None = None,
         deadline: Deadline,
     ) -> None:
         self.step_id = next(_STEP_IDS)
@@ -83,7 +84,7 @@ class MasterStep:
         self._handle = session_handle
         self._feeds = feeds
         self.observed = observed
-        self._trace = trace or bool(observed)
+        self._trace = trace or observed is not None
         self._deadline = deadline
         self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 

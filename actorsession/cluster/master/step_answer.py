@@ -38,7 +38,7 @@ def step_done(
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
     observed = step.observed
-    stats = StepStats(step.step_id) if options.traced or observed else None
+    stats = StepStats(step.step_id) if options.traced or observed is not None else None
     for part, answer in zip(graph.parts, step.answers, strict=True):
         assert answer is not None  # the step has succeeded
         for position, value in zip(part.fetches, answer.values, strict=True):
@@ -52,12 +52,13 @@ def step_done(
     if stats is not None:
         observer.record(graph, observed, stats)
     # The caller does not get what the session or a publisher alone has asked for.
-    asked = stats if options.traced or observed.model else None
+    measured = observed is not None and observed.model
+    asked = stats if options.traced or measured else None
     if asked is not None or options.output_partition_graphs:
         metadata = _metadata(graph, asked, options, infer_shapes)
-    if observed.timeline and stats is not None:
+    if observed is not None and observed.timeline and stats is not None:
         metadata = {**(metadata or {}), "timeline": asked is not None or stats.to_wire()}
-    if observed.model and observer.cost_model is not None:
+    if measured and observer.cost_model is not None:
         costs = cost_graph(graph.partitions, observer.cost_model)
         metadata = {**(metadata or {}), "cost_graph": costs.to_wire()}
     return StepDone(

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from actorsession.cluster.master.client_graph import ClientGraph
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.cluster.master.stats_publisher import (
     StatsPublisherFactory,
     StatsPublisherInterface,
@@ -25,7 +25,7 @@ from actorsession.plan.report import partition_graphs
 from actorsession.records import dataclass
 from actorsession.runtime.offload import OFFLOAD_ABOVE
 
-__all__ = ["UNOBSERVED", "Observation", "StepObserver"]
+__all__ = ["Observation", "StepObserver"]
 
 _log = logging.getLogger("actorsession.cluster")
 T = TypeVar("T")
@@ -41,16 +41,9 @@ class Observation:
         published: whether the publisher of its client graph wants them.
     """
 
-    timeline: bool = False
-    model: bool = False
-    published: bool = False
-
-    def __bool__(self) -> bool:
-        return self.timeline or self.model or self.published
-
-
-UNOBSERVED = Observation()
-"""The observation of a step that is traced for its options at most."""
+    timeline: bool
+    model: bool
+    published: bool
 
 
 class StepObserver:
@@ -83,26 +76,26 @@ class StepObserver:
         self._last = 0
         self._publishers: dict[ClientGraph, StatsPublisherInterface | None] = {}
 
-    def begin(self, graph: ClientGraph, options: RunOptions) -> Observation:
-        """Count a step and return what it is traced for."""
+    def begin(self, graph: ClientGraph, options: RunOptions) -> Observation | None:
+        """Count a step, and return what it is traced for beside its options, if anything."""
         if not self._is_active:
-            return UNOBSERVED
+            return None
         number = self._last = next(self._numbers)
         runs, graph.runs = graph.runs, graph.runs + 1
         publisher = self._publisher(graph)
         # A debugged run has additional nodes, and takes as long as the debugger holds it.
         if options.debug_options.active:
-            return UNOBSERVED
-        return Observation(
-            timeline=bool(self._timeline_every) and not number % self._timeline_every,
-            model=self._sampling.measures(runs),
-            published=publisher is not None
-            and bool(_guarded(lambda: publisher.wants_step(runs, options))),
+            return None
+        timeline = bool(self._timeline_every) and not number % self._timeline_every
+        model = self._sampling.measures(runs)
+        published = publisher is not None and bool(
+            _guarded(lambda: publisher.wants_step(runs, options))
         )
+        return Observation(timeline, model, published) if timeline or model or published else None
 
-    def record(self, graph: ClientGraph, observed: Observation, stats: StepStats) -> None:
+    def record(self, graph: ClientGraph, observed: Observation | None, stats: StepStats) -> None:
         """Record the statistics of a traced step, of all its tasks."""
-        if observed.model and self.cost_model is not None:
+        if observed is not None and observed.model and self.cost_model is not None:
             self.cost_model.record(stats)
         publisher = self._publishers.get(graph)
         if publisher is not None:
@@ -111,6 +104,15 @@ class StepObserver:
     def is_review_due(self, graph: ClientGraph) -> bool:
         """Count a step that has run, and return whether the placement is to be checked."""
         return self.review is not None and self.review.is_due(graph, self._last)
+
+    def costs(self, part: TaskPart) -> dict[str, float]:
+        """Return the measured seconds of the nodes of a task."""
+        model = self.cost_model
+        if model is None or not model.steps:
+            return {}
+        nodes = [node for partition in part.partitions for node in partition.nodes]
+        found = {node.name: model.node_seconds(node) for node in nodes}
+        return {name: seconds[0] for name, seconds in found.items() if seconds is not None}
 
     def forget(self, graph: ClientGraph) -> None:
         """Close the publisher of a client graph that is dropped."""

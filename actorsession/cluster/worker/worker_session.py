@@ -41,6 +41,7 @@ from actorsession.messages.worker import (
     VariablesFound,
 )  # fmt: skip
 from actorsession.metrics import session_tally
+from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.partition import SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
@@ -175,6 +176,8 @@ class WorkerSession(Actor):
         self._check_incarnations(partitions)
         with self._tally.planning():
             graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
+            if message.costs:
+                prime([part.bound for part in graph.parts], CostModel.of_seconds(message.costs))
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         return _Registered(graph, feeds, self._consumers(partitions))
 
