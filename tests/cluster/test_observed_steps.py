@@ -30,6 +30,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, W0, W1, InProcess, in_process, on, patient_cluster, soon
 
@@ -266,6 +267,22 @@ async def test_two_heavy_chains_land_on_two_tasks(pruned: bool, way: str, graph:
     ran_on = {n.node: n.device for n in metadata.step_stats.nodes if n.node in HEAVY}
     assert ran_on == {name: moved[name].device for name in HEAVY}
     np.testing.assert_array_equal(after, before)
+
+
+async def test_a_large_graph_is_reviewed_in_a_thread_while_steps_go_on(graph: Graph) -> None:
+    end = two_chains()
+    for number in range(LARGE + 1):
+        ops.no_op(name=f"bystander{number}")
+    async with (
+        in_process() as cluster,
+        AsyncSession(cluster.target(), graph, config=placing(1)) as session,
+    ):
+        before = await soon(session.run(end, {"x:0": X}))
+        teach(cluster, **HEAVY)
+        async with asyncio.timeout(PATIENCE):
+            while len({p.device for p in (await session.placement()).values()}) == 1:
+                np.testing.assert_array_equal(await session.run(end, {"x:0": X}), before)
+        np.testing.assert_array_equal(await soon(session.run(end, {"x:0": X})), before)
 
 
 async def test_chains_that_take_less_than_a_message_stay_on_the_task_of_the_master(

@@ -114,9 +114,7 @@ class MasterSession(Actor):
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
             self._observer.forget, self._observer.costs,
         )  # fmt: skip
-        self._moves = (
-            0  # checks of the placement that have moved nodes, as far as they are followed
-        )
+        self._moves = 0  # moves of nodes after which the former client graphs were dropped
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
         self._running: dict[int, MasterStep] = {}
         self._deliveries = UnconfirmedValues()
@@ -341,12 +339,12 @@ class MasterSession(Actor):
     ) -> StepDone:  # fmt: skip
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
         answer = step_done(graph, step, signature, options, self._infer_shapes, self._observer)
-        if self._observer.is_review_due(graph):
-            self._start_review()
         if answer.unconfirmed:
             self._deliveries.add(
                 request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)
             )
+        if self._observer.is_review_due(graph):
+            self._start_review()
         return answer
 
     def _start_review(self) -> None:
@@ -501,7 +499,7 @@ class MasterSession(Actor):
         A session must not need a task that it needs only because of its cost model.
         """
         self._forget({task})
-        if self._moves:
+        if self._observer.review is not None:
             self._plan_soon(lambda: self._graph.return_nodes(task))
 
     @answers(ReattachSession, once=True)
