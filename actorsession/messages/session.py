@@ -311,10 +311,12 @@ class PlacementFound:
     """The placement of a session's nodes.
 
     Attributes:
-        placed: for each node that is placed, its device and the reason.
+        devices: the device of each node that is placed.
+        reasons: the reason for it, by node.
     """
 
-    placed: dict[str, list[str]]
+    devices: dict[str, str]
+    reasons: dict[str, str]
 
 
 @message("ask_session_why", reply="session_why")

@@ -172,7 +172,10 @@ class _Candidates:
         self._devices = devices
         self.present = {
             name: spec
-            for name, spec in devices.specs.items()
+            # The client device first, as ``reschedule`` wants them.
+            for name, spec in sorted(
+                devices.specs.items(), key=lambda item: item[0] != devices.client_device
+            )
             if isinstance(threads, int) or str(spec.task_spec) in threads
         }
         self._tied = {

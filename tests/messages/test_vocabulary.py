@@ -39,7 +39,7 @@ PROTOCOL = {
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
     "find_placement": ("session_handle: str", "placement_found"),
-    "placement_found": ("placed: dict[str, list[str]]", None),
+    "placement_found": ("devices: dict[str, str], reasons: dict[str, str]", None),
     "prepare_step": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
         "partial: bool",

@@ -228,7 +228,10 @@ class MasterSession(Actor):
         """Return the device of each node that is placed, with the reason."""
         await self._follow(call.deadline)
         placed = await self._plan(self._graph.size, self._graph.placement)
-        return PlacementFound(placed={n: [p.device, p.reason] for n, p in placed.items()})
+        return PlacementFound(
+            devices={name: where.device for name, where in placed.items()},
+            reasons={name: where.reason for name, where in placed.items()},
+        )
 
     # -- steps ---------------------------------------------------------------------------------
 

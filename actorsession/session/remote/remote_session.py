@@ -527,7 +527,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         limit = self._config.operation_timeout or CONNECT_TIMEOUT
         message = FindPlacement(session_handle=self.handle)
         found = await self.ask(message, Deadline.after(limit), PlacementFound)
-        return {name: Placed(device, reason) for name, (device, reason) in found.placed.items()}
+        return {n: Placed(d, found.reasons.get(n, "")) for n, d in found.devices.items()}
 
     def timelines(self) -> list[StepStats]:
         """Return the last few steps that the master traced for ``timeline_step``, oldest first."""
