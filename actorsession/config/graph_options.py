@@ -97,11 +97,10 @@ class GraphOptions:
         infer_shapes: attach the inferred shape of each output to the partition graphs that a run reports,
             as attribute ``_output_shapes``. Shapes are inferred in any case.
         place_pruned_graph: place only the nodes that a run needs, so that an invalid device on another node
-            is not an error; without effect in remote sessions.
+            is not an error.
         enable_bfloat16_sendrecv: send float32 tensors from task to task as bfloat16, at half the bytes and
             8 bits of precision; nothing changes within one task.
-        timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none; refused for
-            remote sessions.
+        timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none.
         enable_recv_scheduling: refused: values are pushed as soon as they exist.
         rewrite_options: refused: there is no other optimiser than the one of ``optimizer_options``.
     """

@@ -15,19 +15,10 @@ _ONE_POOL = (
     "kernels run in the pool of each server, which all sessions share; size it by "
     "inter_op_parallelism_threads of the server's own config"
 )
-_NO_TIMELINES = (
-    "a master traces only the runs that ask for it, by "
-    "RunOptions(trace_level=TraceLevel.FULL_TRACE)"
-)
-_NO_MOVES = "a master does not move nodes between devices; name a device for each that should move"
 
 _SESSION = {
     "use_per_session_threads": _ONE_POOL,
     "session_inter_op_thread_pool": _ONE_POOL,
-    "placement_period": _NO_MOVES,
-}
-_GRAPH_OPTIONS = {
-    "timeline_step": _NO_TIMELINES,
 }
 
 
@@ -42,12 +33,6 @@ def refuse_local_settings(config: ConfigProto) -> None:
             that would have no effect.
     """
     asked = {name: why for name, why in _SESSION.items() if getattr(config, name)}
-    options = config.graph_options
-    asked |= {
-        f"graph_options.{name}": why
-        for name, why in _GRAPH_OPTIONS.items()
-        if getattr(options, name)
-    }
     if asked:
         reasons = dict.fromkeys(asked.values())
         raise InvalidArgumentError(

@@ -17,10 +17,10 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
-    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PrepareStep",
-    "ReattachSession", "ResetContainers", "RunStep", "SessionCreated", "SessionExtended",
-    "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
+    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
+    "FindPlacement", "ListDevices", "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup",
+    "PlacementFound", "PrepareStep", "ReattachSession", "ResetContainers", "RunStep", "SessionCreated",
+    "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -299,6 +299,32 @@ class DeviceList:
     """
 
     devices: list[Any]
+
+
+@message("find_placement", reply="placement_found")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindPlacement:
+    """Requests where the nodes of a session's graph are placed.
+
+    Attributes:
+        session_handle: the session.
+    """
+
+    session_handle: str
+
+
+@message("placement_found")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementFound:
+    """The placement of a session's nodes.
+
+    Attributes:
+        devices: the device of each node that is placed.
+        reasons: the reason for it, by node.
+    """
+
+    devices: dict[str, str]
+    reasons: dict[str, str]
 
 
 @message("ask_session_why", reply="session_why")

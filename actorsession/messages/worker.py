@@ -145,10 +145,12 @@ class RegisterGraph:
     Attributes:
         session_handle: the session.
         partitions: one entry per device of this worker, in wire form.
+        costs: the measured seconds of nodes of them, if the session builds a cost model.
     """
 
     session_handle: str
     partitions: list[Any]
+    costs: dict[str, float] = field(default_factory=dict)
 
 
 @message("graph_registered")

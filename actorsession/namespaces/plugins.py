@@ -1,10 +1,11 @@
-"""What a program registers: passes, devices, session factories, conversions of fetches, gradients."""
+"""What a program registers or replaces: passes, devices, session factories, conversions, publishers."""
 
 from __future__ import annotations
 
 from actorsession.lazy_names import lazy_names
 
 _NAMES = {
+    "actorsession.cluster.master.stats_publisher": "StatsPublisherFactory StatsPublisherInterface",
     "actorsession.graph.device": "DeviceAttributes",
     "actorsession.ops.derivatives.registry": "NotDifferentiable RegisterGradient",
     "actorsession.plan.passes.registry": (

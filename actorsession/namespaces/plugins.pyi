@@ -1,6 +1,8 @@
 # Written by scripts/generated.py.
-"""What a program registers: passes, devices, session factories, conversions of fetches, gradients."""
+"""What a program registers or replaces: passes, devices, session factories, conversions, publishers."""
 
+from actorsession.cluster.master.stats_publisher import StatsPublisherFactory as StatsPublisherFactory
+from actorsession.cluster.master.stats_publisher import StatsPublisherInterface as StatsPublisherInterface
 from actorsession.graph.device import DeviceAttributes as DeviceAttributes
 from actorsession.ops.derivatives.registry import NotDifferentiable as NotDifferentiable
 from actorsession.ops.derivatives.registry import RegisterGradient as RegisterGradient
@@ -26,7 +28,7 @@ from actorsession.session.conversions import register_session_run_conversion_fun
 __all__ = [
 "CPU_PRIORITY", "Device", "DeviceAttributes", "DeviceFactory", "GraphPass", "NotDifferentiable",
 "PassContext", "PassGroup", "PassStatistics", "PlacedGraph", "RegisterGradient", "SessionFactory",
-"SessionOptions", "VirtualDevices", "new_incarnation", "register_device_factory",
-"register_graph_pass", "register_session_factory", "register_session_run_conversion_functions",
-"registered_graph_passes", "unregister_graph_pass"
+"SessionOptions", "StatsPublisherFactory", "StatsPublisherInterface", "VirtualDevices",
+"new_incarnation", "register_device_factory", "register_graph_pass", "register_session_factory",
+"register_session_run_conversion_functions", "registered_graph_passes", "unregister_graph_pass"
 ]

@@ -132,9 +132,18 @@ class GraphExecutionState:
         if self._logs:
             log_placement([self.view[name] for name in moved], moved)
 
+    def return_nodes(self, task: str) -> None:
+        """Return the nodes that ``place_anew`` has moved to a task to their first devices."""
+        self._moved = {n: p for n, p in self._moved.items() if not p.device.startswith(f"{task}/")}
+
     def use_devices(self, devices: DeviceSet) -> None:
-        """Continue with other devices; nodes that are placed keep theirs, even if those are gone."""
+        """Continue with other devices.
+
+        Nodes that are placed keep theirs, even if those are gone. Only a node that ``place_anew`` gave a
+        device that is gone returns to its first one.
+        """
         self.devices = devices
+        self._moved = {n: p for n, p in self._moved.items() if p.device in devices.by_name}
         self._placer.use(devices)
 
     def partitions(

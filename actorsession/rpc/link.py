@@ -53,6 +53,7 @@ from actorsession.messages import (
     decode,
     encode,
 )
+from actorsession.metrics import LinkMetrics, add_link, end_link
 from actorsession.rpc.backpressure import Backpressure
 from actorsession.rpc.link_statistics import LinkStatistics
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
@@ -154,6 +155,7 @@ class Link:
         self._closed = asyncio.Event()
         self._watchers: dict[object, Callable[[], None]] = {}
         self._tells_sent = 0
+        add_link(self)
 
     @property
     def closed(self) -> bool:
@@ -314,6 +316,14 @@ class Link:
             send_buffer=seen.send_buffer,
         )
 
+    def metrics(self) -> LinkMetrics:
+        """Return the counters of the link for those of the process."""
+        seen = self._connection.statistics()
+        return LinkMetrics(
+            links_opened=1, messages_sent=seen.frames_sent, messages_received=seen.frames_received,
+            bytes_sent=seen.bytes_sent, bytes_received=seen.bytes_received,
+        )  # fmt: skip
+
     # -- frames ----------------------------------------------------------------------------------
 
     async def _receive(self) -> None:
@@ -404,6 +414,7 @@ class Link:
         self._pending.fail_all(self._over_error)
         self._service.cancel_all()
         self._closed.set()
+        end_link(self)
         watchers, self._watchers = self._watchers, {}
         for callback in watchers.values():
             self._notify(callback)

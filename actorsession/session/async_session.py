@@ -205,10 +205,13 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     async def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason for it.
 
+        In a session with a target the master reports it, for the nodes that it has placed so far.
+
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session of another distribution that does not report it.
         """
-        return await self._placing_session().find_placement()
+        self._check_usable()
+        return await self._session.find_placement()
 
     @staticmethod
     async def reset(

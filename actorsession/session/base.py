@@ -220,9 +220,9 @@ class BaseSession(ABC):
         """Return the last steps, at most eight, that were traced for ``timeline_step``, oldest first.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session of another distribution that keeps none.
         """
-        return self._local_session("keeps no timelines").timelines()
+        return self._session.timelines()
 
     def _name_operation(self, error: OpError) -> None:
         """Set ``error.op`` to the operation of the graph that failed."""
@@ -238,15 +238,6 @@ class BaseSession(ABC):
         except OpError as error:
             self._name_operation(error)
             raise
-
-    def _placing_session(self) -> LocalSession[Any]:
-        """Return the session behind this object, which can report its placement.
-
-        Raises:
-            UnimplementedError: for a session that a master runs.
-        """
-        self._check_usable()
-        return self._local_session("does not report where it places nodes")
 
     def _check_hang_report(self, within: float) -> None:
         self._check_usable()

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from actorsession.session.statistics import SessionStatistics
     from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["LocalSession", "OnEvict", "SessionInterface", "SessionPlan"]
+__all__ = ["TIMELINES", "LocalSession", "OnEvict", "SessionInterface", "SessionPlan"]
+
+TIMELINES = 8
+"""Timelines that a session keeps: the trace of a large step takes megabytes, and the last ones matter."""
 
 T = TypeVar("T")
 
@@ -135,6 +138,14 @@ class SessionInterface(ABC, Generic[P]):
     async def devices(self) -> list[DeviceAttributes]:
         """Return the devices that the session may use, the client device first."""
 
+    async def find_placement(self) -> dict[str, Placed]:
+        """Return the device of every node of the graph, with the reason, without holding the event loop."""
+        raise UnimplementedError(f"{type(self).__name__} does not report where it places nodes")
+
+    def timelines(self) -> list[StepStats]:
+        """Return the last steps that were traced for ``timeline_step``, oldest first."""
+        raise UnimplementedError(f"{type(self).__name__} keeps no timelines")
+
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for.
 
@@ -211,14 +222,6 @@ class LocalSession(SessionInterface[P]):
     @abstractmethod
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason."""
-
-    @abstractmethod
-    async def find_placement(self) -> dict[str, Placed]:
-        """Return ``placement()``, of a large graph without holding the event loop."""
-
-    @abstractmethod
-    def timelines(self) -> list[StepStats]:
-        """Return the last steps that were traced for ``timeline_step``, oldest first."""
 
     @abstractmethod
     def why_here(self) -> HangReport:

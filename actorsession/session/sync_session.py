@@ -203,10 +203,15 @@ class Session(SyncPartialRuns, BaseSession):
     def placement(self) -> dict[str, Placed]:
         """Return the device of every node of the graph, with the reason for it.
 
+        In a session with a target the master reports it, for the nodes that it has placed so far.
+
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session of another distribution that does not report it.
         """
-        return self._placing_session().placement()
+        self._check_usable()
+        if self._local is not None:
+            return self._local.placement()
+        return self._wait(self._session.find_placement())
 
     @staticmethod
     def reset(

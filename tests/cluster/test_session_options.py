@@ -45,8 +45,6 @@ LOCAL = {
     "session_inter_op_thread_pool": ConfigProto(
         session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
     ),
-    "placement_period": ConfigProto(placement_period=2),
-    "graph_options.timeline_step": ConfigProto(graph_options=GraphOptions(timeline_step=1)),
 }
 
 

@@ -38,6 +38,8 @@ PROTOCOL = {
     "step_received": ("session_handle: str, request_id: str, received: bool", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
+    "find_placement": ("session_handle: str", "placement_found"),
+    "placement_found": ("devices: dict[str, str], reasons: dict[str, str]", None),
     "prepare_step": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
         "partial: bool, wiring: list[Any]",
@@ -95,7 +97,10 @@ PROTOCOL = {
     "delete_worker_session": ("session_handle: str", "done"),
     "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
     "variables_found": ("valued: list[bool]", None),
-    "register_graph": ("session_handle: str, partitions: list[Any]", "graph_registered"),
+    "register_graph": (
+        "session_handle: str, partitions: list[Any], costs: dict[str, float]",
+        "graph_registered",
+    ),
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (

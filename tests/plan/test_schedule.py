@@ -246,3 +246,67 @@ def test_no_step_is_faster_than_its_longest_chain(work: dict[str, Work], threads
     transfers = sum(len(p.inputs) + 1 for p in work.values()) * (HANDOVER + 1e-4)
     assert max(longest.values()) <= time_of(work, threads) + 1e-12
     assert time_of(work, threads) <= everything + transfers + len(work) * HANDOVER
+
+
+# -- several tasks ---------------------------------------------------------------------------------
+
+HERE, THERE = (f"/job:worker/replica:0/task:{n}/device:CPU:0" for n in (0, 1))
+HOME = "/job:worker/replica:0/task:0"
+HOP = 300e-6
+
+
+def chains_of_two_tasks(seconds: float, **bytes_of: float) -> dict[str, Work]:
+    both = (HERE, THERE)
+    return step(
+        Work("a", HERE, seconds, (), both), Work("b", HERE, seconds, (), both, **bytes_of),
+        Work("end", HERE, 0.0, (Edge("a", 0, 0.0), Edge("b", 0, 0.0)), (HERE,)),
+    )  # fmt: skip
+
+
+def spread(work: Mapping[str, Work], threads: Any = 1) -> float:
+    device_of = {**now(work), "b": THERE}
+    return finish_time(work, device_of, threads=threads, dear=DEAR, home=HOME)
+
+
+def test_each_task_has_a_thread_of_its_own_and_is_a_message_away_in_both_directions() -> None:
+    """Without a pool two devices of one task would take turns."""
+    work = chains_of_two_tasks(0.01)
+    assert spread(work, threads=0) == pytest.approx(0.01 + 2 * HOP)
+    assert spread(work, threads=2) == pytest.approx(0.01 + HANDOVER + 2 * HOP)
+
+
+def test_the_threads_of_each_task_count_for_its_own_segments() -> None:
+    work = chains_of_two_tasks(0.01)
+    here, there = {HOME: 1}, {"/job:worker/replica:0/task:1": 1}
+    assert spread(work, threads=here) == pytest.approx(0.01 + 2 * HOP)
+    assert spread(work, threads=there) == pytest.approx(0.01 + HANDOVER + 2 * HOP)
+
+
+def test_feeds_and_fetches_of_another_task_are_sent_at_the_speed_of_a_link() -> None:
+    plain = spread(chains_of_two_tasks(0.01))
+    fed = spread(chains_of_two_tasks(0.01, fed=1e6))
+    assert fed == pytest.approx(plain + 1e-3)
+    fetched = spread(chains_of_two_tasks(0.01, fetched=1e7))
+    assert fetched == pytest.approx(0.01 + HANDOVER + HOP + 1e-2 + HOP, rel=1e-2)
+
+
+def test_work_goes_to_another_task_only_if_it_takes_longer_than_the_way() -> None:
+    def moved(seconds: float) -> Any:
+        work = chains_of_two_tasks(seconds)
+        return reschedule(work, [HERE, THERE], threads=1, dear=DEAR, home=HOME)
+
+    assert moved(200e-6) is None
+    found = moved(0.01)
+    assert found is not None
+    assert list(found.devices.values()) == [THERE]
+
+
+def test_what_a_step_feeds_and_fetches_is_known_of_its_pieces() -> None:
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [None, 25], name="x")
+        y = ops.tanh(x, name="y")
+        made = Made(graph, [ops.exp(y, name="z")], [x])
+    work = work_graph(made.parts, CostModel(), lambda node, device: [device])
+    assert (work["y"].fed, work["y"].fetched) == (100, 0), "an unknown dimension counts as 1"
+    assert (work["z"].fed, work["z"].fetched) == (0, 100)

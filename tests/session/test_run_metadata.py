@@ -20,7 +20,7 @@ from actorsession.config import (
     SessionMetadata,
     TraceLevel,
 )
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 
@@ -371,12 +371,3 @@ def test_the_synchronous_face_tells_it_too(graph: Graph) -> None:
         assert session.placement()["sp"].device == f"{DEVICE}1"
     with pytest.raises(RuntimeError, match="closed"):
         session.placement()
-
-
-async def test_a_session_of_a_master_says_that_it_cannot(graph: Graph) -> None:
-    session = AsyncSession("inproc://nowhere", graph=graph)
-    with pytest.raises(UnimplementedError, match="only sessions in this process"):
-        session.timelines()
-    with pytest.raises(UnimplementedError, match="only sessions in this process"):
-        await session.placement()
-    await session.close()

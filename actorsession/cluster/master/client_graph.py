@@ -61,7 +61,7 @@ class ClientGraph:
             guess.
         may_wait: whether an op of it may wait for anything, such as another step.
         takes: whether any of its nodes takes something out of a queue or the like.
-        runs: how many steps have run it, if the session builds a cost model.
+        runs: how many steps have run it, if the session observes its steps.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
 

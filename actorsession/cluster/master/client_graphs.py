@@ -52,6 +52,8 @@ class ClientGraphs:
             any. Graphs are then built again, because more is known about the devices.
         planning: the planning of the session; large graphs are built and encoded there.
         size: returns the number of nodes that a build has to process.
+        on_drop: called with a graph that is dropped, when no step uses it any more.
+        costs: returns the measured seconds of the nodes that a task gets.
     """
 
     def __init__(
@@ -65,10 +67,14 @@ class ClientGraphs:
         bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
         planning: Planning | None = None,
         size: Callable[[], int] = lambda: 0,
+        on_drop: Callable[[ClientGraph], None] = lambda graph: None,
+        costs: Callable[[TaskPart], dict[str, float]] = lambda part: {},
     ) -> None:
         self._planning = planning or Planning()
         self._size = size
         self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
+        self._on_drop = on_drop
+        self._costs = costs
         self._renew = renew
         self._bring_in = bring_in
         self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that builds wait for
@@ -204,7 +210,9 @@ class ClientGraphs:
         deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
             partitions = await self._encoded(part)
-            message = RegisterGraph(session_handle=self._handle, partitions=partitions)
+            message = RegisterGraph(
+                session_handle=self._handle, partitions=partitions, costs=self._costs(part)
+            )
             if self._renew is not None:
                 await self._renew(part.task, deadline)
             answer = await self._workers[part.task].ask(message, deadline)
@@ -228,6 +236,7 @@ class ClientGraphs:
             self._drop(graph)
 
     def _drop(self, graph: ClientGraph) -> None:
+        self._on_drop(graph)
         if graph.registration is not None and not graph.registration.done():
             return  # deregistered when the registration ends
         try:

@@ -43,14 +43,17 @@ class FoundTask:
         incarnation: its current incarnation.
         devices: its devices, by their names in this session.
         restored: the snapshot that its variables were restored from, in wire form, or ``None``.
+        threads: the threads of its kernel pool.
     """
 
-    __slots__ = ("devices", "incarnation", "restored", "task")
+    __slots__ = ("devices", "incarnation", "restored", "task", "threads")
 
     def __init__(self, task: str, status: WorkerStatus) -> None:
         self.task = task
         self.incarnation = status.incarnation
         self.restored = status.restored
+        threads = status.statistics.get("pool_threads")
+        self.threads = threads if isinstance(threads, int) else 0
         self.devices = [DeviceAttributes.from_wire(d).renamed(task) for d in status.devices]
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.device_discovery import FoundTask
+from actorsession.cluster.master.stats_publisher import StatsPublisherFactory
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.worker_cache_interface import WorkerCacheInterface
 from actorsession.config import ConfigProto
@@ -50,6 +51,7 @@ class MasterEnv:
         cluster: the tasks of the cluster.
         workers: the workers of the tasks.
         default_session_config: applies to each session where its own settings have their defaults.
+        stats_publisher_factory: makes what receives the reports of steps; ``None`` for none.
     """
 
     task: str
@@ -57,6 +59,7 @@ class MasterEnv:
     cluster: ClusterMembership
     workers: WorkerCacheInterface
     default_session_config: ConfigProto = field(default_factory=ConfigProto)
+    stats_publisher_factory: StatsPublisherFactory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from actorsession.messages.session import (
     CloseSession,
     CreateSession,
     ExtendSession,
+    FindPlacement,
     ListDevices,
     PartialRun,
     PartialRunDrop,
@@ -82,7 +83,7 @@ class Master(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunStep, PrepareStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
+        RunStep, PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
         PartialRunSetup, PartialRun, PartialRunDrop, by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> MasterSession:

@@ -24,6 +24,7 @@ from actorsession.cluster.master.restart_losses import named, place_of, restart_
 from actorsession.cluster.master.session_graph import SessionGraph
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.step_answer import step_done
+from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.cluster.wait_graphs import collect_wait_graphs
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
@@ -41,11 +42,13 @@ from actorsession.messages.session import (
     AskSessionWhy,
     DeviceList,
     ExtendSession,
+    FindPlacement,
     ListDevices,
     PartialRun,
     PartialRunDrop,
     PartialRunReady,
     PartialRunSetup,
+    PlacementFound,
     PrepareStep,
     ReattachSession,
     RunStep,
@@ -56,7 +59,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
-from actorsession.plan.cost_model import CostModel, CostModelSampling
+from actorsession.metrics import session_tally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
 from actorsession.plan.signature import PLAIN, RunSignature, Wiring
@@ -98,8 +101,7 @@ class MasterSession(Actor):
         super().__init__(f"master session {handle}")
         self.handle, self.client = handle, client
         self._config = config
-        self._sampling = CostModelSampling.of(config)
-        self._cost_model = CostModel() if self._sampling.every else None
+        self._observer = StepObserver(handle, config, env.stats_publisher_factory)
         self._infer_shapes = config.graph_options.infer_shapes
         self._step_limit = config.operation_timeout or DEFAULT_STEP_TIMEOUT
         members = self._members = SessionMembers(
@@ -108,11 +110,16 @@ class MasterSession(Actor):
         self._workers = members.workers
         # The graph is accessed by one of these at a time: pieces of planning, or code on the event loop.
         self._planning = planning
-        self._graph = SessionGraph(config, members, self._planning.check, handle, target)
+        self._tally = session_tally("master", self)
+        self._graph = SessionGraph(
+            config, members, self._planning.check, handle, target, self._tally
+        )
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
             members.renew, members.bring_in, self._planning, lambda: self._graph.size,
+            self._observer.forget, self._observer.costs,
         )  # fmt: skip
+        self._moves = 0  # moves of nodes after which the former client graphs were dropped
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
         self._running: dict[int, MasterStep] = {}
         self._deliveries = UnconfirmedValues()
@@ -234,6 +241,16 @@ class MasterSession(Actor):
         ordered = sorted(self._members.devices.devices, key=lambda d: d.name != first)
         return DeviceList(devices=[d.to_wire() for d in ordered])
 
+    @answers(FindPlacement)
+    async def on_find_placement(self, message: FindPlacement, call: CallContext) -> PlacementFound:
+        """Return the device of each node that is placed, with the reason."""
+        await self._follow(call.deadline)
+        placed = await self._plan(self._graph.size, self._graph.placement)
+        return PlacementFound(
+            devices={name: where.device for name, where in placed.items()},
+            reasons={name: where.reason for name, where in placed.items()},
+        )
+
     # -- steps ---------------------------------------------------------------------------------
 
     @answers(RunStep, once=True)
@@ -291,12 +308,10 @@ class MasterSession(Actor):
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
     ) -> MasterStep:
         feeds = [message.feeds[name] for name in graph.signature.feeds]
-        measured = False
-        if self._cost_model is not None:
-            measured = self._sampling.measures(graph.runs)
-            graph.runs += 1
+        self._tally.runs += 1
+        observed = self._observer.begin(graph, options)
         return MasterStep(
-            graph, self._workers, self.handle, feeds, trace=options.traced, measured=measured,
+            graph, self._workers, self.handle, feeds, trace=options.traced, observed=observed,
             deadline=deadline,
         )  # fmt: skip
 
@@ -348,14 +363,39 @@ class MasterSession(Actor):
     ) -> StepDone:  # fmt: skip
         """Return the answer to a step; what the step has taken is settled when the client confirms it."""
         answer = step_done(
-            graph, step, signature, options, self._infer_shapes, self._cost_model,
+            graph, step, signature, options, self._infer_shapes, self._observer,
             self._config.experimental.session_metadata,
         )  # fmt: skip
         if answer.unconfirmed:
             self._deliveries.add(
                 request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)
             )
+        if self._observer.is_review_due(graph):
+            self._start_review()
         return answer
+
+    def _start_review(self) -> None:
+        """Check the placement when no planning is in progress; no step waits for that."""
+        if self._planning.must_wait(self._graph.size):
+            reviewed = self._planning.start(self._review_placement())
+            reviewed.add_done_callback(lambda ended: self._reviewed())
+        else:
+            self._review_placement()()
+            self._reviewed()
+
+    def _review_placement(self) -> Callable[[], None]:
+        """Return a function that checks the placement for the devices that the members have now."""
+        review, members, graph = self._observer.review, self._members, self._graph
+        assert review is not None
+        devices, threads, home = members.devices, members.threads, members.task
+        return lambda: review.check(graph.nodes, devices, threads, graph.move_nodes, home)
+
+    def _reviewed(self) -> None:
+        """Drop the client graphs of the former placement, if nodes were moved."""
+        review = self._observer.review
+        if review is not None and review.moves > self._moves:
+            self._moves = review.moves
+            self._graphs.forget(self._workers)
 
     def received(self, message: StepReceived) -> None:
         """Settle a step as the client reports: whether its caller has received the values."""
@@ -412,6 +452,7 @@ class MasterSession(Actor):
             handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
+        self._tally.begin_partial_run()
         return PartialRunReady(partial_run_handle=handle)
 
     @answers(PartialRun, once=True)
@@ -471,14 +512,22 @@ class MasterSession(Actor):
 
     def _use_devices(self) -> None:
         """Plan for the current devices, as soon as the planning that is in progress has ended."""
+        self._plan_soon(self._graph.device_update())
+
+    def _plan_soon(self, work: Callable[[], None]) -> None:
         if self._planning.busy:
-            _ = self._planning.start(self._graph.device_update())
+            _ = self._planning.start(work)
         else:
-            self._graph.device_update()()
+            work()
 
     def _forget_task(self, task: str) -> None:
-        """Forget what was registered at a task, because the worker's side of the session is lost."""
+        """Forget what was registered at a task, because the worker's side of the session is lost.
+
+        A session must not need a task that it needs only because of its cost model.
+        """
         self._forget({task})
+        if self._observer.review is not None:
+            self._plan_soon(lambda: self._graph.return_nodes(task))
 
     @answers(ReattachSession, once=True)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
@@ -556,6 +605,7 @@ class MasterSession(Actor):
         self._partials.runs.abort_all(CancelledError(why))
         await self.stop(why)
         self._deliveries.close()
+        self._observer.close()
         await self._members.leave()
 
 

@@ -24,6 +24,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.master.step_observer import Observation
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -52,13 +53,14 @@ class MasterStep:
         session_handle: the handle of the session.
         feeds: values in the order of the graph's signature; borrowed.
         trace: whether to collect step statistics.
-        measured: whether these feed the cost model of the session.
+        observed: why the session has the step traced although its options do not request it;
+            ``None`` if it has not.
         deadline: the deadline of the step.
     """
 
     __slots__ = (
         "_calls", "_deadline", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
-        "handed_out", "measured", "since", "step_id",
+        "handed_out", "observed", "since", "step_id",
     )  # fmt: skip
 
     def __init__(
@@ -69,7 +71,7 @@ class MasterStep:
         feeds: Sequence[Any],
         *,
         trace: bool,
-        measured: bool = False,
+        observed: Observation | None = None,
         deadline: Deadline,
     ) -> None:
         self.step_id = next(_STEP_IDS)
@@ -81,8 +83,8 @@ class MasterStep:
         self._workers = workers
         self._handle = session_handle
         self._feeds = feeds
-        self.measured = measured
-        self._trace = trace or measured
+        self.observed = observed
+        self._trace = trace or observed is not None
         self._deadline = deadline
         self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 

@@ -8,7 +8,7 @@ is, even if its device is gone, and then no part can be cut that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.master.restart_losses import VARIABLE, holds_state
@@ -17,7 +17,9 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
+from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 
 __all__ = ["SessionGraph"]
@@ -32,6 +34,7 @@ class SessionGraph:
         check: called between two passes; what it raises ends the planning.
         handle: name of the session, for graph passes.
         target: the address that the client connected to, for graph passes.
+        tally: the counters of the session.
 
     Attributes:
         version: how many times the graph was extended.
@@ -44,7 +47,9 @@ class SessionGraph:
         check: Callable[[], None],
         handle: str,
         target: str,
+        tally: SessionTally,
     ) -> None:
+        self._tally = tally
         self._members = members
         # A snapshot of the devices: planning in a worker thread must not see them change.
         self._state = GraphExecutionState(
@@ -121,6 +126,27 @@ class SessionGraph:
         return found
 
     @property
+    def nodes(self) -> Mapping[str, NodeDef]:
+        """The nodes of the graph."""
+        return self._state.view
+
+    def placement(self) -> dict[str, Placed]:
+        """Return the device of every node that is placed, with the reason."""
+        return dict(self._state.placed)
+
+    def move_nodes(self, moved: Mapping[str, Placed]) -> None:
+        """Give nodes other devices in client graphs built from now on.
+
+        Args:
+            moved: nodes without state that nothing ties to a device, with their new devices.
+        """
+        self._state.place_anew(moved)
+
+    def return_nodes(self, task: str) -> None:
+        """Return the nodes that were moved to a task to their first devices."""
+        self._state.return_nodes(task)
+
+    @property
     def size(self) -> int:
         """The number of nodes."""
         return len(self._state)
@@ -133,8 +159,9 @@ class SessionGraph:
         """
         if not (signature.fetches or signature.targets):
             raise InvalidArgumentError("a step needs a fetch or a target, got neither")
-        _, parts = self._state.partitions(signature)
-        return self._marked(split_by_task(signature, parts, self._members.task))
+        with self._tally.planning():
+            _, parts = self._state.partitions(signature)
+            return self._marked(split_by_task(signature, parts, self._members.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
         """Return the client graph of a signature of partial runs.
@@ -143,10 +170,11 @@ class SessionGraph:
             InvalidArgumentError: if the signature is not valid for a partial run, or cannot be run on this
                 graph and these devices.
         """
-        made = self._state.partial_partitions(signature)
-        graph = split_by_task(signature, made.parts, self._members.task)
-        graph.partial = made
-        return self._marked(graph)
+        with self._tally.planning():
+            made = self._state.partial_partitions(signature)
+            graph = split_by_task(signature, made.parts, self._members.task)
+            graph.partial = made
+            return self._marked(graph)
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:
         graph.absent = self._absent.intersection(part.task for part in graph.parts)

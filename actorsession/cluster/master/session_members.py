@@ -126,6 +126,11 @@ class SessionMembers:
         return self.task if own is None else f"{own.task} at {own.tasks[own.task]}"
 
     @property
+    def threads(self) -> dict[str, int]:
+        """The threads of the kernel pool of each task that has answered and was not lost since."""
+        return {t: m.found.threads for t, m in self._members.items() if not m.lapsed}
+
+    @property
     def changed(self) -> bool:
         """Whether the cluster has changed since the last ``follow``."""
         return self._own is None and self._env.cluster.version != self._version

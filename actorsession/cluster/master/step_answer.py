@@ -9,9 +9,9 @@ from typing import Any
 
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.step_observer import StepObserver
 from actorsession.config import RunOptions, SessionMetadata, StepStats
 from actorsession.messages.session import StepDone
-from actorsession.plan.cost_model import CostModel
 from actorsession.plan.report import cost_graph, partition_graphs
 from actorsession.plan.signature import RunSignature
 
@@ -24,7 +24,7 @@ def step_done(
     signature: RunSignature,
     options: RunOptions,
     infer_shapes: bool,
-    cost_model: CostModel | None,
+    observer: StepObserver,
     session_metadata: SessionMetadata | None,
 ) -> StepDone:
     """Return the answer to the client, with the values in the order that the client requested.
@@ -35,11 +35,12 @@ def step_done(
         signature: the signature that the client requested.
         options: the options of the run.
         infer_shapes: whether partition graphs include the shapes of tensors.
-        cost_model: the cost model of the session, which a measured step is recorded in.
+        observer: records the statistics of a traced step.
         session_metadata: the name and version of the session, which every answer tells, if it has any.
     """
     values: list[Any] = [None] * len(graph.signature.fetches)
-    stats = StepStats(step.step_id) if options.traced or step.measured else None
+    observed = step.observed
+    stats = StepStats(step.step_id) if options.traced or observed is not None else None
     for part, answer in zip(graph.parts, step.answers, strict=True):
         assert answer is not None  # the step has succeeded
         for position, value in zip(part.fetches, answer.values, strict=True):
@@ -50,14 +51,18 @@ def step_done(
         by_name = dict(zip(graph.signature.fetches, values, strict=True))
         values = [by_name[name] for name in signature.fetches]
     metadata = None
-    if stats is not None or options.output_partition_graphs:
-        metadata = _metadata(graph, stats, options, infer_shapes)
-    if step.measured and stats is not None and cost_model is not None:
-        cost_model.record(stats)
-        metadata = {
-            **(metadata or {}),
-            "cost_graph": cost_graph(graph.partitions, cost_model).to_wire(),
-        }
+    if stats is not None:
+        observer.record(graph, observed, stats)
+    # The caller does not get what the session or a publisher alone has asked for.
+    measured = observed is not None and observed.model
+    asked = stats if options.traced or measured else None
+    if asked is not None or options.output_partition_graphs:
+        metadata = _metadata(graph, asked, options, infer_shapes)
+    if observed is not None and observed.timeline and stats is not None:
+        metadata = {**(metadata or {}), "timeline": asked is not None or stats.to_wire()}
+    if measured and observer.cost_model is not None:
+        costs = cost_graph(graph.partitions, observer.cost_model)
+        metadata = {**(metadata or {}), "cost_graph": costs.to_wire()}
     if session_metadata is not None:
         metadata = {**(metadata or {}), "session_metadata": session_metadata.to_wire()}
     return StepDone(

@@ -25,6 +25,7 @@ from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
+from actorsession.cluster.master.stats_publisher import StatsPublisherFactory
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.address_checks import checked_scheme, refuse_plain
 from actorsession.cluster.server.cluster_view import ClusterView
@@ -105,6 +106,8 @@ class Server:
         lease: seconds of silence after which a peer is declared lost.
         beat: seconds between heartbeats.
         sidecar: whether to start a sidecar on loopback too.
+        stats_publisher_factory: makes what receives the graphs and the statistics of the steps of sessions
+            whose master is here, one per run signature of each session.
         listening_socket: a bound stream socket to serve at in place of binding the task's address, such as
             one that a service manager has opened. Owned by the server from ``start`` on.
 
@@ -138,6 +141,7 @@ class Server:
         lease: float = LEASE_SECONDS,
         beat: float = BEAT_SECONDS,
         sidecar: bool = False,
+        stats_publisher_factory: StatsPublisherFactory | None = None,
     ) -> None:
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
@@ -159,6 +163,7 @@ class Server:
             raise InvalidArgumentError(
                 f"snapshot_every is more than 0 seconds, got {snapshot_every:g}"
             )
+        self._stats_publisher_factory = stats_publisher_factory
         self._snapshot_dir = snapshot_dir
         self._snapshot_every = snapshot_every
         self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
@@ -234,8 +239,16 @@ class Server:
         folder = self._snapshot_dir
         store = None if folder is None else SnapshotStore(folder, self.task)
         restored = None if store is None else restore_latest(store, devices)
+        env = MasterEnv(
+            self.task,
+            self.incarnation,
+            self._cluster_view,
+            self._cache,
+            self._config,
+            self._stats_publisher_factory,
+        )
         self._master = Master(
-            MasterEnv(self.task, self.incarnation, self._cluster_view, self._cache, self._config),
+            env,
             self._session_gc,
             self._max_inflight_steps,
         )

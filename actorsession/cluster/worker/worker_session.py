@@ -40,6 +40,8 @@ from actorsession.messages.worker import (
     RunGraph,
     VariablesFound,
 )  # fmt: skip
+from actorsession.metrics import session_tally
+from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
@@ -144,6 +146,8 @@ class WorkerSession(Actor):
         self._held_steps = StepGate(env.workers, self._run_graph, self.children)
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
+        # The legacy session is there without anybody creating it.
+        self._tally = session_tally("worker", self, counts=bool(handle))
 
     # -- devices -------------------------------------------------------------------------------
 
@@ -188,7 +192,10 @@ class WorkerSession(Actor):
             self._planning.check()
         self._check_incarnations(partitions)
         self._check_cluster_devices(partitions)
-        graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
+        with self._tally.planning():
+            graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
+            if message.costs:
+                prime([part.bound for part in graph.parts], CostModel.of_seconds(message.costs))
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         return _Registered(graph, feeds, self._consumers(partitions))
 
@@ -282,6 +289,7 @@ class WorkerSession(Actor):
         graph = registered.graph
         pool = self._pool
         self._env.counters.runs += 1
+        self._tally.runs += 1
         inline = None if message.trace else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)

@@ -28,6 +28,7 @@ from actorsession.errors import CancelledError, OpError, UnimplementedError
 from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
+from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.placement_log import log_devices
@@ -107,9 +108,11 @@ class DirectSession(LocalSession[DirectPlan]):
         self._executors = {d.name: Executor(d) for d in self._devices}
         self._device_set = device_set(self._devices)
         self._gate = Gate()
+        self._tally = session_tally("direct", self)
         self.planner = Planner(
             graph, config, self._device_set, self._executors, self._gate.check, on_evict, costs,
             self.handle,
+            self._tally,
         )  # fmt: skip
         self._planning = Planning()
         self._tensors = install_tensor_store(self._devices)
@@ -418,6 +421,7 @@ class DirectSession(LocalSession[DirectPlan]):
             )
 
     def _partial_step(self, plan: Any, on_loop: bool) -> Step:
+        self._tally.begin_partial_run()
         return self._steps.new(plan, None, self._pools.choose(None) if on_loop else None, None)
 
     async def why(self, within: float) -> HangReport:

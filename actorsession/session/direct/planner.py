@@ -16,6 +16,7 @@ from typing import Any
 from actorsession.config import ConfigProto, DebugOptions
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
+from actorsession.metrics import SessionTally
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.execution_state import GraphExecutionState
@@ -72,6 +73,7 @@ class Planner:
         on_evict: called with a plan that is kept no longer.
         costs: what nodes were measured to cost, for sessions that measure.
         handle: name of the session, for graph passes.
+        tally: the counters of the session.
     """
 
     def __init__(
@@ -84,8 +86,10 @@ class Planner:
         on_evict: Callable[[DirectPlan], None] | None = None,
         costs: CostModel | None = None,
         handle: str = "",
+        tally: SessionTally | None = None,
     ) -> None:
         self._check = check
+        self.tally = tally or SessionTally("direct")
         self._graph = graph
         self._executors = executors
         self._state = GraphExecutionState(config, devices, check, handle=handle)
@@ -95,7 +99,7 @@ class Planner:
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
-        self._runs = self._built = 0
+        self._built = 0
         self._cache: PlanCache[DirectPlan] = PlanCache(
             config.plan_cache_size, on_evict, lambda plan: plan.used
         )
@@ -119,7 +123,7 @@ class Planner:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
-        with self._lock:
+        with self._lock, self.tally.planning():
             self.extend()
             found = self._build(signature)
             self._built += 1
@@ -132,7 +136,7 @@ class Planner:
 
     def touch(self, plan: DirectPlan) -> None:
         """Note that a plan was used, for the choice of which to keep."""
-        plan.used = self._runs = next(self._uses)
+        plan.used = self.tally.runs = next(self._uses)
 
     def extend(self) -> None:
         """Take in what was added to the graph; an error changes nothing."""
@@ -196,7 +200,7 @@ class Planner:
         Raises:
             InvalidArgumentError: if the options name a node, slot or debug op that does not exist.
         """
-        with self._lock:
+        with self._lock, self.tally.planning():
             self.extend()
             decorator = DebugGraphDecorator(options, signature, self._state.view)
             _, parts = self.parts(signature, optimised=False)
@@ -229,5 +233,5 @@ class Planner:
         """Counters of the plan cache; runs whose request keeps its plan count as hits as well."""
         found = self._cache.statistics()
         # Each run touches its plan; counting hits one by one would cost every run what reading costs once.
-        hits = self._runs - self._built - found.sorted_hits
+        hits = self.tally.runs - self._built - found.sorted_hits
         return replace(found, hits=max(hits, found.hits))

@@ -124,7 +124,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         check_signature(signature)
         found = self._plans.get(signature)
         if found is None:
-            with self._planner.locked():
+            with self._planner.locked(), self._planner.tally.planning():
                 self._planner.extend()
                 sorted_ = signature.sorted()
                 made = self._planner.partial_partitions(sorted_)

@@ -80,6 +80,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
             targets=list(signature.targets),
             request_id=session.request_id(),
         )
+        session.tally.begin_partial_run()
         ready: PartialRunReady = await session.ask_step(message, None, PartialRunReady)
         return ready.partial_run_handle
 

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import itertools
 import secrets
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from actorsession.config import (
     ConfigProto,
     RunMetadata,
     RunOptions,
+    StepStats,
 )  # fmt: skip
 from actorsession.config.remote_settings import refuse_local_settings
 from actorsession.errors import (
@@ -49,8 +51,10 @@ from actorsession.messages.session import (
     CreateSession,
     DeviceList,
     ExtendSession,
+    FindPlacement,
     ListDevices,
     PartialRun,
+    PlacementFound,
     PrepareStep,
     ReattachSession,
     RunStep,
@@ -61,7 +65,9 @@ from actorsession.messages.session import (
     StepDone,
     StepReceived,
 )  # fmt: skip
+from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import check_cost_model_settings
+from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
@@ -81,9 +87,10 @@ from actorsession.session.remote.values import (
     fill_metadata,
     own_values,
     sent_feeds,
+    timeline_of,
     wire_options,
 )
-from actorsession.session.session_interface import SessionInterface
+from actorsession.session.session_interface import TIMELINES, SessionInterface
 from actorsession.session.statistics import SessionStatistics
 from actorsession.session.targets import master_addresses
 from actorsession.session.value_delivery import ValueDelivery
@@ -116,6 +123,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     Attributes:
         handle: the master's name for the session; "" while there is none.
+        tally: the counters of the session for the process metrics.
 
     Raises:
         InvalidArgumentError: for a malformed target, settings that only local sessions support, a negative
@@ -156,8 +164,10 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._may_wait = False  # whether the graph has ops that may wait for other steps
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
+        self._timelines: deque[StepStats] = deque(maxlen=TIMELINES)
         self._closed = False
         self._partial_runs = RemotePartialRuns(self)
+        self.tally = session_tally("remote", self)
 
     @property
     def partial_runs(self) -> RemotePartialRuns:
@@ -334,14 +344,18 @@ class RemoteSession(SessionInterface[RemotePlan]):
 
     async def prepare(self, signature: RunSignature) -> RemotePlan:
         """Return the plan of a signature once everything that it names was sent to the master."""
+        await self._send_graph()
+        ordered = signature.sorted()
+        wiring = ordered.wiring.to_wire()
+        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
+
+    async def _send_graph(self) -> None:
+        """Connect, and send the master the nodes that were added to the graph."""
         await self.connect()
         if self._graph.operations_since(self._sent):
             # In a child, because cancelling a run must not lose the count of what was sent.
             extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
             await asyncio.shield(extending)
-        ordered = signature.sorted()
-        wiring = ordered.wiring.to_wire()
-        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets), wiring)
 
     async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
         """Make the master plan a step and register its partitions.
@@ -444,6 +458,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
+        self.tally.runs += 1
         over_link = self.over_link
         kept = await self.sent_feeds(feeds)
         message = RunStep(
@@ -456,8 +471,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
             wiring=plan.wiring,
         )
         done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
-        if metadata is not None:
-            fill_metadata(metadata, done.metadata)
+        if metadata is not None or done.metadata:
+            report = RunMetadata() if metadata is None else metadata
+            fill_metadata(report, done.metadata)
+            timeline = timeline_of(report, done.metadata)
+            if timeline is not None:
+                self._timelines.append(timeline)
         return own_values(done.values, over_link=over_link)
 
     async def ask_values(
@@ -515,6 +534,18 @@ class RemoteSession(SessionInterface[RemotePlan]):
             ListDevices(session_handle=self.handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
         )
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
+
+    async def find_placement(self) -> dict[str, Placed]:
+        """Return where the master has placed the nodes of the graph, with the reasons."""
+        await self._send_graph()
+        limit = self._config.operation_timeout or CONNECT_TIMEOUT
+        message = FindPlacement(session_handle=self.handle)
+        found = await self.ask(message, Deadline.after(limit), PlacementFound)
+        return {n: Placed(d, found.reasons.get(n, "")) for n, d in found.devices.items()}
+
+    def timelines(self) -> list[StepStats]:
+        """Return the last few steps that the master traced for ``timeline_step``, oldest first."""
+        return list(self._timelines)
 
     async def why(self, within: float) -> HangReport:
         """Return what the session's steps wait for on all tasks, with the tasks that do not answer.

@@ -18,7 +18,7 @@ from actorsession.records import dataclass
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "copies_much", "fill_metadata", "own_values", "sent_feeds",
+    "RemotePlan", "copies_much", "fill_metadata", "own_values", "sent_feeds", "timeline_of",
     "wire_limit", "wire_options",
 ]  # fmt: skip
 
@@ -89,6 +89,20 @@ def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
     if wire.get("session_metadata") is not None:
         metadata.session_metadata = SessionMetadata.from_wire(wire["session_metadata"])
     metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]
+
+
+def timeline_of(metadata: RunMetadata, wire: dict[str, Any] | None) -> StepStats | None:
+    """Return the statistics that the session keeps as a timeline, if the master traced the run for that.
+
+    Args:
+        metadata: filled with the report.
+        wire: the report.
+    """
+    found = wire.get("timeline") if wire else None
+    if found is None:
+        return None
+    # The caller gets the same statistics where it requested them, too.
+    return metadata.step_stats if found is True else StepStats.from_wire(found)
 
 
 def _own(value: Any) -> Any:

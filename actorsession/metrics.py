@@ -1,0 +1,253 @@
+"""The counters of a process over all its sessions and links, read as one frozen value.
+
+Each session counts in a ``SessionTally`` of its own, each link in the connection below it. Counting is the
+increment of an integer, and readers do the work: ``process_metrics`` adds what is alive to what has ended.
+Sessions, masters, workers and links report here; this module imports nothing but ``records``.
+
+Invariants: no counter ever decreases, also when a session or link is closed or collected. The names of the
+fields are stable, because exporters and dashboards refer to them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import asdict, field, fields
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+from actorsession.records import dataclass
+
+__all__ = [
+    "LinkMetrics", "ProcessMetrics", "SessionKind", "SessionMetrics", "SessionTally", "add_link", "end_link",
+    "process_metrics", "session_tally",
+]  # fmt: skip
+
+SessionKind: TypeAlias = Literal["direct", "remote", "master", "worker"]
+"""The kind of a session: in this process; at a client of a master; at the master; at a worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionMetrics:
+    """The counters of all sessions of one kind.
+
+    Attributes:
+        sessions_created: sessions that were made, including those that were closed or never reached a master.
+        runs: steps that were begun, without those of partial runs.
+        partial_runs: partial runs that were begun. At workers they count among the runs.
+        plans: plans that were made: pruned, placed, partitioned and compiled in direct sessions, pruned,
+            placed and partitioned at masters, compiled at workers. Clients of a master make none.
+        plan_seconds: the time that this took.
+    """
+
+    sessions_created: int = 0
+    runs: int = 0
+    partial_runs: int = 0
+    plans: int = 0
+    plan_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkMetrics:
+    """The counters of all links to other processes. What stays in the process crosses none.
+
+    Attributes:
+        links_opened: links that were made, including those that have ended.
+        messages_sent: frames of any kind, including heartbeats.
+        messages_received: likewise.
+        bytes_sent: their size, including values that were passed in shared memory.
+        bytes_received: likewise.
+    """
+
+    links_opened: int = 0
+    messages_sent: int = 0
+    messages_received: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessMetrics:
+    """The counters of this process since it was started or forked; none of them ever decreases.
+
+    Attributes:
+        direct: sessions in this process.
+        remote: sessions of this process that a master runs, at the client's side.
+        master: sessions that masters in this process run.
+        worker: sessions that have a side at a worker in this process.
+        links: traffic with other processes.
+    """
+
+    direct: SessionMetrics = field(default_factory=SessionMetrics)
+    remote: SessionMetrics = field(default_factory=SessionMetrics)
+    master: SessionMetrics = field(default_factory=SessionMetrics)
+    worker: SessionMetrics = field(default_factory=SessionMetrics)
+    links: LinkMetrics = field(default_factory=LinkMetrics)
+
+    def to_wire(self) -> dict[str, dict[str, Any]]:
+        """Return the counters as plain values, by field and name."""
+        return asdict(self)
+
+
+class SessionTally:
+    """The counters of one session.
+
+    Attributes:
+        kind: the kind of the session.
+        runs: steps begun; the owner assigns to it, because that is on the path of every step.
+    """
+
+    __slots__ = (
+        "_created", "_most_runs", "_partial_runs", "_plan_seconds", "_plans", "kind", "runs",
+    )  # fmt: skip
+
+    def __init__(self, kind: SessionKind, *, created: int = 1) -> None:
+        self.kind: SessionKind = kind
+        self.runs = 0
+        self._most_runs = 0
+        self._created = created
+        self._partial_runs = 0
+        self._plans = 0
+        self._plan_seconds = 0.0
+
+    @contextlib.contextmanager
+    def planning(self) -> Iterator[None]:
+        """Count a plan and its time, if making it succeeds; usable in any thread."""
+        started = time.perf_counter()
+        yield
+        taken = time.perf_counter() - started
+        with _registry.lock:
+            self._plans += 1
+            self._plan_seconds += taken
+
+    def begin_partial_run(self) -> None:
+        """Count a partial run; callable from any thread."""
+        with _registry.lock:
+            self._partial_runs += 1
+
+    def add(self, other: SessionTally) -> None:
+        """Add the counters of another session; those of the same session never decrease."""
+        # Threads that run steps at once may store their numbers in another order.
+        other._most_runs = max(other._most_runs, other.runs)
+        self.runs += other._most_runs
+        self._created += other._created
+        self._partial_runs += other._partial_runs
+        self._plans += other._plans
+        self._plan_seconds += other._plan_seconds
+
+    def metrics(self) -> SessionMetrics:
+        """Return the counters."""
+        return SessionMetrics(
+            sessions_created=self._created, runs=self.runs, partial_runs=self._partial_runs,
+            plans=self._plans, plan_seconds=self._plan_seconds,
+        )  # fmt: skip
+
+
+class CountedLink(Protocol):
+    """A link that reports its counters."""
+
+    def metrics(self) -> LinkMetrics:
+        """Return the counters of the link."""
+
+
+class _Registry:
+    """Whatever counts in this process, and the sums of what has ended."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._tallies: set[SessionTally] = set()
+        # Finalizers run anywhere, perhaps in a thread that holds the lock, so they only append here.
+        self._collected: deque[SessionTally] = deque()
+        self._collected_sums = _no_sessions()
+        self._open_links: weakref.WeakSet[CountedLink] = weakref.WeakSet()
+        self._ended_links = LinkMetrics()
+
+    def add_tally(self, tally: SessionTally, owner: object) -> None:
+        """Count a session until its owner is collected."""
+        with self.lock:
+            self._drop_collected()
+            self._tallies.add(tally)
+        weakref.finalize(owner, self._collected.append, tally).atexit = False
+
+    def add_link(self, link: CountedLink) -> None:
+        """Count an open link."""
+        with self.lock:
+            self._open_links.add(link)
+
+    def end_link(self, link: CountedLink) -> None:
+        """Add the counters of a link that has ended to the sums."""
+        with self.lock:
+            self._open_links.discard(link)
+            self._ended_links = _sum(self._ended_links, link.metrics())
+
+    def read(self) -> ProcessMetrics:
+        """Return the sums of what is alive and what has ended."""
+        with self.lock:
+            self._drop_collected()
+            sums, links = _no_sessions(), self._ended_links
+            for tally in (*self._collected_sums.values(), *self._tallies):
+                sums[tally.kind].add(tally)
+            for link in list(self._open_links):
+                links = _sum(links, link.metrics())
+        by_kind = {kind: tally.metrics() for kind, tally in sums.items()}
+        return ProcessMetrics(**by_kind, links=links)
+
+    def _drop_collected(self) -> None:
+        while self._collected:
+            tally = self._collected.popleft()
+            self._tallies.discard(tally)
+            self._collected_sums[tally.kind].add(tally)
+
+
+def _no_sessions() -> dict[SessionKind, SessionTally]:
+    return {kind: SessionTally(kind, created=0) for kind in get_args(SessionKind)}
+
+
+def _sum(one: LinkMetrics, other: LinkMetrics) -> LinkMetrics:
+    names = [f.name for f in fields(LinkMetrics)]
+    return LinkMetrics(**{n: getattr(one, n) + getattr(other, n) for n in names})
+
+
+_registry = _Registry()
+
+
+def session_tally(kind: SessionKind, owner: object, *, counts: bool = True) -> SessionTally:
+    """Return the counters of a new session, which are part of the process metrics from now on.
+
+    Args:
+        kind: the kind of the session.
+        owner: the session; its counters stay in the sums when it is collected.
+        counts: whether it counts as a session that was created.
+    """
+    tally = SessionTally(kind, created=int(counts))
+    _registry.add_tally(tally, owner)
+    return tally
+
+
+def add_link(link: CountedLink) -> None:
+    """Make the counters of a link part of the process metrics, until ``end_link``."""
+    _registry.add_link(link)
+
+
+def end_link(link: CountedLink) -> None:
+    """Keep the counters of a link that has ended; it sends and receives no more."""
+    _registry.end_link(link)
+
+
+def process_metrics() -> ProcessMetrics:
+    """Return the counters of this process, added up now; callable from any thread."""
+    return _registry.read()
+
+
+def _start_anew() -> None:
+    """Count from 0 in a forked child, whose sessions and links stayed behind."""
+    global _registry
+    _registry = _Registry()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
