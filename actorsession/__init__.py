@@ -42,6 +42,7 @@ _NAMES = {
     ".interop.graph_util": "*=graph_util",
     ".namespaces.arrays": "*=arrays",
     ".namespaces.autodiff": "*=autodiff",
+    ".namespaces.collective": "*=collective",
     ".namespaces.debugging": "*=debugging",
     ".namespaces.flow": "*=flow",
     ".namespaces.image": "*=image",
