@@ -384,6 +384,8 @@ class WorkerCache:
                     self._on_lost_push(message.step_id, error)
         else:
             return
+        # The task may have dialled us at the same time; then its link is in use, and later messages go by it.
+        link = self._links.get(task, link)
         for message in self._unsent.pop(task, []):
             self._tell(link, task, message)
 

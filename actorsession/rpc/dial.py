@@ -60,6 +60,7 @@ async def dial(
         TransportError: the listener is not the expected one; see ``transports.connect``.
     """
     attempts, pause = 0, _FIRST_PAUSE
+    known: ConnectError | None = None
     while True:
         attempts += 1
         left = deadline.time_left
@@ -71,7 +72,9 @@ async def dial(
                 security=security,
             )  # fmt: skip
         except ConnectError as error:
-            counted = _counted(error, attempts)
+            # An attempt that had only the last moments before the deadline says less than one before it.
+            cut_short = error.errno == ETIMEDOUT and timeout < _LONGEST_PAUSE
+            known = counted = _counted(known if cut_short and known else error, attempts)
             left = deadline.time_left
             if not _passes(error) or (left is not None and left <= pause):
                 raise counted from error

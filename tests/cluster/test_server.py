@@ -266,9 +266,11 @@ async def test_an_address_without_a_port_is_an_invalid_argument_that_names_its_t
 
 
 async def test_a_protocol_that_nothing_speaks_is_not_found() -> None:
-    with pytest.raises(NotFoundError, match="'carrier-pigeon'; there are inproc, tcp"):
+    with pytest.raises(NotFoundError, match="'carrier-pigeon'; there are abstract, inproc, tcp"):
         Server(ONE, protocol="carrier-pigeon")
-    with pytest.raises(NotFoundError, match="'pigeon' of 'pigeon://roof'; there are inproc, tcp"):
+    with pytest.raises(
+        NotFoundError, match="'pigeon' of 'pigeon://roof'; there are abstract, inproc, tcp"
+    ):
         Server({"worker": ["pigeon://roof"]})
 
 

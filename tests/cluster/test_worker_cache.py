@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 from actorsession.actors import Actor, CallContext, Deadline, handles
@@ -210,6 +211,22 @@ async def test_pushes_before_and_after_the_link_stands_arrive_in_order() -> None
         assert [message.step_id for message in b.post.pushed] == list(range(10))
         assert a.cache.pushes == 10
         assert a.lost == []
+
+
+async def test_pushes_of_two_tasks_that_dial_each_other_at_once_arrive_in_order() -> None:
+    """Two links come of it; what was pushed before they stand and after goes by the same one."""
+    large = np.zeros(500_000)
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        for step_id in range(3):
+            a.cache.push(W1, push(step_id, large))
+            b.cache.push(W0, push(step_id, large))
+        for one, other in ((a, W1), (b, W0)):
+            while one.cache.current_link(other) is None or other in one.cache._unsent:
+                await asyncio.sleep(0)  # noqa: ASYNC110 - the first turn in which they have a link
+            one.cache.push(other, push(3, large))
+        await eventually(lambda: len(a.post.pushed) == len(b.post.pushed) == 4)
+        for task in (a, b):
+            assert [pushed.step_id for pushed in task.post.pushed] == [0, 1, 2, 3]
 
 
 async def test_pushes_to_a_task_that_is_not_there_are_reported_by_step() -> None:

@@ -9,10 +9,12 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from actorsession.actors.deadline import Deadline
+from actorsession.rpc import dial as dialling
 from actorsession.rpc.dial import dial
 from transports import ConnectError, Connection, Hello, WrongPeer, listen
 
@@ -95,8 +97,26 @@ async def test_a_listener_that_hangs_up_on_everybody_is_told_of_when_time_is_ove
     fickle = Fickle(10_000, resets=True)
     async with fickle.listening():
         with pytest.raises(ConnectError, match=r"phase hello, errno \d+ ECONNRESET") as info:
-            await dial(fickle.address, WE, Deadline.after(0.5))
+            await dial(fickle.address, WE, Deadline.after(2))
     assert info.value.attempts == fickle.taken > 1
+
+
+async def test_a_last_attempt_that_had_no_time_left_does_not_hide_the_fault_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a busy machine, where the last attempt begins a moment before the deadline."""
+    faults = [
+        ConnectError("reset", address="a", errno=errno.ECONNRESET, phase="hello"),
+        ConnectError("no answer within 0.05 s", address="a", errno=errno.ETIMEDOUT, phase="hello"),
+    ]
+
+    async def connect(address: str, hello: Hello, **named: Any) -> Connection:
+        raise faults.pop(0)
+
+    monkeypatch.setattr(dialling, "connect", connect)
+    with pytest.raises(ConnectError, match=r"reset .*2 attempts") as info:
+        await dial("tcp://127.0.0.1:1", WE, Deadline.after(0.5))
+    assert info.value.errno == errno.ECONNRESET
 
 
 async def test_another_peer_than_the_one_that_is_meant_is_not_tried_again() -> None:

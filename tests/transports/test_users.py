@@ -151,7 +151,7 @@ LISTEN = """
 async def main():
     wanted = parse_address("tcp://127.0.0.1:0")
     sock = sockets.bind_tcp(wanted, socket.AF_INET, wanted.host)
-    found = sockets.socket_address("tcp", sock)
+    found = sockets.tcp_address("tcp", sock)
     listener = StreamListener(
         found, PS, echo, token=None, handshake_timeout=10, own_user_only=False
     )
