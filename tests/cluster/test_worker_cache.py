@@ -221,8 +221,9 @@ async def test_pushes_of_two_tasks_that_dial_each_other_at_once_arrive_in_order(
             a.cache.push(W1, push(step_id, large))
             b.cache.push(W0, push(step_id, large))
         for one, other in ((a, W1), (b, W0)):
-            while one.cache.current_link(other) is None or other in one.cache._unsent:
-                await asyncio.sleep(0)  # noqa: ASYNC110 - the first turn in which they have a link
+            # The first turn in which they have a link; nothing announces it.
+            while one.cache.current_link(other) is None or other in one.cache._unsent:  # noqa: ASYNC110
+                await asyncio.sleep(0)
             one.cache.push(other, push(3, large))
         await eventually(lambda: len(a.post.pushed) == len(b.post.pushed) == 4)
         for task in (a, b):
