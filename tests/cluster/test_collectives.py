@@ -104,7 +104,10 @@ async def test_a_loop_on_each_task_meets_once_an_iteration() -> None:
         keys = group.next_keys(f"worker {i}")
 
         def body(n: Any, total: Any) -> Any:
-            met = raw.CollectiveReduceV2(total + float(i), *keys, [], merge_op="Add", final_op="Id")
+            size, key, instance = keys
+            met = raw.CollectiveReduceV2(
+                total + float(i), size, key, instance, [], merge_op="Add", final_op="Id"
+            )
             return n + 1, met
 
         return acts.while_loop(lambda n, total: n < 5, body, [0, acts.constant(0.0)])[1]

@@ -13,7 +13,7 @@ from actorsession.errors import InvalidArgumentError
 
 SIZE = 3
 DEVICES = acts.ConfigProto(device_count={"CPU": SIZE})
-VALUES = np.float32([[1, -2, 3, 4, 5, 6], [2, 2, -1, 0, 9, 1], [5, 0, 0, -4, 1, 2]])
+VALUES = np.array([[1, -2, 3, 4, 5, 6], [2, 2, -1, 0, 9, 1], [5, 0, 0, -4, 1, 2]], np.float32)
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,8 @@ def test_gradients_are_those_of_the_sum_of_all_members_losses(case: str) -> None
             loss = acts.reduce_sum((made[i] + 1.0) * weight)
             grads += acts.gradients(loss, fed[i])
     found = np.stack(run(grads))
-    values, step = VALUES.astype(np.float64), 1e-3
+    values: Any = VALUES.astype(np.float64)
+    step = 1e-3
     for place in np.ndindex(values.shape):
         moved = [values.copy(), values.copy()]
         moved[0][place] += step

@@ -43,10 +43,10 @@ def keys(instance: int = 1, size: int = 3) -> tuple[int, int, int]:
 
 def fed(i: int) -> Any:
     """A value that nothing is folded of."""
-    return acts.placeholder_with_default(np.float32([[i, 10.0], [1.0, i]]), [2, 2])
+    return acts.placeholder_with_default(np.array([[i, 10.0], [1.0, i]], np.float32), [2, 2])
 
 
-VALUES = [np.float32([[i, 10.0], [1.0, i]]) for i in range(3)]
+VALUES = [np.array([[i, 10.0], [1.0, i]], np.float32) for i in range(3)]
 
 
 @pytest.mark.parametrize("version", [1, 2])
