@@ -43,6 +43,7 @@ _NAMES = {
     ".metrics": "process_metrics",
     ".namespaces.arrays": "*=arrays",
     ".namespaces.autodiff": "*=autodiff",
+    ".namespaces.collective": "*=collective",
     ".namespaces.debugging": "*=debugging",
     ".namespaces.flow": "*=flow",
     ".namespaces.image": "*=image",

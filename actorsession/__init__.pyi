@@ -61,6 +61,7 @@ from actorsession.interop import graph_util as graph_util
 from actorsession.metrics import process_metrics as process_metrics
 from actorsession.namespaces import arrays as arrays
 from actorsession.namespaces import autodiff as autodiff
+from actorsession.namespaces import collective as collective
 from actorsession.namespaces import debugging as debugging
 from actorsession.namespaces import flow as flow
 from actorsession.namespaces import image as image
@@ -218,11 +219,11 @@ __all__ = [
 "TensorHandle", "TensorShape", "TraceLevel", "Variable", "abs", "add", "add_n", "add_to_collection",
 "argmax", "argmin", "arrays", "as_dtype", "assign", "assign_add", "assign_sub", "async_py_func",
 "autodiff", "bfloat16", "bitwise", "bool_", "boolean_mask", "broadcast_to", "cast",
-"clip_by_global_norm", "clip_by_norm", "clip_by_value", "colocate_with", "complex128", "complex64",
-"concat", "cond", "config", "constant", "control_dependencies", "convert_to_tensor", "cos",
-"custom_gradient", "debugging", "delete_session_tensor", "device", "divide", "einsum", "equal",
-"errors", "exp", "expand_dims", "eye", "fill", "float16", "float32", "float64", "floor", "flow",
-"gather", "gather_nd", "get_collection", "get_default_graph", "get_default_session",
+"clip_by_global_norm", "clip_by_norm", "clip_by_value", "collective", "colocate_with", "complex128",
+"complex64", "concat", "cond", "config", "constant", "control_dependencies", "convert_to_tensor",
+"cos", "custom_gradient", "debugging", "delete_session_tensor", "device", "divide", "einsum",
+"equal", "errors", "exp", "expand_dims", "eye", "fill", "float16", "float32", "float64", "floor",
+"flow", "gather", "gather_nd", "get_collection", "get_default_graph", "get_default_session",
 "get_session_handle", "get_session_tensor", "get_static_value", "get_variable", "global_variables",
 "global_variables_initializer", "gradients", "graph_util", "greater", "greater_equal", "group",
 "identity", "image", "import_graph_def", "initializers", "int16", "int32", "int64", "int8", "io",

@@ -17,10 +17,11 @@ from actorsession.messages.registry import message
 from actorsession.records import dataclass
 
 __all__ = [
-    "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CreateWorkerSession",
-    "DeleteWorkerSession", "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "LoggingReply",
-    "LoggingRequest", "PushTensors", "RegisterGraph", "RunGraph", "UpdateCluster", "UpdateWorkerSession",
-    "ValuesLost", "VariablesFound", "WorkerStatus", "WorkerWhy",
+    "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CompleteGroup",
+    "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "GetStatus", "GraphDone",
+    "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest", "PushTensors",
+    "RegisterGraph", "RunGraph", "UpdateCluster", "UpdateWorkerSession", "ValuesLost", "VariablesFound",
+    "WorkerStatus", "WorkerWhy",
 ]  # fmt: skip
 
 WORKER = "worker"
@@ -146,11 +147,51 @@ class RegisterGraph:
         session_handle: the session.
         partitions: one entry per device of this worker, in wire form.
         costs: the measured seconds of nodes of them, if the session builds a cost model.
+        groups: name of the groups of the client graph's collectives, which its workers form anew.
+        group_leader: the task that keeps their table.
     """
 
     session_handle: str
     partitions: list[Any]
     costs: dict[str, float] = field(default_factory=dict)
+    groups: str = ""
+    group_leader: str = ""
+
+
+@message("complete_group", reply="group_completed")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompleteGroup:
+    """Asks the leader of groups for the members of one, which this device joins.
+
+    Attributes:
+        session_handle: the session.
+        groups: as in ``RegisterGraph``.
+        group: key of the group.
+        size: number of its members.
+        device: full name of the device that joins.
+        incarnation: its incarnation.
+    """
+
+    session_handle: str
+    groups: str
+    group: int
+    size: int
+    device: str
+    incarnation: int
+
+
+@message("group_completed")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCompleted:
+    """Reports that all members have joined a group.
+
+    Attributes:
+        devices: full names of the members, in order of rank.
+        incarnations: their incarnations.
+    """
+
+    devices: list[str]
+    incarnations: list[int]
 
 
 @message("graph_registered")

@@ -176,6 +176,11 @@ _TYPES = {
         "AccumulatorTakeGradient ResourceConditionalAccumulator SparseAccumulatorApplyGradient "
         "SparseAccumulatorTakeGradient SparseConditionalAccumulator"
     ),
+    "opsets.collective.nodes": (
+        "CollectiveAllToAllV2 CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend "
+        "CollectiveBcastSendV2 CollectiveGather CollectiveGatherV2 CollectiveReduce "
+        "CollectiveReduceScatterV2 CollectiveReduceV2"
+    ),
     "opsets.ctc.decoders": "CTCBeamSearchDecoder CTCGreedyDecoder",
     "opsets.ctc.loss": "CTCLoss",
     "opsets.images.boxes": "SampleDistortedBoundingBoxV2",

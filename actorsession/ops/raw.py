@@ -33,64 +33,67 @@ __all__ = [
     "BesselI1", "BesselI1e", "Betainc", "BiasAdd", "BiasAddGrad", "Bitcast", "BitwiseAnd",
     "BitwiseOr", "BitwiseXor", "BroadcastArgs", "BroadcastGradientArgs", "BroadcastTo", "Bucketize",
     "CTCBeamSearchDecoder", "CTCGreedyDecoder", "CTCLoss", "Cast", "Ceil", "CheckNumerics",
-    "Cholesky", "ClipByValue", "CombinedNonMaxSuppression", "Complex", "ComplexAbs",
-    "ComputeAccidentalHits", "ConcatOffset", "ConcatV2", "Conj", "ConjugateTranspose", "Const",
-    "ControlTrigger", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D",
-    "Conv3DBackpropFilterV2", "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize",
-    "CropAndResizeGradBoxes", "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum",
-    "CumulativeLogsumexp", "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV",
-    "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng",
-    "DecodeRaw", "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation",
-    "DenseToSparseSetOperation", "DepthToSpace", "DepthwiseConv2dNative",
-    "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNativeBackpropInput",
-    "DeserializeManySparse", "Diag", "DiagPart", "Digamma", "Dilation2D",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan", "DrawBoundingBoxes",
-    "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance", "Einsum", "Elu",
-    "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg", "EncodeJpegVariableQuality",
-    "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc", "Erfinv", "EuclideanNorm", "Exit",
-    "Exp", "ExpandDims", "Expm1", "ExtractGlimpse", "ExtractImagePatches", "ExtractJpegShape",
-    "FFT", "FFT2D", "FFT3D", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
-    "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsGradient",
-    "FakeQuantWithMinMaxVarsPerChannel", "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill",
-    "Fingerprint", "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod",
-    "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
-    "FusedBatchNorm", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3",
-    "FusedBatchNormV2", "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle",
-    "GetSessionTensor", "Greater", "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2",
-    "HistogramFixedWidth", "IFFT", "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity",
-    "IdentityN", "If", "Igamma", "IgammaGradA", "Igammac", "Imag", "InTopKV2",
-    "InitializeTableFromTextFileV2", "InitializeTableV2", "Inv", "InvGrad", "Invert",
-    "InvertPermutation", "IsFinite", "IsInf", "IsNan", "L2Loss", "LRN", "LRNGrad", "LeakyRelu",
-    "LeakyReluGrad", "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma",
-    "LinSpace", "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax",
-    "LogUniformCandidateSampler", "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2",
-    "LookupTableFindV2", "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2",
-    "LookupTableSizeV2", "LoopCond", "LowerBound", "Lu", "MapClear", "MapIncompleteSize", "MapPeek",
-    "MapSize", "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles",
-    "MatrixBandPart", "MatrixDeterminant", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse",
-    "MatrixLogarithm", "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot",
-    "MatrixTriangularSolve", "Max", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad",
-    "MaxPoolGrad", "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum",
-    "Mean", "Merge", "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mul",
-    "MulNoNan", "Multinomial", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg",
-    "NextAfter", "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
-    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike",
-    "OrderedMapClear", "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize",
-    "OrderedMapStage", "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2",
-    "PaddingFIFOQueueV2", "ParallelConcat", "ParallelDynamicStitch", "ParseExample",
-    "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor",
-    "PartitionedCall", "Placeholder", "PlaceholderWithDefault", "Polygamma", "PopulationCount",
-    "Pow", "Print", "PriorityQueueV2", "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2",
-    "QueueDequeueManyV2", "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2",
-    "QueueEnqueueV2", "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV",
-    "RandomGamma", "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2",
-    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile",
-    "ReadVariableOp", "Real", "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin",
-    "ReducedShape", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch",
-    "RegexFullMatch", "RegexReplace", "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall",
-    "Reshape", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear",
-    "ResizeBilinearGrad", "ResizeNearestNeighbor", "ResizeNearestNeighborGrad",
-    "ResourceApplyAdadelta", "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
+    "Cholesky", "ClipByValue", "CollectiveAllToAllV2", "CollectiveBcastRecv",
+    "CollectiveBcastRecvV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveGather",
+    "CollectiveGatherV2", "CollectiveReduce", "CollectiveReduceScatterV2", "CollectiveReduceV2",
+    "CombinedNonMaxSuppression", "Complex", "ComplexAbs", "ComputeAccidentalHits", "ConcatOffset",
+    "ConcatV2", "Conj", "ConjugateTranspose", "Const", "ControlTrigger", "Conv2D",
+    "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropFilterV2",
+    "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize", "CropAndResizeGradBoxes",
+    "CropAndResizeGradImage", "Cross", "Cumprod", "Cumsum", "CumulativeLogsumexp",
+    "DecodeAndCropJpeg", "DecodeBase64", "DecodeBmp", "DecodeCSV", "DecodeCompressed", "DecodeGif",
+    "DecodeImage", "DecodeJSONExample", "DecodeJpeg", "DecodePng", "DecodeRaw",
+    "DeleteSessionTensor", "DenseBincount", "DenseToDenseSetOperation", "DenseToSparseSetOperation",
+    "DepthToSpace", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter",
+    "DepthwiseConv2dNativeBackpropInput", "DeserializeManySparse", "Diag", "DiagPart", "Digamma",
+    "Dilation2D", "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "Div", "DivNoNan",
+    "DrawBoundingBoxes", "DrawBoundingBoxesV2", "DynamicPartition", "DynamicStitch", "EditDistance",
+    "Einsum", "Elu", "EluGrad", "EmptyTensorList", "EncodeBase64", "EncodeJpeg",
+    "EncodeJpegVariableQuality", "EncodePng", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
+    "Erfinv", "EuclideanNorm", "Exit", "Exp", "ExpandDims", "Expm1", "ExtractGlimpse",
+    "ExtractImagePatches", "ExtractJpegShape", "FFT", "FFT2D", "FFT3D", "FIFOQueueV2",
+    "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxArgsGradient", "FakeQuantWithMinMaxVars",
+    "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannel",
+    "FakeQuantWithMinMaxVarsPerChannelGradient", "Fill", "Fingerprint",
+    "FixedUnigramCandidateSampler", "Floor", "FloorDiv", "FloorMod", "FractionalAvgPool",
+    "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad", "FusedBatchNorm",
+    "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3", "FusedBatchNormV2",
+    "FusedBatchNormV3", "GatherNd", "GatherV2", "GetSessionHandle", "GetSessionTensor", "Greater",
+    "GreaterEqual", "GuaranteeConst", "HSVToRGB", "HashTableV2", "HistogramFixedWidth", "IFFT",
+    "IFFT2D", "IFFT3D", "IRFFT", "IRFFT2D", "IRFFT3D", "Identity", "IdentityN", "If", "Igamma",
+    "IgammaGradA", "Igammac", "Imag", "InTopKV2", "InitializeTableFromTextFileV2",
+    "InitializeTableV2", "Inv", "InvGrad", "Invert", "InvertPermutation", "IsFinite", "IsInf",
+    "IsNan", "L2Loss", "LRN", "LRNGrad", "LeakyRelu", "LeakyReluGrad",
+    "LearnedUnigramCandidateSampler", "LeftShift", "Less", "LessEqual", "Lgamma", "LinSpace",
+    "ListDiff", "Log", "Log1p", "LogMatrixDeterminant", "LogSoftmax", "LogUniformCandidateSampler",
+    "LogicalAnd", "LogicalNot", "LogicalOr", "LookupTableExportV2", "LookupTableFindV2",
+    "LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableSizeV2",
+    "LoopCond", "LowerBound", "Lu", "MapClear", "MapIncompleteSize", "MapPeek", "MapSize",
+    "MapStage", "MapUnstage", "MapUnstageNoKey", "MatMul", "MatchingFiles", "MatrixBandPart",
+    "MatrixDeterminant", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixInverse", "MatrixLogarithm",
+    "MatrixSetDiagV3", "MatrixSolve", "MatrixSolveLs", "MatrixSquareRoot", "MatrixTriangularSolve",
+    "Max", "MaxPool", "MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad",
+    "MaxPoolGradGrad", "MaxPoolGradWithArgmax", "MaxPoolWithArgmax", "Maximum", "Mean", "Merge",
+    "MergeV2Checkpoints", "Min", "Minimum", "MirrorPad", "MirrorPadGrad", "Mul", "MulNoNan",
+    "Multinomial", "MutableHashTableOfTensorsV2", "MutableHashTableV2", "Ndtri", "Neg", "NextAfter",
+    "NextIteration", "NoOp", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "NonMaxSuppressionWithOverlaps", "NotEqual", "OneHot", "OnesLike", "OrderedMapClear",
+    "OrderedMapIncompleteSize", "OrderedMapPeek", "OrderedMapSize", "OrderedMapStage",
+    "OrderedMapUnstage", "OrderedMapUnstageNoKey", "Pack", "Pad", "PadV2", "PaddingFIFOQueueV2",
+    "ParallelConcat", "ParallelDynamicStitch", "ParseExample", "ParseExampleV2",
+    "ParseSequenceExampleV2", "ParseSingleExample", "ParseTensor", "PartitionedCall", "Placeholder",
+    "PlaceholderWithDefault", "Polygamma", "PopulationCount", "Pow", "Print", "PriorityQueueV2",
+    "Prod", "PyFunc", "PyFuncStateless", "Qr", "QueueCloseV2", "QueueDequeueManyV2",
+    "QueueDequeueUpToV2", "QueueDequeueV2", "QueueEnqueueManyV2", "QueueEnqueueV2",
+    "QueueIsClosedV2", "QueueSizeV2", "RFFT", "RFFT2D", "RFFT3D", "RGBToHSV", "RandomGamma",
+    "RandomPoissonV2", "RandomShuffle", "RandomShuffleQueueV2", "RandomStandardNormal",
+    "RandomUniform", "RandomUniformInt", "Range", "Rank", "ReadFile", "ReadVariableOp", "Real",
+    "RealDiv", "Reciprocal", "ReciprocalGrad", "ReduceJoin", "ReducedShape", "RefEnter", "RefExit",
+    "RefMerge", "RefNextIteration", "RefSelect", "RefSwitch", "RegexFullMatch", "RegexReplace",
+    "Relu", "Relu6", "Relu6Grad", "ReluGrad", "RemoteCall", "Reshape", "ResizeArea",
+    "ResizeBicubic", "ResizeBicubicGrad", "ResizeBilinear", "ResizeBilinearGrad",
+    "ResizeNearestNeighbor", "ResizeNearestNeighborGrad", "ResourceApplyAdadelta",
+    "ResourceApplyAdagrad", "ResourceApplyAdagradDA", "ResourceApplyAdam",
     "ResourceApplyCenteredRMSProp", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
     "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyProximalAdagrad",
     "ResourceApplyProximalGradientDescent", "ResourceApplyRMSProp",
@@ -412,6 +415,46 @@ def Cholesky(input: Operand, *, name: str | None = None) -> Tensor:
 def ClipByValue(t: Operand, clip_value_min: Operand, clip_value_max: Operand, *, name: str | None = None) -> Tensor:
     """t:T clip_value_min:T clip_value_max:T -> output:T"""
     return one("ClipByValue", (t, clip_value_min, clip_value_max,), {}, name)
+
+def CollectiveAllToAllV2(input: Operand, group_size: Operand, group_key: Operand, instance_key: Operand, ordering_token: Operands, *, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, is_stateless: bool = False, name: str | None = None) -> Tensor:
+    """input:T group_size:int32 group_key:int32 instance_key:int32 ordering_token:resource*Nordering_token -> data:T"""
+    return one("CollectiveAllToAllV2", (input, group_size, group_key, instance_key, ordering_token,), {"communication_hint": communication_hint, "timeout_seconds": timeout_seconds, "is_stateless": is_stateless}, name)
+
+def CollectiveBcastRecv(*, T: DTypeLike, group_size: int, group_key: int, instance_key: int, shape: ShapeLike, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, name: str | None = None) -> Tensor:
+    """-> data:T"""
+    return one("CollectiveBcastRecv", (), {"T": T, "group_size": group_size, "group_key": group_key, "instance_key": instance_key, "shape": shape, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds}, name)
+
+def CollectiveBcastRecvV2(group_size: Operand, group_key: Operand, instance_key: Operand, shape: Operand, *, T: DTypeLike, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, name: str | None = None) -> Tensor:
+    """group_size:int32 group_key:int32 instance_key:int32 shape:Tshape -> data:T"""
+    return one("CollectiveBcastRecvV2", (group_size, group_key, instance_key, shape,), {"T": T, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds}, name)
+
+def CollectiveBcastSend(input: Operand, *, group_size: int, group_key: int, instance_key: int, shape: ShapeLike, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T -> data:T"""
+    return one("CollectiveBcastSend", (input,), {"group_size": group_size, "group_key": group_key, "instance_key": instance_key, "shape": shape, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds}, name)
+
+def CollectiveBcastSendV2(input: Operand, group_size: Operand, group_key: Operand, instance_key: Operand, *, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T group_size:int32 group_key:int32 instance_key:int32 -> data:T"""
+    return one("CollectiveBcastSendV2", (input, group_size, group_key, instance_key,), {"communication_hint": communication_hint, "timeout_seconds": timeout_seconds}, name)
+
+def CollectiveGather(input: Operand, *, group_size: int, group_key: int, instance_key: int, shape: ShapeLike, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T -> data:T"""
+    return one("CollectiveGather", (input,), {"group_size": group_size, "group_key": group_key, "instance_key": instance_key, "shape": shape, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds}, name)
+
+def CollectiveGatherV2(input: Operand, group_size: Operand, group_key: Operand, instance_key: Operand, ordering_token: Operands, *, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, is_stateless: bool = False, name: str | None = None) -> Tensor:
+    """input:T group_size:int32 group_key:int32 instance_key:int32 ordering_token:resource*Nordering_token -> data:T"""
+    return one("CollectiveGatherV2", (input, group_size, group_key, instance_key, ordering_token,), {"communication_hint": communication_hint, "timeout_seconds": timeout_seconds, "is_stateless": is_stateless}, name)
+
+def CollectiveReduce(input: Operand, *, group_size: int, group_key: int, instance_key: int, merge_op: str | bytes, final_op: str | bytes, subdiv_offsets: Sequence[int], wait_for: Sequence[int] = (), communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, name: str | None = None) -> Tensor:
+    """input:T -> data:T"""
+    return one("CollectiveReduce", (input,), {"group_size": group_size, "group_key": group_key, "instance_key": instance_key, "merge_op": merge_op, "final_op": final_op, "subdiv_offsets": subdiv_offsets, "wait_for": wait_for, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds}, name)
+
+def CollectiveReduceScatterV2(input: Operand, group_size: Operand, group_key: Operand, instance_key: Operand, ordering_token: Operands, *, merge_op: str | bytes, final_op: str | bytes, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, is_stateless: bool = False, max_subdivs_per_device: int = -1, name: str | None = None) -> Tensor:
+    """input:T group_size:int32 group_key:int32 instance_key:int32 ordering_token:resource*Nordering_token -> data:T"""
+    return one("CollectiveReduceScatterV2", (input, group_size, group_key, instance_key, ordering_token,), {"merge_op": merge_op, "final_op": final_op, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds, "is_stateless": is_stateless, "max_subdivs_per_device": max_subdivs_per_device}, name)
+
+def CollectiveReduceV2(input: Operand, group_size: Operand, group_key: Operand, instance_key: Operand, ordering_token: Operands, *, merge_op: str | bytes, final_op: str | bytes, communication_hint: str | bytes = 'auto', timeout_seconds: float = 0.0, is_stateless: bool = False, max_subdivs_per_device: int = -1, name: str | None = None) -> Tensor:
+    """input:T group_size:int32 group_key:int32 instance_key:int32 ordering_token:resource*Nordering_token -> data:T"""
+    return one("CollectiveReduceV2", (input, group_size, group_key, instance_key, ordering_token,), {"merge_op": merge_op, "final_op": final_op, "communication_hint": communication_hint, "timeout_seconds": timeout_seconds, "is_stateless": is_stateless, "max_subdivs_per_device": max_subdivs_per_device}, name)
 
 def CombinedNonMaxSuppression(boxes: Operand, scores: Operand, max_output_size_per_class: Operand, max_total_size: Operand, iou_threshold: Operand, score_threshold: Operand, *, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """boxes:float scores:float max_output_size_per_class:int32 max_total_size:int32 iou_threshold:float score_threshold:float -> nmsed_boxes:float nmsed_scores:float nmsed_classes:float valid_detections:int32"""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from actorsession.config import ConfigProto, SessionOptions
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
+from actorsession.plan.collectives import check_collectives
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
 from actorsession.plan.partition import Partition, partition
@@ -171,6 +172,7 @@ class GraphExecutionState:
             graph, device_of, self.view, self.devices, optimised=optimised
         )
         self._check()
+        check_collectives(graph, device_of)
         parts = partition(
             graph,
             device_of,

@@ -98,9 +98,14 @@ PROTOCOL = {
     "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
     "variables_found": ("valued: list[bool]", None),
     "register_graph": (
-        "session_handle: str, partitions: list[Any], costs: dict[str, float]",
+        "session_handle: str, partitions: list[Any], costs: dict[str, float], groups: str, group_leader: str",
         "graph_registered",
     ),
+    "complete_group": (
+        "session_handle: str, groups: str, group: int, size: int, device: str, incarnation: int",
+        "group_completed",
+    ),
+    "group_completed": ("devices: list[str], incarnations: list[int]", None),
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (

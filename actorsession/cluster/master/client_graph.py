@@ -7,6 +7,7 @@ receives and returns only its own. Built by ``client_graphs``, run by ``master_s
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
@@ -63,6 +64,7 @@ class ClientGraph:
         takes: whether any of its nodes takes something out of a queue or the like.
         runs: how many steps have run it, if the session observes its steps.
         nbytes: bytes that its latest step has fetched and sent from task to task.
+        groups: name of the groups of its collectives, which no other graph uses.
     """
 
     signature: RunSignature
@@ -79,6 +81,7 @@ class ClientGraph:
     takes: bool = False
     runs: int = 0
     nbytes: int = 0
+    groups: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
 def split_by_task(

@@ -193,7 +193,7 @@ class ClientGraphs:
 
     async def _register(self, graph: ClientGraph) -> None:
         outcomes = await asyncio.gather(
-            *[self._register_part(part) for part in graph.parts], return_exceptions=True
+            *[self._register_part(part, graph) for part in graph.parts], return_exceptions=True
         )
         error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
         if error is None:
@@ -206,13 +206,14 @@ class ClientGraphs:
         await self._deregister(graph)
         raise error
 
-    async def _register_part(self, part: TaskPart) -> None:
+    async def _register_part(self, part: TaskPart, graph: ClientGraph) -> None:
         deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
             partitions = await self._encoded(part)
             message = RegisterGraph(
-                session_handle=self._handle, partitions=partitions, costs=self._costs(part)
-            )
+                session_handle=self._handle, partitions=partitions, costs=self._costs(part),
+                groups=graph.groups, group_leader=graph.parts[0].task,
+            )  # fmt: skip
             if self._renew is not None:
                 await self._renew(part.task, deadline)
             answer = await self._workers[part.task].ask(message, deadline)

@@ -35,6 +35,7 @@ from actorsession.messages.worker import (
     AskWhy,
     CleanupAll,
     CleanupGraph,
+    CompleteGroup,
     CreateWorkerSession,
     DeleteWorkerSession,
     DeregisterGraph,
@@ -110,7 +111,14 @@ class Worker(Actor):
 
     # -- messages ------------------------------------------------------------------------------
 
-    @routes(RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables, by="session_handle")
+    @routes(
+        RunGraph,
+        RegisterGraph,
+        CompleteGroup,
+        OpenStepRendezvous,
+        AskVariables,
+        by="session_handle",
+    )
     def _session(self, handle: str) -> WorkerSession:
         return self._sessions.find(handle)
 

@@ -20,6 +20,7 @@ from typing import Any
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
+from actorsession.cluster.worker.collective_groups import LedGroups, complete_group
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
     RendezvousTable,
@@ -33,9 +34,11 @@ from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
     AskVariables,
+    CompleteGroup,
     DeregisterGraph,
     GraphDone,
     GraphRegistered,
+    GroupCompleted,
     RegisterGraph,
     RunGraph,
     VariablesFound,
@@ -45,6 +48,7 @@ from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
+from actorsession.runtime.collective.groups import GroupResolver, GroupTable
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate
@@ -113,10 +117,12 @@ class OpenStepRendezvous:
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """A graph with the number of feeds of its steps, and the tasks that they send to."""
+    """A graph with the number of feeds of its steps, its groups, and the tasks that they send to."""
 
     graph: LoadedGraph
     feeds: int
+    groups_name: str
+    groups: GroupResolver
     sends_to: tuple[str, ...] = ()
 
 
@@ -197,7 +203,35 @@ class WorkerSession(Actor):
             if message.costs:
                 prime([part.bound for part in graph.parts], CostModel.of_seconds(message.costs))
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
-        return _Registered(graph, feeds, self._consumers(partitions))
+        groups = self._groups_of(message)
+        return _Registered(graph, feeds, message.groups, groups, self._consumers(partitions))
+
+    def _groups_of(self, message: RegisterGraph) -> GroupResolver:
+        """Return the groups of a graph: a table if this task is their leader."""
+        leader = message.group_leader
+        if leader in ("", self._env.task):
+            return GroupTable()
+        peers = self._env.peers
+        workers = self._env.workers if peers is None else peers.workers
+        return LedGroups(
+            self.handle, message.groups,
+            lambda: workers.worker(leader),
+            self.children,
+        )  # fmt: skip
+
+    @answers(CompleteGroup, direct=True)
+    def on_complete_group(
+        self, message: CompleteGroup, call: CallContext
+    ) -> asyncio.Future[GroupCompleted]:
+        """Answer a member of a group that this task leads when all have joined."""
+        for graph in self._graphs.values():
+            if graph.groups_name == message.groups and isinstance(graph.groups, GroupTable):
+                return complete_group(graph.groups, message)
+        raise AbortedError(
+            f"{self._env.task} leads no groups named {message.groups!r}: the graph was released or the "
+            "worker restarted",
+            task=self._env.task,
+        )
 
     def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
         handle = secrets.token_hex(8)
@@ -298,7 +332,7 @@ class WorkerSession(Actor):
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop(),
-            trace=message.trace,
+            trace=message.trace, groups=registered.groups,
         )  # fmt: skip
         self._steps[message.step_id] = step
         graph.begin(step, message.feeds)

@@ -168,7 +168,7 @@ class DataflowEngine(ControlFlowContext):
 
     def wait_for(self, pending: PendingValues) -> Any:
         """See ``SegmentContext.wait_for``."""
-        return wait_in_step(self.step, self.bound, pending, self.check)
+        return wait_in_step(self, pending, self.check)
 
     def check(self) -> None:
         """See ``SegmentContext.check``."""

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
+from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.take import Take
 from actorsession.plan.codegen.segment_context import PendingValues, SegmentContext
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
@@ -24,6 +25,7 @@ from actorsession.runtime.watchdog import HOLD_LIMIT, WATCHDOG
 
 if TYPE_CHECKING:
     from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
+    from actorsession.runtime.engine.engine import Engine
     from actorsession.runtime.engine.executor import Executor
     from actorsession.runtime.engine.step import Step
 
@@ -229,7 +231,7 @@ class SegmentEngine(SegmentContext):
 
     def wait_for(self, pending: PendingValues) -> Any:
         """See ``SegmentContext.wait_for``."""
-        return wait_in_step(self.step, self.bound, pending, self.check)
+        return wait_in_step(self, pending, self.check)
 
     def check(self) -> None:
         """See ``SegmentContext.check``."""
@@ -323,12 +325,13 @@ def check_step(step: Step) -> None:
         raise CancelledError("the step is over", derived=True)
 
 
-def wait_in_step(
-    step: Step, bound: BoundPartition, pending: PendingValues, check: Callable[[], None]
-) -> Any:
+def wait_in_step(engine: Engine, pending: PendingValues, check: Callable[[], None]) -> Any:
     """Wait in this thread for a node in a loop or branch, record what it has taken, and return its values."""
+    step = engine.step
+    if isinstance(pending, CollectiveCall):
+        step.begin_collective(pending, engine.executor.device.attributes)
     values = wait_for(pending, check, step.loop)
-    uses = bound.compiled.taken_inside
+    uses = engine.bound.compiled.taken_inside
     if isinstance(pending, Take) and uses is not None:
         # It is not tracked which iteration of the loop has stored the value.
         step.takes.add(Taken(pending, uses, lambda: uses.stored))

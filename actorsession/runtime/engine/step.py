@@ -24,6 +24,10 @@ import numpy as np
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import StepStats
 from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from actorsession.graph.collective_call import CollectiveCall
+from actorsession.graph.device import DeviceAttributes
+from actorsession.runtime.collective.executor import CollectiveExecutor
+from actorsession.runtime.collective.groups import GroupResolver
 from actorsession.runtime.engine.engine import Engine, OffloadedWork
 from actorsession.runtime.engine.suspended_nodes import Suspended
 from actorsession.runtime.engine.takes import Takes, ended_from_outside
@@ -57,6 +61,7 @@ class Step:
         deadline: the time limit, for segments that no timer can end because they hold its thread.
         sync_on_finish: whether a failed step is over only when its kernels have returned from the pool.
         debug: the debugged run to which this step belongs.
+        groups: finds the members of the groups of its collectives.
 
     Attributes:
         done: whether everything that was started has ended, successfully or not.
@@ -82,6 +87,7 @@ class Step:
         deadline: Deadline = NEVER,
         sync_on_finish: bool = True,
         debug: DebugRun | None = None,
+        groups: GroupResolver | None = None,
     ) -> None:
         self.step_id = step_id
         self.debug = debug
@@ -106,6 +112,8 @@ class Step:
         self._cancelled: OpError | None = None  # from another thread, or because time is over
         self._deadline = None if deadline.at is None else deadline
         self._sync_on_finish = sync_on_finish
+        self._groups = groups
+        self._collectives: CollectiveExecutor | None = None  # made with the first call
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -301,6 +309,21 @@ class Step:
         self._unfinished -= 1
         if not self._unfinished and self.error is None:
             self.done = True
+
+    # -- collectives ---------------------------------------------------------------------------
+
+    def begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
+        """Begin a node's call in the thread of the step; callable from a pool thread, too."""
+        if self.loop is None or asyncio._get_running_loop() is self.loop:
+            self._begin_collective(call, device)
+        else:
+            self.loop.call_soon_threadsafe(self._begin_collective, call, device)
+
+    def _begin_collective(self, call: CollectiveCall, device: DeviceAttributes) -> None:
+        if self._collectives is None:
+            assert self._groups is not None
+            self._collectives = CollectiveExecutor(self.rendezvous, self._groups, self.loop)
+        self._collectives.begin(call, device)
 
     # -- the kernel pool -----------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.errors import CancelledError
+from actorsession.graph.collective_call import CollectiveCall
 from actorsession.graph.take import Take
 from actorsession.plan.codegen.segment_context import PendingValues
 from actorsession.runtime.interruptible import cancel_pending
@@ -74,6 +75,8 @@ class SuspendedNodes:
         if self._engine.step.error is not None:
             cancel_pending(pending)
             return
+        if isinstance(pending, CollectiveCall):
+            self._engine.step.begin_collective(pending, self._engine.executor.device.attributes)
         if isinstance(pending, Future):
             future = pending
         else:

@@ -250,7 +250,7 @@ class DirectSession(LocalSession[DirectPlan]):
             InvalidArgumentError: if the options name a pool that the session does not have.
         """
         pool = self._pools.choose(options)
-        if plan.graph.suspends:
+        if plan.needs_loop:
             return False
         if pool is None or (plan.inline is not None and not plan.inline.is_expensive(feeds)):
             return True

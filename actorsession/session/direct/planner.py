@@ -58,7 +58,8 @@ class DirectPlan:
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
-        self.needs_loop = graph.suspends
+        # What a loop on one device waits for may come from another one.
+        self.needs_loop = graph.suspends or (graph.may_wait and len(graph.parts) > 1)
 
 
 class Planner:

@@ -14,6 +14,7 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
 from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError
+from actorsession.runtime.collective.groups import GroupTable
 from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
@@ -41,6 +42,7 @@ class DirectSteps:
         self._gate = gate
         self._debugger = debugger
         self._steps: set[Step] = set()
+        self._groups = GroupTable()
         self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
 
     def now(self) -> list[Step]:
@@ -83,6 +85,7 @@ class DirectSteps:
             deadline=NEVER if limit is None else Deadline.after(limit),
             sync_on_finish=self._sync_on_finish,
             debug=debug,
+            groups=self._groups,
         )
         self._steps.add(step)
         try:

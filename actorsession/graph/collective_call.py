@@ -1,0 +1,75 @@
+"""Collective calls: a node's part in an operation of several devices, which its step carries out.
+
+The kernel of a collective op returns a ``CollectiveCall``. It is pending until the step has begun it, because
+only the step knows the other members and how to reach them; see ``runtime.collective``.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+from actorsession.graph.registry import Array
+from actorsession.records import dataclass
+
+__all__ = [
+    "ALL_TO_ALL", "BROADCAST", "GATHER", "REDUCE", "REDUCE_SCATTER", "Collective", "CollectiveCall",
+]  # fmt: skip
+
+REDUCE = "reduce"
+"""Each member gets the values of all members, merged."""
+GATHER = "gather"
+"""Each member gets the values of all members, joined along the first axis."""
+REDUCE_SCATTER = "reduce-scatter"
+"""Each member gets its part, along the first axis, of the merged values."""
+ALL_TO_ALL = "all-to-all"
+"""Each member sends its i-th part along the first axis to member i."""
+BROADCAST = "broadcast"
+"""Each member gets the value of the one that sends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective:
+    """What all members of an instance must agree on, but for their values.
+
+    Attributes:
+        kind: one of the kinds of this module.
+        group: key of the group.
+        instance: key of the instance; members meet in the one of the same key.
+        size: number of members.
+        merge: how values are merged: ``Add``, ``Mul``, ``Min`` or ``Max``; "" where none are.
+        final: ``Div`` to divide what was merged by ``size``, ``Id`` to leave it, "" where nothing is merged.
+    """
+
+    kind: str
+    group: int
+    instance: int
+    size: int
+    merge: str = ""
+    final: str = ""
+
+    def __str__(self) -> str:
+        return f"instance {self.instance} of group {self.group}"
+
+
+class CollectiveCall(Future[Any]):
+    """The future value of a node that takes part in a collective.
+
+    Attributes:
+        collective: what the members agree on.
+        value: this member's value, borrowed; ``None`` for one that only receives.
+        shape: the shape that a member without a value expects.
+        seconds: limit of the node; 0 for that of the step.
+        after: instances that must have begun on the node's device before this one begins.
+    """
+
+    def __init__(
+        self, collective: Collective, value: Array | None, *, shape: tuple[int, ...] = (),
+        seconds: float = 0.0, after: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.collective = collective
+        self.value = value
+        self.shape = shape
+        self.seconds = seconds
+        self.after = after

@@ -1,0 +1,77 @@
+"""Checks of a step's collectives: that the members of each instance are all there, on devices of their own.
+
+A member that is missing would never come, so the others would wait for it until the step's limit. Nodes
+whose keys are computed in the step, or that stand in a loop or function, are checked when they run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import NodeDef
+from actorsession.plan.prune import StepGraph
+
+__all__ = ["check_collectives", "has_collectives"]
+
+# Position of the group's size among the inputs, followed by the keys of group and instance; -1 where all
+# three are attributes.
+_KEYS_AT: Mapping[str, int] = {
+    "CollectiveReduce": -1, "CollectiveGather": -1, "CollectiveBcastSend": -1, "CollectiveBcastRecv": -1,
+    "CollectiveReduceV2": 1, "CollectiveGatherV2": 1, "CollectiveReduceScatterV2": 1,
+    "CollectiveAllToAllV2": 1, "CollectiveBcastSendV2": 1, "CollectiveBcastRecvV2": 0,
+}  # fmt: skip
+
+
+def has_collectives(nodes: Sequence[NodeDef]) -> bool:
+    """Return whether a node takes part in a collective; those in the bodies of loops are not seen."""
+    return any(node.op in _KEYS_AT for node in nodes)
+
+
+def check_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> None:
+    """Check the members of each instance whose keys are known.
+
+    Args:
+        graph: the nodes that the run needs.
+        device_of: full device name of each node.
+
+    Raises:
+        InvalidArgumentError: if some members of an instance are not in the step, if there are too many, or if
+            two are on one device; names the nodes.
+    """
+    members: defaultdict[tuple[int, int, int], list[str]] = defaultdict(list)
+    for node in graph.nodes.values():
+        if node.op in _KEYS_AT:
+            keys = _keys(node, graph)
+            if keys is not None:
+                members[keys].append(node.name)
+    for (size, group, instance), names in members.items():
+        what = f"instance {instance} of group {group}"
+        if len(names) != size:
+            raise InvalidArgumentError(
+                f"{what} has {size} members, and the step runs {len(names)} of them: {', '.join(names)}; "
+                "a step runs all members of an instance"
+            )
+        places = [device_of[name] for name in names]
+        shared = next((place for place in places if places.count(place) > 1), None)
+        if shared is not None:
+            same = [name for name in names if device_of[name] == shared]
+            raise InvalidArgumentError(
+                f"the members of {what} are on different devices, but {', '.join(same)} are on {shared}"
+            )
+
+
+def _keys(node: NodeDef, graph: StepGraph) -> tuple[int, int, int] | None:
+    """Return size, group and instance of a node, as far as they are known before the step."""
+    first = _KEYS_AT[node.op]
+    if first < 0:
+        attrs = node.attrs
+        return attrs["group_size"], attrs["group_key"], attrs["instance_key"]
+    found = []
+    for name, _ in node.inputs[first : first + 3]:
+        producer = graph.nodes[name]
+        if producer.op != "Const":
+            return None
+        found.append(int(producer.attrs["value"]))
+    return found[0], found[1], found[2]

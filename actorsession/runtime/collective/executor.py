@@ -1,0 +1,134 @@
+"""The collective executor of a step: begins the collective calls of its nodes, and ends them with it.
+
+TensorFlow's ``CollectiveExecutor``. Everything belongs to the thread of the step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from functools import partial
+
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from actorsession.graph.collective_call import CollectiveCall
+from actorsession.graph.device import DeviceAttributes
+from actorsession.runtime.collective.algorithms import Exchange, exchange_for
+from actorsession.runtime.collective.groups import Group, GroupResolver, Member
+from actorsession.runtime.rendezvous import Rendezvous
+
+__all__ = ["CollectiveExecutor"]
+
+
+class CollectiveExecutor:
+    """The collectives of one step in one process.
+
+    Args:
+        rendezvous: the rendezvous of the step.
+        groups: finds the members of groups.
+        loop: the event loop of the step, if it has one.
+    """
+
+    def __init__(
+        self,
+        rendezvous: Rendezvous,
+        groups: GroupResolver,
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> None:
+        self._rendezvous = rendezvous
+        self._groups = groups
+        self._loop = loop
+        # Executions of each instance at each device; a loop executes one repeatedly.
+        self._executed: Counter[tuple[int, int, str]] = Counter()
+        self._active: dict[tuple[int, int, str], CollectiveCall] = {}
+        # Instances that have begun at devices, and calls that must begin after some of them.
+        self._begun: set[tuple[int, str]] = set()
+        self._held: list[tuple[set[tuple[int, str]], CollectiveCall, DeviceAttributes]] = []
+        self._exchanges: dict[CollectiveCall, Exchange] = {}
+
+    def begin(self, call: CollectiveCall, device: DeviceAttributes) -> None:
+        """Begin a call of a node on a device; its future has the result, or the error."""
+        c = call.collective
+        who = (c.group, c.instance, device.name)
+        if who in self._active:
+            _fail(call, InvalidArgumentError(
+                f"two nodes on {device.name} take part in {c} at once; its members are on different devices"
+            ))  # fmt: skip
+            return
+        self._active[who] = call
+        call.add_done_callback(lambda _: self._ended(who, call))
+        if call.seconds and self._loop is not None:
+            late = self._loop.call_later(call.seconds, self._late, call)
+            call.add_done_callback(lambda _: late.cancel())
+        if self._begun.issuperset(before := {(i, device.name) for i in call.after}):
+            self._start(call, device)
+        else:
+            self._held.append((before, call, device))
+
+    def _start(self, call: CollectiveCall, device: DeviceAttributes) -> None:
+        """Find the group of a call, and exchange values with its members."""
+        c = call.collective
+        self._begun.add((c.instance, device.name))
+        held, self._held = self._held, []
+        for before, other, there in held:
+            if other.done():
+                continue
+            if self._begun.issuperset(before):
+                self._start(other, there)
+            else:
+                self._held.append((before, other, there))
+        if c.size == 1:
+            self._joined(
+                call, device.name, Group(c.group, (Member(device.name, device.incarnation),))
+            )
+            return
+        joined = partial(self._joined_anywhere, call, device.name)
+        call.add_done_callback(lambda _: self._groups.forget(joined))
+        self._groups.join(c.group, c.size, Member(device.name, device.incarnation), joined)
+
+    def _late(self, call: CollectiveCall) -> None:
+        waits = ", ".join(self.awaited_by(call)) or "its group to be complete"
+        _fail(call, DeadlineExceededError(
+            f"{call.collective} took longer than its {call.seconds:g} s; it waits for {waits}"
+        ))  # fmt: skip
+
+    def awaited_by(self, call: CollectiveCall) -> tuple[str, ...]:
+        """Return the devices of the members that a call waits for; none while its group forms."""
+        exchange = self._exchanges.get(call)
+        return () if exchange is None else exchange.awaited()
+
+    def _joined_anywhere(self, call: CollectiveCall, device: str, found: Group | OpError) -> None:
+        """Continue in the thread of the step: another step may have completed the group in its own."""
+        if self._loop is None or asyncio._get_running_loop() is self._loop:
+            self._joined(call, device, found)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the step with it
+                self._loop.call_soon_threadsafe(self._joined, call, device, found)
+
+    def _joined(self, call: CollectiveCall, device: str, found: Group | OpError) -> None:
+        if call.done():
+            return
+        if isinstance(found, OpError):
+            _fail(call, found)
+            return
+        c = call.collective
+        number = self._executed[c.group, c.instance, device]
+        self._executed[c.group, c.instance, device] += 1
+        exchange = self._exchanges[call] = exchange_for(
+            call, found, device, self._rendezvous, number
+        )
+        try:
+            exchange.begin()
+        except OpError as error:
+            exchange.fail(error)
+
+    def _ended(self, who: tuple[int, int, str], call: CollectiveCall) -> None:
+        self._active.pop(who, None)
+        exchange = self._exchanges.pop(call, None)
+        if exchange is not None:
+            exchange.stop()
+
+
+def _fail(call: CollectiveCall, error: OpError) -> None:
+    if not call.done() and call.set_running_or_notify_cancel():
+        call.set_exception(error)

@@ -1,0 +1,214 @@
+"""Collectives over several tasks: their values, who sends them, and members that fail or never come."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster import read_statistics
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
+from actorsession.ops import raw
+from actorsession.session import AsyncSession
+from tests.cluster.kit import (
+    LONG_LEASE,
+    PATIENCE,
+    W0,
+    W1,
+    W2,
+    in_process,
+    is_idle,
+    long_product,
+    patient_cluster,
+    soon,
+    until_all,
+)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[acts.Graph]:
+    with acts.Graph().as_default() as made:
+        yield made
+
+
+def patient(jobs: dict[str, int] | None = None, **options: Any) -> Any:
+    """A cluster in this process that takes nobody for lost because of silence."""
+    return in_process(jobs, lease=LONG_LEASE, **options)
+
+
+def on_each(devices: Sequence[str], build: Callable[[int], Any]) -> list[Any]:
+    made = []
+    for i, device in enumerate(devices):
+        with acts.device(device):
+            made.append(build(i))
+    return made
+
+
+def session(cluster: Any, **more: Any) -> AsyncSession:
+    return AsyncSession(cluster.target(), graph=acts.get_default_graph(), **more)
+
+
+async def traffic(address: str) -> int:
+    """The bytes that a task has sent and received."""
+    seen = await read_statistics(address, deadline=Deadline.after(PATIENCE))
+    return sum(link.bytes_sent + link.bytes_received for link in seen.links)
+
+
+@pytest.mark.parametrize("elements", [3, 700_000])
+async def test_members_on_three_tasks_get_what_numpy_gets(elements: int) -> None:
+    group, x = acts.collective.Group(3), acts.placeholder("float32", [None])
+    tasks = [W0, W1, W2]
+    sums = on_each(tasks, lambda i: acts.collective.all_reduce(x * float(i + 1), group))
+    joined = on_each(tasks, lambda i: acts.collective.all_gather(x[:2] * float(i + 1), group))
+    parts = on_each(
+        tasks, lambda i: acts.collective.reduce_scatter(acts.tile(x, [3]), group, "mean")
+    )
+    told = on_each(tasks, lambda i: acts.collective.broadcast(x * float(i), group, sends=i == 2))
+    value = np.random.default_rng(2).normal(size=elements).astype(np.float32)
+    async with patient({"worker": 3}) as cluster, session(cluster) as made:
+        for _ in range(2):
+            found = await soon(made.run([sums, joined, parts, told], {x: value}))
+            for i in range(3):
+                np.testing.assert_allclose(found[0][i], 6 * value, rtol=1e-5)
+                expected = np.concatenate([value[:2], 2 * value[:2], 3 * value[:2]])
+                np.testing.assert_allclose(found[1][i], expected, rtol=1e-6)
+                np.testing.assert_allclose(found[2][i], value, rtol=1e-5)
+                np.testing.assert_allclose(found[3][i], 2 * value, rtol=1e-6)
+        await cluster.until_idle()
+
+
+async def test_members_are_several_devices_of_several_tasks() -> None:
+    devices = [f"{task}/cpu:{i}" for task in (W0, W1) for i in range(2)]
+    group = acts.collective.Group(4)
+    found = on_each(
+        devices, lambda i: acts.collective.all_gather(acts.random.uniform([1]) * 0.0 + i, group)
+    )
+    async with (
+        patient({"worker": 2}, config=acts.ConfigProto(device_count={"CPU": 2})) as cluster,
+        session(cluster) as made,
+    ):
+        for value in await soon(made.run(found)):
+            np.testing.assert_array_equal(value, [0, 1, 2, 3])
+
+
+async def test_a_loop_on_each_task_meets_once_an_iteration() -> None:
+    group = acts.collective.Group(2)
+
+    def build(i: int) -> Any:
+        keys = group.next_keys(f"worker {i}")
+
+        def body(n: Any, total: Any) -> Any:
+            size, key, instance = keys
+            met = raw.CollectiveReduceV2(
+                total + float(i), size, key, instance, [], merge_op="Add", final_op="Id"
+            )
+            return n + 1, met
+
+        return acts.while_loop(lambda n, total: n < 5, body, [0, acts.constant(0.0)])[1]
+
+    totals = on_each([W0, W1], build)
+    wanted = 0.0
+    for _ in range(5):
+        wanted = 2 * wanted + 1
+    async with patient() as cluster, session(cluster) as made:
+        assert await soon(made.run(totals)) == [wanted] * 2
+
+
+async def test_steps_at_once_do_not_meet() -> None:
+    group, x = acts.collective.Group(2), acts.placeholder("float32", [])
+    totals = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))
+    async with patient() as cluster, session(cluster) as made:
+        found = await soon(asyncio.gather(*[made.run(totals, {x: float(k)}) for k in range(30)]))
+    assert found == [[2.0 * k + 1] * 2 for k in range(30)]
+
+
+async def test_members_that_do_not_agree_fail_the_step_and_the_session_lives() -> None:
+    group = acts.collective.Group(2)
+    wrong = on_each(
+        [W0, W1], lambda i: acts.collective.all_reduce(acts.random.uniform([2 + i]), group)
+    )
+    right = on_each([W0, W1], lambda i: acts.collective.all_reduce(1.0, group))
+    async with patient() as cluster, session(cluster) as made:
+        with pytest.raises(InvalidArgumentError) as info:
+            await soon(made.run(wrong))
+        for words in (W0, W1, "instance 1 of group 1", "float32 [2]", "float32 [3]"):
+            assert words in info.value.message
+        assert await soon(made.run(right)) == [2.0, 2.0]
+        await cluster.until_idle()
+
+
+async def test_a_step_without_a_member_is_refused_at_once() -> None:
+    group = acts.collective.Group(2)
+    made = on_each([W0, W1], lambda i: acts.collective.all_reduce(1.0, group))
+    async with patient() as cluster, session(cluster) as opened:
+        with pytest.raises(InvalidArgumentError, match="2 members, and the step runs 1 of them"):
+            await soon(opened.run(made[0]))
+
+
+async def test_a_member_that_never_comes_ends_the_step_at_its_limit() -> None:
+    group, queue = acts.collective.Group(2), acts.FIFOQueue(1, ["float32"], [[]], shared_name="q")
+
+    def build(i: int) -> Any:
+        return acts.collective.all_reduce(queue.dequeue() if i else acts.constant(1.0), group)
+
+    totals = on_each([W0, W1], build)
+    put = queue.enqueue(5.0)
+    async with patient() as cluster, session(cluster) as made:
+        with pytest.raises(DeadlineExceededError):
+            await soon(made.run(totals, options=acts.RunOptions(timeout_in_ms=200)))
+        await cluster.until_idle()
+        await soon(made.run(put))
+        assert await soon(made.run(totals)) == [6.0, 6.0]
+
+
+# -- with real processes -------------------------------------------------------------------------
+
+
+@pytest.mark.process
+async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is_back() -> None:
+    group, x = acts.collective.Group(2), acts.placeholder("float32", [None, None])
+    totals = on_each(
+        [W0, W1],
+        lambda i: acts.collective.all_reduce(long_product(x, 3000) if i else x * 1.0, group),
+    )
+    short = on_each([W0, W1], lambda i: acts.collective.all_reduce(x + float(i), group))
+    async with patient_cluster({"worker": 2}) as cluster:
+        addresses = [cluster.target("worker", i) for i in range(2)]
+        async with AsyncSession(addresses[0], graph=acts.get_default_graph()) as made:
+            large = np.full([500, 500], 0.01, np.float32)
+            run = asyncio.create_task(made.run(totals, {x: large}))
+            await until_all(addresses, lambda seen: seen.steps == 1)
+            cluster.process("worker", 1).send_signal(signal.SIGKILL)
+            with pytest.raises(UnavailableError) as info:
+                await soon(run)
+            assert info.value.task == W1
+            await cluster.restart("worker", 1)
+            await made.reattach()
+            found = await soon(made.run(short, {x: large}))
+            for value in found:
+                np.testing.assert_allclose(value, 2 * large + 1, rtol=1e-6)
+            await until_all(addresses[:1], is_idle)
+
+
+@pytest.mark.process
+async def test_large_values_pass_from_worker_to_worker_and_not_by_the_master() -> None:
+    group, n = acts.collective.Group(2), acts.placeholder("int32", [])
+
+    def build(i: int) -> Any:
+        total = acts.collective.all_reduce(acts.fill(acts.reshape(n, [1]), float(i + 1)), group)
+        return acts.reduce_min(total), acts.reduce_max(total)
+
+    found = on_each([W1, W2], build)
+    async with patient_cluster({"worker": 3}) as cluster:
+        async with AsyncSession(cluster.target("worker", 0), graph=acts.get_default_graph()) as s:
+            await soon(s.run(found, {n: 10}))
+            before = await traffic(cluster.target("worker", 0))
+            assert await soon(s.run(found, {n: 3_000_000})) == [(3.0, 3.0)] * 2
+            after = await traffic(cluster.target("worker", 0))
+            assert after - before < 1_000_000  # of 24 MB of values
