@@ -342,7 +342,7 @@ async def test_no_step_overtakes_those_that_are_held_for_its_link() -> None:
         begun.append(message.step_id)
         return GraphDone(values=[], stats=None)
 
-    gate = StepGate(workers, None, begin, children)
+    gate = StepGate(workers, begin, children)
     steps = [
         RunGraph(session_handle="s", graph_handle="g", step_id=k, feeds=[], trace=False)
         for k in (3, 1, 2)

@@ -14,6 +14,7 @@ import actorsession as acts
 from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
+from actorsession.graph.operation import Operation
 from actorsession.plan.partition import SEND, partition
 from actorsession.plan.passes.control_edges import group_control_edges
 from actorsession.plan.prune import GraphView, StepGraph, prune
@@ -66,7 +67,7 @@ def test_what_runs_after_several_nodes_of_another_device_waits_for_one() -> None
 def test_each_device_has_its_own() -> None:
     nodes = [*map(node, "abcde"), node("last", after="abcde")]
     found = after(nodes, "112200")
-    assert found["_joined/0"], found["_joined/1"] == (("a", "b"), ("c", "d"))
+    assert (found["_joined/0"], found["_joined/1"]) == (("a", "b"), ("c", "d"))
     assert found["last"] == ("e", "_joined/0", "_joined/1")
 
 
@@ -116,7 +117,7 @@ def test_every_node_runs_after_all_it_ran_after_and_no_more_is_sent(
     def note(i: int) -> Any:
         return lambda: ran.append(i) or np.zeros(3, np.float32)  # type: ignore[func-returns-value]
 
-    made = []
+    made: list[Operation] = []
     for i, (device, earlier) in enumerate(drawn):
         with (
             graph.device(f"/cpu:{device}"),

@@ -43,8 +43,8 @@ def planned(
 ) -> tuple[StepGraph, dict[str, str]]:
     nodes = [op.plain for op in acts.get_default_graph().get_operations()]
     placed = Placer(DEVICES).place(nodes)
-    names = [tuple([t.name for t in given]) for given in (feeds, fetches, targets)]
-    step = prune(GraphView(nodes), RunSignature(*names))
+    fed, fetched, run = (tuple([t.name for t in given]) for given in (feeds, fetches, targets))
+    step = prune(GraphView(nodes), RunSignature(fed, fetched, run))
     client = DEVICES.client_device
     return step, {n: placed[n].device if n in placed else client for n in step.nodes}
 

@@ -48,7 +48,7 @@ def test_a_program_of_two_towers_trains_as_on_one_cpu() -> None:
     register_device_factory("GPU", VirtualDevices(2))
     rng = np.random.default_rng(3)
     a = rng.normal(size=(8, 3)).astype(np.float32)
-    b = a @ np.float32([[1.0], [-2.0], [0.5]])
+    b = a @ np.array([[1.0], [-2.0], [0.5]], np.float32)
     trained = []
     for places in (["/gpu:0", "/gpu:1"], ["/cpu:0", "/cpu:0"]):
         with acts.Graph().as_default(), acts.Session() as session:

@@ -211,13 +211,8 @@ class WorkerSession(Actor):
         leader = message.group_leader
         if leader in ("", self._env.task):
             return GroupTable()
-        peers = self._env.peers
-        workers = self._env.workers if peers is None else peers.workers
-        return LedGroups(
-            self.handle, message.groups,
-            lambda: workers.worker(leader),
-            self.children,
-        )  # fmt: skip
+        workers = self._env.workers
+        return LedGroups(self.handle, message.groups, lambda: workers.worker(leader), self.children)
 
     @answers(CompleteGroup, direct=True)
     def on_complete_group(
