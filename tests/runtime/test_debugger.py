@@ -19,6 +19,7 @@ from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debug_op import debug_op
 from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DumpStore
 from actorsession.runtime.debug.graph import DebugGraphDecorator
+from actorsession.runtime.debug.graph import decorated as add_debug_nodes
 from actorsession.runtime.debug.sinks import register_debug_sink, sink_for, unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from tests.runtime.kit import Loaded
@@ -191,7 +192,7 @@ def decorated(
     loaded = Loaded(graph, [z], [x], devices=2)
     known = {op.name: op.plain for op in graph.get_operations()}
     decorator = DebugGraphDecorator(options, RunSignature((x.name,), (z.name,)), known)
-    parts = decorator.decorate_graph(loaded.parts)
+    parts = add_debug_nodes(loaded.parts, decorator)
     return decorator, [[n.name for n in part.nodes] for part in parts]
 
 

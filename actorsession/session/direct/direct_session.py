@@ -41,6 +41,7 @@ from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate, TimedGate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside, kept_feeds
@@ -52,7 +53,7 @@ from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
-from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
+from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
 from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
@@ -406,8 +407,12 @@ class DirectSession(LocalSession[DirectPlan]):
                 infer_shapes=self._config.graph_options.infer_shapes,
             )
 
-    def _partial_step(self, plan: Any, on_loop: bool) -> Step:
-        return self._steps.new(plan, None, self._pools.choose(None) if on_loop else None, None)
+    def _partial_step(
+        self, plan: PartialPlan, on_loop: bool, options: RunOptions | None
+    ) -> tuple[Step, LoadedGraph]:
+        pool = self._pools.choose(None) if on_loop else None
+        step = self._steps.new(plan, options, pool, None)
+        return step, graph_of(plan, step)
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; does not wait."""

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
@@ -72,7 +72,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: the session's planner.
         config: the session's settings.
         gate: refuses work once the session is closed.
-        new_step: makes a step of a plan; the second argument is whether an event loop drives it.
+        new_step: makes a step of a plan, with the graph that it runs; the second argument is whether an
+            event loop drives it.
         end_step: stops tracking a step.
         keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
         share: does planning work, given a key, the work and what it is called in errors: once for all callers
@@ -89,7 +90,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: Planner,
         config: ConfigProto,
         gate: Gate,
-        new_step: Callable[[PartialPlan, bool], Step],
+        new_step: Callable[[PartialPlan, bool, RunOptions | None], tuple[Step, LoadedGraph]],
         end_step: Callable[[Step], None],
         keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
         share: Callable[[Hashable, Callable[[], PartialPlan], str], Awaitable[PartialPlan]],
@@ -148,10 +149,12 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     # -- in the caller's thread ----------------------------------------------------------------
 
-    def open_here(self, plan: PartialPlan, limit: float | None) -> str:
+    def open_here(
+        self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None
+    ) -> str:
         """Start a run in the calling thread."""
-        runs, step = self.thread_runs, self._new_step(plan, False)
-        local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
+        runs, (step, graph) = self.thread_runs, self._new_step(plan, False, options)
+        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)
         run = ThreadRunDriver(state, plan.parts, local, runs.delete)
         if limit is not None:
@@ -193,12 +196,12 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     # -- on an event loop ----------------------------------------------------------------------
 
-    async def open(self, plan: PartialPlan) -> str:
+    async def open(self, plan: PartialPlan, options: RunOptions | None = None) -> str:
         """Start a run on the running event loop; operations that need no feed run before this returns."""
         if time.perf_counter() >= self._turn_ends:
             await self._yield_loop()
-        runs, step = self.actor.runs, self._new_step(plan, True)
-        local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
+        runs, (step, graph) = self.actor.runs, self._new_step(plan, True, options)
+        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)
         run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
         try:
