@@ -21,7 +21,7 @@ from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_ses
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
+from actorsession.runtime.debug.dump import DebugDump, DebugReport
 from actorsession.session.callables import (
     Arguments,
     AsyncCallable,
@@ -273,28 +273,25 @@ class BaseSession(ABC):
         They are kept until ``clear_debug_dumps``, even after the session is closed.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session that watches no tensors.
         """
-        return self._dump_store().dumps()
+        return self._session.debug_store.dumps()
 
     def debug_reports(self) -> list[DebugReport]:
         """Return the reports of the last 1024 debugged runs, in the order in which the runs ended.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session that watches no tensors.
         """
-        return self._dump_store().reports()
+        return self._session.debug_store.reports()
 
     def clear_debug_dumps(self) -> None:
         """Release what debugged runs left in memory.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session that watches no tensors.
         """
-        self._dump_store().clear()
-
-    def _dump_store(self) -> DumpStore:
-        return self._local_session("watches no tensors").debug_store
+        self._session.debug_store.clear()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

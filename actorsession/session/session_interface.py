@@ -70,6 +70,11 @@ class SessionInterface(ABC, Generic[P]):
         """The steps that are fed and fetched in several calls; ``None`` if this kind has none."""
         return None
 
+    @property
+    def debug_store(self) -> DumpStore:
+        """The results of debugged runs."""
+        raise UnimplementedError(f"{type(self).__name__} watches no tensors")
+
     @abstractmethod
     async def connect(self) -> None:
         """Reach what runs the steps; do nothing if that is done.

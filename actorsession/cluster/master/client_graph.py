@@ -18,6 +18,7 @@ from actorsession.plan.prune import ARG
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.takes import uses_of
 from actorsession.records import dataclass
+from actorsession.runtime.debug.task_debugger import PlanSurvey
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 
@@ -63,6 +64,7 @@ class ClientGraph:
         takes: whether any of its nodes takes something out of a queue or the like.
         runs: how many steps have run it, if the session builds a cost model.
         nbytes: bytes that its latest step has fetched and sent from task to task.
+        survey: what is watched, if it is the graph of debugged runs.
     """
 
     signature: RunSignature
@@ -79,6 +81,7 @@ class ClientGraph:
     takes: bool = False
     runs: int = 0
     nbytes: int = 0
+    survey: PlanSurvey | None = None
 
 
 def split_by_task(

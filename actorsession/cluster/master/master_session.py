@@ -16,6 +16,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
+from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.master_step import MasterStep
@@ -54,12 +55,14 @@ from actorsession.messages.session import (
     SessionWhy,
     StepDone,
     StepReceived,
+    StepValues,
+    TakeStepValues,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
 from actorsession.plan.cost_model import CostModel, CostModelSampling
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.signature import DebugSignature, RunSignature
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
@@ -113,9 +116,10 @@ class MasterSession(Actor):
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
         self._running: dict[int, MasterStep] = {}
         self._deliveries = UnconfirmedValues()
+        self._debug_runs = DebugRuns(handle, members.workers)
         self._partials = MasterPartialRuns(
             handle, members, self._graph.build_partial, config, self.children, self._deliveries,
-            self._planning, lambda: self._graph.size,
+            self._planning, lambda: self._graph.size, self._debug_runs,
         )  # fmt: skip
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
@@ -226,10 +230,8 @@ class MasterSession(Actor):
 
         A step that runs on this task alone and ends without waiting is answered synchronously.
         """
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-        )
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        signature = _signature(message, options)
         limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
         deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
@@ -273,13 +275,19 @@ class MasterSession(Actor):
     ) -> MasterStep:
         feeds = [message.feeds[name] for name in graph.signature.feeds]
         measured = False
-        if self._cost_model is not None:
+        if self._cost_model is not None and graph.survey is None:
             measured = self._sampling.measures(graph.runs)
             graph.runs += 1
-        return MasterStep(
+        step = MasterStep(
             graph, self._workers, self.handle, feeds, trace=options.traced, measured=measured,
-            deadline=deadline,
+            deadline=deadline, debug_run=message.debug_run,
         )  # fmt: skip
+        if graph.survey is not None:
+            self._debug_runs.add(
+                message.request_id, step.step_id, graph,
+                lambda: step.step_id not in self._running,
+            )  # fmt: skip
+        return step
 
     async def _run(
         self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
@@ -344,6 +352,11 @@ class MasterSession(Actor):
         """The number of answers that the client has not confirmed yet."""
         return len(self._deliveries)
 
+    @answers(TakeStepValues)
+    async def on_take_step_values(self, message: TakeStepValues, call: CallContext) -> StepValues:
+        """Take what was watched in a debugged step, or in a partial run so far."""
+        return await self._debug_runs.take(message)
+
     @answers(AskSessionWhy, direct=True)
     def on_why(self, message: AskSessionWhy, call: CallContext) -> asyncio.Task[SessionWhy]:
         """Collect from all tasks what the session's steps wait for.
@@ -382,12 +395,13 @@ class MasterSession(Actor):
         self, message: PartialRunSetup, call: CallContext
     ) -> PartialRunReady:
         """Start a step that is fed and fetched in several calls."""
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-        )
-        deadline = call.deadline
+        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        signature = _signature(message, options)
+        deadline, debug_run = call.deadline, message.debug_run
         try:
-            handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
+            handle = await self._acquire(
+                lambda: self._partials.open(signature, deadline, debug_run), deadline
+            )
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
         return PartialRunReady(partial_run_handle=handle)
@@ -538,6 +552,23 @@ class MasterSession(Actor):
 
 def _task_of(device: str) -> str:
     return device.rpartition("/device:")[0]
+
+
+def _signature(message: RunStep | PartialRunSetup, options: RunOptions) -> RunSignature:
+    """Return the signature of a step; that of a debugged one is another than that of a plain one.
+
+    Raises:
+        InvalidArgumentError: if only one of the debug options and the debugged run are given.
+    """
+    names = tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+    if options.debug_options.active != (message.debug_run is not None):
+        raise InvalidArgumentError(
+            "a step has debug_options and a debug_run, or neither of them, got "
+            f"{options.debug_options!r:.100} and {message.debug_run!r:.100}"
+        )
+    if message.debug_run is None:
+        return RunSignature(*names)
+    return DebugSignature(*names, options.debug_options.of_plan)
 
 
 def _nodes_of(message: ExtendSession) -> float:

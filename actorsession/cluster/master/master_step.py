@@ -54,10 +54,11 @@ class MasterStep:
         trace: whether to collect step statistics.
         measured: whether these feed the cost model of the session.
         deadline: the deadline of the step.
+        debug_run: the debugged run to which it belongs, in wire form, if the graph is one of those.
     """
 
     __slots__ = (
-        "_calls", "_deadline", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
+        "_calls", "_deadline", "_debug_run", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
         "handed_out", "measured", "since", "step_id",
     )  # fmt: skip
 
@@ -71,6 +72,7 @@ class MasterStep:
         trace: bool,
         measured: bool = False,
         deadline: Deadline,
+        debug_run: list[Any] | None = None,
     ) -> None:
         self.step_id = next(_STEP_IDS)
         self.since = 0.0
@@ -84,6 +86,7 @@ class MasterStep:
         self.measured = measured
         self._trace = trace or measured
         self._deadline = deadline
+        self._debug_run = debug_run
         self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 
     def begin(self) -> bool:
@@ -158,6 +161,7 @@ class MasterStep:
             step_id=self.step_id,
             feeds=[self._feeds[i] for i in part.feeds],
             trace=self._trace,
+            debug_run=self._debug_run,
         )
         try:
             answer = self._workers[part.task].submit(message, CallContext(self._deadline))

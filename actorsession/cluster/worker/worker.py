@@ -45,6 +45,7 @@ from actorsession.messages.worker import (
     PushTensors,
     RegisterGraph,
     RunGraph,
+    TakeWatchedValues,
     UpdateCluster,
     UpdateWorkerSession,
     ValuesLost,
@@ -111,7 +112,10 @@ class Worker(Actor):
 
     # -- messages ------------------------------------------------------------------------------
 
-    @routes(RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables, by="session_handle")
+    @routes(
+        RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables, TakeWatchedValues,
+        by="session_handle",
+    )  # fmt: skip
     def _session(self, handle: str) -> WorkerSession:
         return self._sessions.find(handle)
 

@@ -20,6 +20,7 @@ from typing import Any
 from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
+from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
     LinkName,
@@ -38,11 +39,14 @@ from actorsession.messages.worker import (
     GraphRegistered,
     RegisterGraph,
     RunGraph,
+    TakeWatchedValues,
     VariablesFound,
+    WatchedValues,
 )  # fmt: skip
 from actorsession.plan.partition import SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
+from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate
@@ -112,11 +116,12 @@ class OpenStepRendezvous:
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """A graph with the number of feeds of its steps, and the tasks that they send to."""
+    """A graph with the number of feeds of its steps, the tasks that they send to, and what is watched."""
 
     graph: LoadedGraph
     feeds: int
     sends_to: tuple[str, ...] = ()
+    debug: TaskDebugPlan | None = None
 
 
 class WorkerSession(Actor):
@@ -142,6 +147,7 @@ class WorkerSession(Actor):
         # A share of the session's own, so that sessions take turns in the pool.
         self._pool = None if env.pool is None else env.pool.share()
         self._held_steps = StepGate(env.workers, env.link_name, self._run_graph, self.children)
+        self._debug_runs = TaskDebugRuns()
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
 
@@ -170,9 +176,14 @@ class WorkerSession(Actor):
             partitions.append(Partition.from_wire(wire))
             self._planning.check()
         self._check_incarnations(partitions)
-        graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
+        debug = None
+        if message.debug_options:
+            watches = TaskWatches.from_wire(message.debug_options)
+            debug = TaskDebugPlan(watches, partitions, self._env.devices[0].resources.files)
+        loaded = partitions if debug is None else debug.partitions
+        graph = LoadedGraph(loaded, self._env.executors, self._states, own_fetches=False)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
-        return _Registered(graph, feeds, self._consumers(partitions))
+        return _Registered(graph, feeds, self._consumers(partitions), debug)
 
     def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
         handle = secrets.token_hex(8)
@@ -247,15 +258,18 @@ class WorkerSession(Actor):
         graph = registered.graph
         pool = self._pool
         self._env.counters.runs += 1
-        inline = None if message.trace else graph.inline
+        inline = None if message.trace or registered.debug is not None else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
         env = self._env
+        debug = None
+        if registered.debug is not None:
+            debug = self._debug_runs.begin(registered.debug, message)
         rendezvous = env.rendezvous.begin(message.step_id, env.task, env.push, env.link_name)
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop(),
-            trace=message.trace,
+            trace=message.trace, debug=debug,
         )  # fmt: skip
         self._steps[message.step_id] = step
         graph.begin(step, message.feeds)
@@ -320,7 +334,14 @@ class WorkerSession(Actor):
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)
+        if step.debug is not None:
+            step.debug.end(step.error)
         self._env.rendezvous.end(step.step_id, step.error)
+
+    @answers(TakeWatchedValues)
+    def on_take_watched_values(self, message: TakeWatchedValues, call: CallContext) -> WatchedValues:
+        """Return what was watched in a step and not taken yet."""
+        return self._debug_runs.take(message)
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.

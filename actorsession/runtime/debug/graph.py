@@ -18,7 +18,7 @@ import difflib
 import fnmatch
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any, Protocol, TypeAlias
@@ -109,7 +109,7 @@ class DebugGraphDecoratorInterface(ABC):
             InvalidArgumentError: if the options request what the partition does not have.
         """
 
-    def publish_graph(self, graph_def: GraphDef, device: str) -> None:
+    def publish_graph(self, graph_def: GraphDef, device: str) -> None:  # noqa: B027 - most need none
         """Handle a partition that ``decorate_graph`` has returned; does nothing by default."""
 
 
@@ -123,6 +123,8 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
         known: the nodes of the graph that the watches may name.
         fed_types: for fed tensors whose nodes are not ``known``, the op types of these.
         seen: tensors that occur in the partitions and are observed elsewhere.
+        checked: whether the options were checked against the whole graph, and each watch by name names one
+            output, as ``watches_of`` returns them; ``known`` is then not used.
 
     Attributes:
         points: the observed points, by number.
@@ -137,6 +139,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
     known: Mapping[str, NodeDef]
     fed_types: Mapping[str, str] = field(default_factory=dict)
     seen: set[Ref] = field(default_factory=set)
+    checked: bool = False
     points: list[WatchPoint | NumericsPoint] = field(init=False, default_factory=list)
     refused: dict[str, None] = field(init=False, default_factory=dict)
     _named: dict[Ref, list[DebugTensorWatch]] = field(init=False, default_factory=dict)
@@ -151,7 +154,7 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             if watch.node_name == "*":
                 self._everywhere.append(watch)
                 continue
-            for slot in self._slots(watch):
+            for slot in (watch.output_slot,) if self.checked else self._slots(watch):
                 self._named.setdefault((watch.node_name, slot), []).append(watch)
 
     # -- watches -------------------------------------------------------------------------------
@@ -253,6 +256,19 @@ class DebugGraphDecorator(DebugGraphDecoratorInterface):
             for i, spec in enumerate(node.outputs)
             if spec.dtype is not resource and (node.name, i) not in hidden
         ]
+
+    def tensors(self, node: NodeDef) -> list[Ref]:
+        """Return the names in the user's graph of the tensors that a node of a partition produces."""
+        return [value.ref for value in self.values(node, self._fed)]
+
+    def watches_of(self, tensors: Iterable[Ref]) -> list[DebugTensorWatch]:
+        """Return the watches that concern some tensors, each of those by name for one output."""
+        named = [
+            replace(watch, output_slot=ref[1])
+            for ref in tensors
+            for watch in self._named.get(ref, ())
+        ]
+        return [*named, *self._everywhere]
 
     def check(self, node: NodeDef) -> None:
         """Check the debug ops of the tensors of a node against their types.
