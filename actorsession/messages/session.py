@@ -124,6 +124,7 @@ class PrepareStep:
         fetches: as in ``RunStep``.
         targets: as in ``RunStep``.
         partial: whether the step is a partial run.
+        options: run options in wire form, of which only debug options act; empty for the defaults.
     """
 
     session_handle: str
@@ -131,6 +132,7 @@ class PrepareStep:
     fetches: list[str]
     targets: list[str]
     partial: bool
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @message("step_done")

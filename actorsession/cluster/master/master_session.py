@@ -119,7 +119,7 @@ class MasterSession(Actor):
         self._debug_runs = DebugRuns(handle, members.workers)
         self._partials = MasterPartialRuns(
             handle, members, self._graph.build_partial, config, self.children, self._deliveries,
-            self._planning, lambda: self._graph.size, self._debug_runs,
+            self._debug_runs, self._planning, lambda: self._graph.size,
         )  # fmt: skip
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
@@ -230,8 +230,13 @@ class MasterSession(Actor):
 
         A step that runs on this task alone and ends without waiting is answered synchronously.
         """
-        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
-        signature = _signature(message, options)
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+        )
+        options = _NO_OPTIONS
+        if message.options or message.debug_run is not None:
+            options = RunOptions.from_wire(message.options)
+            signature = _signature(message, options)
         limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
         deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
@@ -257,9 +262,7 @@ class MasterSession(Actor):
     @answers(PrepareStep)
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
         """Plan a step and register its graphs, so that its first run begins at once."""
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-        )
+        signature = _signature(message, RunOptions.from_wire(message.options))
         if message.partial:
             check_signature(signature)
         graphs, deadline = self._partials.graphs if message.partial else self._graphs, call.deadline
@@ -554,21 +557,22 @@ def _task_of(device: str) -> str:
     return device.rpartition("/device:")[0]
 
 
-def _signature(message: RunStep | PartialRunSetup, options: RunOptions) -> RunSignature:
+def _signature(
+    message: RunStep | PartialRunSetup | PrepareStep, options: RunOptions
+) -> RunSignature:
     """Return the signature of a step; that of a debugged one is another than that of a plain one.
 
     Raises:
-        InvalidArgumentError: if only one of the debug options and the debugged run are given.
+        InvalidArgumentError: if a step to run has debug options without a debugged run, or the reverse.
     """
     names = tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-    if options.debug_options.active != (message.debug_run is not None):
+    debug = options.debug_options
+    if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):
         raise InvalidArgumentError(
             "a step has debug_options and a debug_run, or neither of them, got "
-            f"{options.debug_options!r:.100} and {message.debug_run!r:.100}"
+            f"{debug!r:.100} and {message.debug_run!r:.100}"
         )
-    if message.debug_run is None:
-        return RunSignature(*names)
-    return DebugSignature(*names, options.debug_options.of_plan)
+    return DebugSignature(*names, debug.of_plan) if debug.active else RunSignature(*names)
 
 
 def _nodes_of(message: ExtendSession) -> float:

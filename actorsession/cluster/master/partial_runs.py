@@ -44,9 +44,9 @@ class MasterPartialRuns:
         config: the session's settings.
         children: the session's children, which own the steps of the runs.
         deliveries: the answers of the session that the client has not confirmed.
+        debug_runs: the debugged steps of the session.
         planning: the planning of the session.
         size: returns the number of nodes that a build has to process.
-        debug_runs: the debugged steps of the session.
 
     Attributes:
         runs: the open runs.
@@ -61,9 +61,9 @@ class MasterPartialRuns:
         config: ConfigProto,
         children: Children,
         deliveries: UnconfirmedValues,
+        debug_runs: DebugRuns,
         planning: Planning | None = None,
         size: Callable[[], int] = lambda: 0,
-        debug_runs: DebugRuns | None = None,
     ) -> None:
         idle_limit = config.partial_run_idle_limit_in_ms / 1000
         self.runs: PartialRunMgr[MasterRun] = PartialRunMgr(idle_limit, session_handle)
@@ -75,8 +75,6 @@ class MasterPartialRuns:
         self._members = members
         self._children = children
         self._deliveries = deliveries
-        if debug_runs is None:
-            debug_runs = DebugRuns(session_handle, members.workers)
         self._debug_runs = debug_runs
 
     async def open(

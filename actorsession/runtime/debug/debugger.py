@@ -298,6 +298,13 @@ class SessionDebugger(Generic[P]):
                 self._plans.popitem(last=False)
         return plan
 
+    def has_plan(
+        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool
+    ) -> bool:
+        """Return whether the plan of a signature is cached."""
+        with self._lock:
+            return (signature, options.of_plan, is_partial) in self._plans
+
     def forget_plans(self) -> None:
         """Release all plans; the results of runs stay."""
         with self._lock:

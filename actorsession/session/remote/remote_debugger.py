@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
-from actorsession.config import DebugOptions
+from actorsession.config import DebugOptions, RunOptions
 from actorsession.errors import CancelledError, OpError, ProtocolError, from_exception
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import StepValues, TakeStepValues
@@ -80,7 +80,10 @@ class _Run:
                 debug.publish_graph(GraphDef.from_wire(graph), device)
             values += [dump_from_wire(value, debug.run) for value in dumps]
         for dump, urls in sorted(values, key=lambda value: value[0].timestamp):
-            debug.publish(dump, urls)
+            try:
+                debug.publish(dump, urls)
+            except OpError as error:
+                raise error.locate(node=dump.node_name, device=dump.device_name) from error
 
     def end(self, error: OpError | None) -> None:
         """End the run, and keep its report."""
@@ -110,7 +113,13 @@ class RemoteDebugger:
         """The results of debugged runs."""
         return self._runs.store
 
-    def _begin(self, signature: RunSignature, options: DebugOptions, *, is_partial: bool) -> _Run:
+    async def _begin(
+        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool
+    ) -> _Run:
+        """Begin a run; the master checks the options of a new plan before."""
+        if not self._runs.has_plan(signature, options, is_partial=is_partial):
+            asked = RunOptions(debug_options=options.of_plan)
+            await self._session.prepare_step(signature, asked, partial=is_partial)
         debug = self._runs.new_run(signature, options, is_partial=is_partial)
         urls = [url for watch in options.debug_tensor_watch_opts for url in watch.debug_urls]
         debug.begin()
@@ -139,7 +148,7 @@ class RemoteDebugger:
             InvalidArgumentError: for options that name what does not exist.
             OpError: the error of the step; that of a sink, if the options have ``raise_sink_errors``.
         """
-        run = self._begin(signature, options, is_partial=False)
+        run = await self._begin(signature, options, is_partial=False)
         request_id = self._session.request_id()
         # Confirmed when all is published: a caller that is cancelled before has not received the values.
         held = delivery or ValueDelivery(run_now)
@@ -218,7 +227,7 @@ class RemoteDebugger:
             options: its debug options.
             setup: requests the setup, given the run in wire form.
         """
-        run = self._begin(signature, options, is_partial=True)
+        run = await self._begin(signature, options, is_partial=True)
         try:
             handle = await setup(run.debug.run.to_wire())
         except BaseException as exc:

@@ -360,12 +360,19 @@ class RemoteSession(SessionInterface[RemotePlan]):
             OpError: if it cannot be planned, or a task refuses its partitions or cannot be reached.
         """
         await self.prepare(signature)
+        await self.prepare_step(signature, None, partial=partial)
+
+    async def prepare_step(
+        self, signature: RunSignature, options: RunOptions | None, *, partial: bool
+    ) -> None:
+        """Make the master plan a step and register its partitions, with what its options watch."""
         message = PrepareStep(
             session_handle=self.handle,
             feeds=list(signature.feeds),
             fetches=list(signature.fetches),
             targets=list(signature.targets),
             partial=partial,
+            options={} if options is None else options.to_wire(),
         )
         await self.ask_step(message, None, Done)
 
