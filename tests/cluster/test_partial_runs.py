@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -32,9 +31,9 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Tensor
 from actorsession.messages import RunGraph
-from actorsession.session import AsyncSession, Session
+from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.remote_faces import FACES, spread
 from tests.cluster.ways import Way, made_ways
@@ -45,7 +44,6 @@ from tests.session import (
     test_partial_runs,
     test_partial_runs_at_once,
 )
-from tests.session.faces import AsyncFace, SyncFace
 from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Clock, Stages
 

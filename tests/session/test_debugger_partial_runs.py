@@ -59,7 +59,7 @@ async def test_a_break_ends_the_partial_run_at_the_node_that_made_a_nan(
     log = ops.log(x, name="log")
     total = ops.add(log, y, name="total")
     run = await session.partial_run_setup([log, total], [x, y], BREAK)
-    with pytest.raises(InvalidArgumentError, match="'log' .* made a NaN or Inf") as error:
+    with pytest.raises(InvalidArgumentError, match=r"'log' .* made a NaN or Inf") as error:
         await session.partial_run(run, log, {x: -1.0})
     assert error.value.node == "log"
     (report,) = session.session.debug_reports()

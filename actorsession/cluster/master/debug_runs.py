@@ -58,9 +58,7 @@ class DebugRuns:
         """Return the number of runs whose values the client has not taken."""
         return len(self._entries)
 
-    def add(
-        self, run: str, step_id: int, graph: ClientGraph, is_over: Callable[[], bool]
-    ) -> None:
+    def add(self, run: str, step_id: int, graph: ClientGraph, is_over: Callable[[], bool]) -> None:
         """Keep a step for ``take``.
 
         Args:

@@ -113,9 +113,7 @@ class MasterPartialRuns:
             raise
         handle = run.state.handle
         if graph.survey is not None:
-            self._debug_runs.add(
-                handle, run.step.step_id, graph, lambda: handle not in self.runs
-            )
+            self._debug_runs.add(handle, run.step.step_id, graph, lambda: handle not in self.runs)
         return handle
 
     def _new_run(self, graph: ClientGraph, debug_run: list[Any] | None) -> MasterRun:

@@ -339,7 +339,9 @@ class WorkerSession(Actor):
         self._env.rendezvous.end(step.step_id, step.error)
 
     @answers(TakeWatchedValues)
-    def on_take_watched_values(self, message: TakeWatchedValues, call: CallContext) -> WatchedValues:
+    def on_take_watched_values(
+        self, message: TakeWatchedValues, call: CallContext
+    ) -> WatchedValues:
         """Return what was watched in a step and not taken yet."""
         return self._debug_runs.take(message)
 

@@ -298,9 +298,7 @@ class SessionDebugger(Generic[P]):
                 self._plans.popitem(last=False)
         return plan
 
-    def has_plan(
-        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool
-    ) -> bool:
+    def has_plan(self, signature: RunSignature, options: DebugOptions, *, is_partial: bool) -> bool:
         """Return whether the plan of a signature is cached."""
         with self._lock:
             return (signature, options.of_plan, is_partial) in self._plans

@@ -317,6 +317,10 @@ def dump_from_wire(value: Any, run: DebugRunDef) -> tuple[DebugDump, list[str]]:
             str(node), int(slot), str(device), str(debug_op), str(op_type), np.ndarray() as kept,
             float(timestamp), list(urls),
         ] if _are_strings(urls):  # fmt: skip
+            if not kept.flags.owndata:
+                kept = (
+                    kept.copy()
+                )  # its memory may be a lane's, which the client must not hold for long
             kept.flags.writeable = False
             dump = DebugDump(
                 node_name=node, output_slot=slot, device_name=device, debug_op=debug_op,

@@ -272,9 +272,7 @@ class AsyncPartialRuns(_PartialRunMethods):
 class _PartialRun:
     """A partial run that is aborted when its ``with`` block is left, or when the object is dropped."""
 
-    def __init__(
-        self, session: Any, fetches: Any, feeds: Any, options: RunOptions | None
-    ) -> None:
+    def __init__(self, session: Any, fetches: Any, feeds: Any, options: RunOptions | None) -> None:
         self._session = session
         self._asked = fetches, feeds, options
         self._handle: str | None = None

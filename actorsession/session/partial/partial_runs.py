@@ -113,9 +113,7 @@ class PartialRuns(ABC, Generic[P]):
         """Return whether an event loop drives a run, so that ``call`` continues it."""
         return True
 
-    def open_here(
-        self, plan: P, limit: float | None, options: RunOptions | None = None
-    ) -> str:
+    def open_here(self, plan: P, limit: float | None, options: RunOptions | None = None) -> str:
         """Start a run in the calling thread.
 
         Args:

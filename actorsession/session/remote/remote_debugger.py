@@ -123,9 +123,7 @@ class RemoteDebugger:
         debug = self._runs.new_run(signature, options, is_partial=is_partial)
         urls = [url for watch in options.debug_tensor_watch_opts for url in watch.debug_urls]
         debug.begin()
-        return _Run(
-            debug, debug.run.all_values or any(url.startswith("sink://") for url in urls)
-        )
+        return _Run(debug, debug.run.all_values or any(url.startswith("sink://") for url in urls))
 
     # -- runs ----------------------------------------------------------------------------------
 
@@ -162,7 +160,9 @@ class RemoteDebugger:
             await self._finish(run, request_id, error)
             raise
         except BaseException:
-            self._finish_later(run, request_id, CancelledError("the run was cancelled by its caller"))
+            self._finish_later(
+                run, request_id, CancelledError("the run was cancelled by its caller")
+            )
             raise
         finally:
             if delivery is None:
