@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 from actorsession import ops
+from actorsession.cluster import Server
 from actorsession.cluster.master import debug_runs as master_debug_runs
+from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.config import ConfigProto, DebugOptions
 from actorsession.errors import (
@@ -85,10 +87,15 @@ def kept_at_workers(cluster: InProcess) -> int:
     """How many debugged steps workers and masters keep."""
     count = 0
     for server in cluster.servers:
-        sessions = server._worker._sessions.sessions
-        count += sum(len(session._debug_runs) for session in sessions)
+        assert server._master is not None
         count += sum(len(session._debug_runs) for session in server._master._sessions.values())
+        count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
     return count
+
+
+def worker_of(server: Server) -> Worker:
+    assert server._worker is not None
+    return server._worker
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -623,8 +630,8 @@ async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
 ) -> None:
     async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
         await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
-        worker = cluster.server(W1)._worker
-        (work,) = [s for s in worker._sessions.sessions if s.graphs]
+        sessions = worker_of(cluster.server(W1))._sessions.sessions
+        (work,) = [s for s in sessions if s.graphs]
         (handle,) = work._graphs
         message = RunGraph(
             session_handle=work.handle, graph_handle=handle, step_id=1, feeds=[], trace=False

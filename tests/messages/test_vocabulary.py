@@ -28,7 +28,7 @@ PROTOCOL = {
     "session_extended": ("graph_version: int", None),
     "run_step": (
         "session_handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], "
-        "options: dict[str, Any], request_id: str",
+        "options: dict[str, Any], request_id: str, debug_run: list[Any] | None",
         "step_done",
     ),
     "step_done": (
@@ -40,12 +40,12 @@ PROTOCOL = {
     "device_list": ("devices: list[Any]", None),
     "prepare_step": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
-        "partial: bool",
+        "partial: bool, options: dict[str, Any]",
         "done",
     ),
     "partial_run_setup": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
-        "request_id: str",
+        "request_id: str, options: dict[str, Any], debug_run: list[Any] | None",
         "partial_run_ready",
     ),
     "partial_run_ready": ("partial_run_handle: str", None),
@@ -94,12 +94,30 @@ PROTOCOL = {
     "delete_worker_session": ("session_handle: str", "done"),
     "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
     "variables_found": ("valued: list[bool]", None),
-    "register_graph": ("session_handle: str, partitions: list[Any]", "graph_registered"),
+    "register_graph": (
+        "session_handle: str, partitions: list[Any], debug_options: list[Any]",
+        "graph_registered",
+    ),
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (
-        "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool",
+        "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool, "
+        "debug_run: list[Any] | None",
         "graph_done",
+    ),
+    "take_watched_values": (
+        "session_handle: str, step_id: int, most: int, last: bool",
+        "watched_values",
+    ),
+    "watched_values": (
+        "graphs: list[Any], values: list[Any], counts: list[int], last_failure: str, more: bool",
+        None,
+    ),
+    "take_step_values": ("session_handle: str, run: str, last: bool", "step_values"),
+    "step_values": (
+        "tasks: dict[str, list[Any]], lost: dict[str, str], not_run: list[str], "
+        "refused: list[str], over: bool",
+        None,
     ),
     "graph_done": ("values: list[Any], stats: list[Any] | None, pushed: int", None),
     "push_tensors": ("step_id: int, keys: list[str], values: list[Any], dead: list[bool]", None),

@@ -117,7 +117,8 @@ class DirectSession(LocalSession[DirectPlan]):
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self._partial_runs = DirectPartialRuns(
             self.planner, config, self._gate, self._partial_step, self._steps.end,
-            lambda feeds: kept_feeds(feeds, self._pools.choose(None)), self._run_planning,
+            self._prepare_debug, lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+            self._run_planning,
         )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
@@ -342,12 +343,16 @@ class DirectSession(LocalSession[DirectPlan]):
             delivery.hold(step.settle)
         return step.outputs
 
-    async def _prepare_debug(self, plan: DirectPlan, options: RunOptions) -> None:
+    async def _prepare_debug(self, plan: DirectPlan | PartialPlan, options: RunOptions) -> None:
         """Make the plan of a debugged run in a thread, if planning would hold the loop too long."""
         if self._planning.must_wait(self.planner.size):
-            asked = plan.signature, options.debug_options
-            make = partial(self.debugger.prepare, *asked)
-            await self._run_planning(asked, make, f"the plan of a debugged step, {asked[0]}")
+            asked, is_partial = (
+                (plan.signature, options.debug_options),
+                isinstance(plan, PartialPlan),
+            )
+            make = partial(self.debugger.prepare, *asked, is_partial=is_partial)
+            key, what = (*asked, is_partial), f"the plan of a debugged step, {plan.signature}"
+            await self._run_planning(key, make, what)
 
     async def _run_step(
         self,

@@ -75,6 +75,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         new_step: makes a step of a plan, with the graph that it runs; the second argument is whether an
             event loop drives it.
         end_step: stops tracking a step.
+        prepare_debug: makes the plan of a debugged run in a thread, if the graph is large.
         keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
         share: does planning work, given a key, the work and what it is called in errors: once for all callers
             with the same key, in a thread if the graph is large.
@@ -92,6 +93,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         gate: Gate,
         new_step: Callable[[PartialPlan, bool, RunOptions | None], tuple[Step, LoadedGraph]],
         end_step: Callable[[Step], None],
+        prepare_debug: Callable[[PartialPlan, RunOptions], Awaitable[None]],
         keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
         share: Callable[[Hashable, Callable[[], PartialPlan], str], Awaitable[PartialPlan]],
     ) -> None:
@@ -104,6 +106,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         self._gate = gate
         self._new_step = new_step
         self._end_step = end_step
+        self._prepare_debug = prepare_debug
         self._keep = keep
         self._share = share
         idle_limit = config.partial_run_idle_limit_in_ms / 1000
@@ -200,6 +203,8 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         """Start a run on the running event loop; operations that need no feed run before this returns."""
         if time.perf_counter() >= self._turn_ends:
             await self._yield_loop()
+        if options is not None:
+            await self._prepare_debug(plan, options)
         runs, (step, graph) = self.actor.runs, self._new_step(plan, True, options)
         local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)
