@@ -21,7 +21,7 @@ from actorsession.graph.default_session import DEFAULT_SESSIONS, get_default_ses
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug.dump import DebugDump, DebugReport
+from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import (
     Arguments,
     AsyncCallable,
@@ -275,7 +275,7 @@ class BaseSession(ABC):
         Raises:
             UnimplementedError: for a kind of session that watches no tensors.
         """
-        return self._session.debug_store.dumps()
+        return self._dump_store().dumps()
 
     def debug_reports(self) -> list[DebugReport]:
         """Return the reports of the last 1024 debugged runs, in the order in which the runs ended.
@@ -283,7 +283,7 @@ class BaseSession(ABC):
         Raises:
             UnimplementedError: for a kind of session that watches no tensors.
         """
-        return self._session.debug_store.reports()
+        return self._dump_store().reports()
 
     def clear_debug_dumps(self) -> None:
         """Release what debugged runs left in memory.
@@ -291,7 +291,13 @@ class BaseSession(ABC):
         Raises:
             UnimplementedError: for a kind of session that watches no tensors.
         """
-        self._session.debug_store.clear()
+        self._dump_store().clear()
+
+    def _dump_store(self) -> DumpStore:
+        store = self._session.debug_store
+        if store is None:
+            raise UnimplementedError(f"a session of {self._target!r} watches no tensors")
+        return store
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

@@ -71,9 +71,9 @@ class SessionInterface(ABC, Generic[P]):
         return None
 
     @property
-    def debug_store(self) -> DumpStore:
-        """The results of debugged runs."""
-        raise UnimplementedError(f"{type(self).__name__} watches no tensors")
+    def debug_store(self) -> DumpStore | None:
+        """The results of debugged runs; ``None`` if this kind watches no tensors."""
+        return None
 
     @abstractmethod
     async def connect(self) -> None:
