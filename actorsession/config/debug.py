@@ -63,7 +63,8 @@ class DebugOptions:
     """The settings of a run's debugger.
 
     The limits count the bytes of what is kept. A value that would exceed one of them is counted, reported
-    and not kept; the run continues.
+    and not kept; the run continues. Over a master each worker applies them to what it writes and keeps, and
+    the client to what it keeps.
 
     Attributes:
         debug_tensor_watch_opts: the tensors to watch.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ import numpy as np
 import pytest
 
 from actorsession import ops
+from actorsession.actors.deadline import Deadline
 from actorsession.cluster import Server
 from actorsession.cluster.master import debug_runs as master_debug_runs
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.worker import debug_runs as worker_debug_runs
 from actorsession.cluster.worker.worker import Worker
 from actorsession.cluster.worker.worker_session import WorkerSession
-from actorsession.config import ConfigProto, DebugOptions
+from actorsession.config import DebugOptions
 from actorsession.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
@@ -31,7 +35,9 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages import RunGraph, RunStep
+from actorsession.messages.session import TakeStepValues
 from actorsession.observe.debug import DebugDumpDir
+from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey
 from actorsession.runtime.debug.graph import (
     DebugGraphDecoratorInterface,
@@ -39,9 +45,10 @@ from actorsession.runtime.debug.graph import (
 )
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
-from actorsession.runtime.debug.task_debugger import TaskWatches, dump_from_wire
+from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, dump_from_wire
 from actorsession.runtime.debug.watched_step import DebugRunDef
 from actorsession.session import AsyncSession, Session
+from actorsession.session.remote.remote_debugger import RemoteDebugger
 from tests.cluster.kit import (
     W0,
     W1,
@@ -464,6 +471,7 @@ async def test_closing_the_session_ends_its_debugged_partial_runs(
 # -- failures --------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("patient_clients")
 async def test_a_step_that_is_too_late_shows_what_it_has_seen(
     cluster: InProcess, graph: Graph
 ) -> None:
@@ -473,13 +481,17 @@ async def test_a_step_that_is_too_late_shows_what_it_has_seen(
         y = ops.add(x, 1.0, name="y")
     with on(W0):
         z = gate(y) + 1.0
-    config = ConfigProto(operation_timeout_in_ms=300)
-    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+    async with AsyncSession(cluster.target(), graph=graph) as session:
         try:
+            gate.open()
+            await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
+            session.clear_debug_dumps()
+            gate.close()
+            late = replace(watch("y"), timeout_in_ms=1500)
             with pytest.raises(DeadlineExceededError):
-                await session.run(z, {x: 1.0}, watch("y"))
+                await session.run(z, {x: 1.0}, late)
             assert values_in(session) == {"y:0": 2.0}
-            assert "limit" in session.debug_reports()[0].error
+            assert "did not end within its limit" in session.debug_reports()[0].error
         finally:
             gate.open()
 
@@ -546,6 +558,46 @@ async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
             (unfinished,) = [run for run in found.runs if not run.complete]
             assert [datum.node_name for datum in unfinished.data] == ["z"]
             assert await soon(session.run(y, {x: 1.0}, watch("y"))) == 2.0
+
+
+class Silent:
+    """A worker that does not answer."""
+
+    async def ask(self, message: object, deadline: Deadline) -> Any:
+        raise DeadlineExceededError("no answer in 2 s")
+
+
+async def test_a_task_that_does_not_answer_for_its_values_is_named() -> None:
+    survey = PlanSurvey(tasks=(), not_run=("x:0",), refused=())
+    parts = [TaskPart(task, [], (), ()) for task in (W0, W1)]
+    graph = ClientGraph(RunSignature(), parts, survey=survey)
+    workers: Any = {W0: Silent()}
+    runs = master_debug_runs.DebugRuns("s", workers)
+    runs.add("r", 7, graph, lambda: True)
+    found = await runs.take(TakeStepValues(session_handle="s", run="r", last=True))
+    assert found.lost == {W0: "no answer in 2 s", W1: "it has left the cluster"}
+    assert (found.tasks, found.not_run, found.over) == ({}, ["x:0"], True)
+    assert len(runs) == 0
+    again = await runs.take(TakeStepValues(session_handle="s", run="r", last=True))
+    assert (again.tasks, again.lost, again.over) == ({}, {}, True)
+
+
+async def test_masters_and_workers_keep_few_runs_that_nobody_asks_for(
+    cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client of a session may be written by others, and never take what it has watched."""
+    monkeypatch.setattr(RemoteDebugger, "_take", _take_nothing)
+    monkeypatch.setattr(master_debug_runs, "_KEPT", 3)
+    monkeypatch.setattr(worker_debug_runs, "_KEPT", 2)
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        for _ in range(6):
+            await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
+        assert kept_at_workers(cluster) == 3 + 2 * 2
+    await eventually(lambda: kept_at_workers(cluster) == 0)
+
+
+async def _take_nothing(*_: Any, **__: Any) -> bool:
+    return True
 
 
 # -- what it costs ---------------------------------------------------------------------------------

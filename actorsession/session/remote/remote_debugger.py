@@ -72,10 +72,8 @@ class _Run:
         self.lost.update(found.lost)
         values = []
         for task, (graphs, dumps, counts, last_failure, _) in found.tasks.items():
-            if counts:
+            if counts:  # else the step has not begun there
                 self.counts[task] = (counts, last_failure)
-            else:
-                self.lost.setdefault(task, "it knows nothing of the step")
             for device, graph in graphs:
                 debug.publish_graph(GraphDef.from_wire(graph), device)
             values += [dump_from_wire(value, debug.run) for value in dumps]
@@ -122,8 +120,23 @@ class RemoteDebugger:
             await self._session.prepare_step(signature, asked, partial=is_partial)
         debug = self._runs.new_run(signature, options, is_partial=is_partial)
         urls = [url for watch in options.debug_tensor_watch_opts for url in watch.debug_urls]
-        debug.begin()
-        return _Run(debug, debug.run.all_values or any(url.startswith("sink://") for url in urls))
+        run = _Run(debug, debug.run.all_values or any(url.startswith("sink://") for url in urls))
+        await self._call(run, debug.begin)
+        return run
+
+    async def _call(self, run: _Run, work: Callable[[], None]) -> None:
+        """Do something that may call code of the program, which then has a thread of the session."""
+        if not run.calls_user or self._session.closed:
+            work()
+        else:
+            await self._session.offload(work)
+
+    async def _end(self, run: _Run, error: OpError | None) -> None:
+        """End a run, also while the session closes; a caller that is cancelled leaves it to the thread."""
+        try:
+            await self._call(run, partial(run.end, error))
+        except CancelledError:
+            run.end(error)
 
     # -- runs ----------------------------------------------------------------------------------
 
@@ -154,7 +167,7 @@ class RemoteDebugger:
         try:
             found = await step(request_id, run.debug.run.to_wire(), held)
             await self._take(run, request_id, last=True)
-            run.end(None)
+            await self._end(run, None)
             received = True
         except OpError as error:
             await self._finish(run, request_id, error)
@@ -183,7 +196,7 @@ class RemoteDebugger:
         except OpError:  # of a sink; the first error counts
             pass
         finally:
-            run.end(error)
+            await self._end(run, error)
 
     async def _take(self, run: _Run, key: str, *, last: bool) -> bool:
         """Publish what the tasks have left; return whether the step or partial run is over.
@@ -200,19 +213,12 @@ class RemoteDebugger:
                 run.lost[session.target] = error.message
                 return True
             try:
-                await self._published(run, found)
+                await self._call(run, partial(run.receive, found))
             except (ProtocolError, TypeError, ValueError) as error:
                 run.lost[session.target] = f"malformed values: {error}"
                 return True
             if not any(more for *_, more in found.tasks.values()):
                 return found.over
-
-    async def _published(self, run: _Run, found: StepValues) -> None:
-        """Publish values, in a thread of the session if code of the program gets them."""
-        if not run.calls_user or self._session.closed:
-            run.receive(found)
-        else:
-            await self._session.offload(partial(run.receive, found))
 
     # -- partial runs --------------------------------------------------------------------------
 
@@ -255,8 +261,8 @@ class RemoteDebugger:
             OpError: the error of a sink or state, if the run has ``raise_sink_errors``.
         """
         run = self._partial_runs[handle]
-        if await self._take(run, handle, last=False):
-            self._end(handle, error)
+        if await self._take(run, handle, last=False) and self._partial_runs.pop(handle, None):
+            await self._end(run, error)
 
     async def aborted(self, handle: str, error: OpError) -> None:
         """Publish what a partial run has left that its client has aborted, and end it."""
@@ -264,15 +270,11 @@ class RemoteDebugger:
         if run is not None:
             await self._finish(run, handle, error)
 
-    def _end(self, handle: str, error: OpError | None) -> None:
-        run = self._partial_runs.pop(handle, None)
-        if run is not None:
-            run.end(error)
-
     def close(self, error: OpError) -> None:
         """End the partial runs that are open."""
-        for handle in list(self._partial_runs):
-            self._end(handle, error)
+        runs, self._partial_runs = self._partial_runs, {}
+        for run in runs.values():
+            run.end(error)
 
 
 def run_now(callback: Callable[[], object]) -> None:
