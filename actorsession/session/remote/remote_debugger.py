@@ -10,6 +10,7 @@ Invariant: every run that has begun is ended, with a report, also if the master 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 from functools import partial
@@ -121,7 +122,11 @@ class RemoteDebugger:
         debug = self._runs.new_run(signature, options, is_partial=is_partial)
         urls = [url for watch in options.debug_tensor_watch_opts for url in watch.debug_urls]
         run = _Run(debug, debug.run.all_values or any(url.startswith("sink://") for url in urls))
-        await self._call(run, debug.begin)
+        try:
+            await self._call(run, debug.begin)
+        except asyncio.CancelledError:
+            run.end(_cancelled())
+            raise
         return run
 
     async def _call(self, run: _Run, work: Callable[[], None]) -> None:
@@ -173,9 +178,7 @@ class RemoteDebugger:
             await self._finish(run, request_id, error)
             raise
         except BaseException:
-            self._finish_later(
-                run, request_id, CancelledError("the run was cancelled by its caller")
-            )
+            self._finish_later(run, request_id, _cancelled())
             raise
         finally:
             if delivery is None:
@@ -237,11 +240,7 @@ class RemoteDebugger:
         try:
             handle = await setup(run.debug.run.to_wire())
         except BaseException as exc:
-            run.end(
-                from_exception(exc)
-                if isinstance(exc, Exception)
-                else CancelledError("the setup was cancelled")
-            )
+            run.end(from_exception(exc) if isinstance(exc, Exception) else _cancelled())
             raise
         self._partial_runs[handle] = run
         return handle
@@ -261,7 +260,9 @@ class RemoteDebugger:
             OpError: the error of a sink or state, if the run has ``raise_sink_errors``.
         """
         run = self._partial_runs[handle]
-        if await self._take(run, handle, last=False) and self._partial_runs.pop(handle, None):
+        over = await self._take(run, handle, last=False)
+        if over and handle in self._partial_runs:
+            del self._partial_runs[handle]
             await self._end(run, error)
 
     async def aborted(self, handle: str, error: OpError) -> None:
@@ -275,6 +276,10 @@ class RemoteDebugger:
         runs, self._partial_runs = self._partial_runs, {}
         for run in runs.values():
             run.end(error)
+
+
+def _cancelled() -> CancelledError:
+    return CancelledError("the run was cancelled by its caller")
 
 
 def run_now(callback: Callable[[], object]) -> None:
