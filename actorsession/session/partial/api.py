@@ -10,11 +10,11 @@ import asyncio
 import contextlib
 import weakref
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
+from dataclasses import fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from actorsession.config import DebugOptions, RunOptions
+from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
@@ -107,10 +107,14 @@ def _partial_options(options: RunOptions | None) -> RunOptions | None:
         return None
     if not isinstance(options, RunOptions):
         raise TypeError(f"options is a RunOptions, got {type(options).__name__}")
-    others = replace(options, debug_options=DebugOptions())
-    if others != RunOptions():
+    others = [
+        f"{option.name}={getattr(options, option.name)!r}"
+        for option in fields(RunOptions)
+        if option.name != "debug_options" and getattr(options, option.name) != option.default
+    ]
+    if others:
         raise InvalidArgumentError(
-            f"a partial run takes debug_options and no other options, got {others!r}; "
+            f"a partial run takes debug_options and no other options, got {', '.join(others)}; "
             "operation_timeout_in_ms of the session limits its calls, and run() can be traced"
         )
     return options if options.debug_options.active else None
