@@ -5,11 +5,11 @@ Frozen values with TensorFlow's names; the debugger itself is in ``runtime``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any
 
-from actorsession.config.wire import at_least, check_types, list_of, to_wire
+from actorsession.config.wire import at_least, check_types, from_wire, list_of, to_wire
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import changed_fields, dataclass
 
@@ -63,7 +63,8 @@ class DebugOptions:
     """The settings of a run's debugger.
 
     The limits count the bytes of what is kept. A value that would exceed one of them is counted, reported
-    and not kept; the run continues.
+    and not kept; the run continues. Over a master each worker applies them to what it writes and keeps, and
+    the client to what it keeps.
 
     Attributes:
         debug_tensor_watch_opts: the tensors to watch.
@@ -109,9 +110,32 @@ class DebugOptions:
         """Whether the debugger has anything to do."""
         return bool(self.debug_tensor_watch_opts or self.break_on)
 
+    @property
+    def of_plan(self) -> DebugOptions:
+        """The settings on which the decorated graph depends, the others as by default."""
+        return DebugOptions(
+            debug_tensor_watch_opts=self.debug_tensor_watch_opts, break_on=self.break_on,
+            break_exclude=self.break_exclude,
+        )  # fmt: skip
+
+    @property
+    def of_run(self) -> DebugOptions:
+        """The settings on which the decorated graph does not depend, the others as by default."""
+        return replace(self, debug_tensor_watch_opts=(), break_on="", break_exclude=())
+
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         return to_wire(self)
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> DebugOptions:
+        """Read the result of ``to_wire``.
+
+        Raises:
+            InvalidArgumentError: the value has another form, an unknown field or a value that is not
+                allowed.
+        """
+        return from_wire(cls, value)
 
 
 def _strings(name: str, value: Any, *, least: int = 1) -> tuple[str, ...]:

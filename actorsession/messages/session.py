@@ -18,9 +18,10 @@ from actorsession.records import dataclass
 
 __all__ = [
     "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession",
-    "FindPlacement", "ListDevices", "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup",
-    "PlacementFound", "PrepareStep", "ReattachSession", "ResetContainers", "RunStep", "SessionCreated",
-    "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
+    "FindPlacement", "ListDevices", "PartialRun", "PartialRunDrop", "PartialRunReady",
+    "PartialRunSetup", "PlacementFound", "PrepareStep", "ReattachSession", "ResetContainers", "RunStep",
+    "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
+    "StepValues", "TakeStepValues",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -105,6 +106,7 @@ class RunStep:
         options: run options in wire form; empty for the defaults.
         request_id: the client's id of this request.
         wiring: what the step changes about the ways of its tensors, in wire form; empty for nothing.
+        debug_run: the debugged run, in wire form, if ``options`` have debug options; else ``None``.
     """
 
     session_handle: str
@@ -114,6 +116,7 @@ class RunStep:
     options: dict[str, Any]
     request_id: str
     wiring: list[Any] = field(default_factory=list)
+    debug_run: list[Any] | None = None
 
 
 @message("prepare_step", reply="done")
@@ -128,6 +131,7 @@ class PrepareStep:
         targets: as in ``RunStep``.
         partial: whether the step is a partial run.
         wiring: as in ``RunStep``.
+        options: run options in wire form, of which only debug options act; empty for the defaults.
     """
 
     session_handle: str
@@ -136,6 +140,7 @@ class PrepareStep:
     targets: list[str]
     partial: bool
     wiring: list[Any] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @message("step_done")
@@ -182,6 +187,8 @@ class PartialRunSetup:
         fetches: names of all tensors that will be fetched.
         targets: names of operations that run as soon as their inputs are available.
         request_id: the client's id of this request.
+        options: run options in wire form, of which only debug options act; empty for the defaults.
+        debug_run: as in ``RunStep``.
     """
 
     session_handle: str
@@ -189,6 +196,8 @@ class PartialRunSetup:
     fetches: list[str]
     targets: list[str]
     request_id: str
+    options: dict[str, Any] = field(default_factory=dict)
+    debug_run: list[Any] | None = None
 
 
 @message("partial_run_ready")
@@ -239,6 +248,42 @@ class PartialRunDrop:
     session_handle: str
     partial_run_handle: str
     error: list[Any]
+
+
+@message("take_step_values", reply="step_values")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeStepValues:
+    """Takes the watched values of a debugged step, or of a partial run, from the tasks that ran it.
+
+    Attributes:
+        session_handle: the session.
+        run: the ``request_id`` of the ``RunStep``, or the handle of the partial run.
+        last: whether it is over for the client; the tasks forget it when all is taken.
+    """
+
+    session_handle: str
+    run: str
+    last: bool
+
+
+@message("step_values")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepValues:
+    """The watched values of a debugged step, as far as the tasks have answered.
+
+    Attributes:
+        tasks: the ``WatchedValues`` of each task that has answered, without its tag.
+        lost: for each other task, the reason.
+        not_run: tensors that are watched by name and that the run does not need.
+        refused: watches left out because their debug op could not be made, each with the reason.
+        over: whether the step or partial run has ended at the master, or is unknown.
+    """
+
+    tasks: dict[str, list[Any]]
+    lost: dict[str, str]
+    not_run: list[str]
+    refused: list[str]
+    over: bool
 
 
 @message("reattach_session", reply="session_reattached")

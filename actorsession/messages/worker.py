@@ -20,8 +20,8 @@ __all__ = [
     "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CompleteGroup",
     "CreateWorkerSession", "DeleteWorkerSession", "DeregisterGraph", "GetStatus", "GraphDone",
     "GraphRegistered", "GroupCompleted", "LoggingReply", "LoggingRequest", "PushTensors",
-    "RegisterGraph", "RunGraph", "UpdateCluster", "UpdateWorkerSession", "ValuesLost", "VariablesFound",
-    "WorkerStatus", "WorkerWhy",
+    "RegisterGraph", "RunGraph", "TakeWatchedValues", "UpdateCluster", "UpdateWorkerSession",
+    "ValuesLost", "VariablesFound", "WatchedValues", "WorkerStatus", "WorkerWhy",
 ]  # fmt: skip
 
 WORKER = "worker"
@@ -149,6 +149,7 @@ class RegisterGraph:
         costs: the measured seconds of nodes of them, if the session builds a cost model.
         groups: name of the groups of the client graph's collectives, which its workers form anew.
         group_leader: the task that keeps their table.
+        debug_options: what to watch in them, in wire form; empty for nothing.
     """
 
     session_handle: str
@@ -156,6 +157,7 @@ class RegisterGraph:
     costs: dict[str, float] = field(default_factory=dict)
     groups: str = ""
     group_leader: str = ""
+    debug_options: list[Any] = field(default_factory=list)
 
 
 @message("complete_group", reply="group_completed")
@@ -231,6 +233,7 @@ class RunGraph:
         step_id: the step's number, the same on all workers; chosen by the master.
         feeds: tensors in the order agreed at registration; borrowed.
         trace: whether step statistics are requested.
+        debug_run: the debugged run to which the step belongs, in wire form; ``None`` for a plain run.
     """
 
     session_handle: str
@@ -238,6 +241,7 @@ class RunGraph:
     step_id: int
     feeds: list[Any]
     trace: bool
+    debug_run: list[Any] | None = None
 
 
 @message("graph_done")
@@ -254,6 +258,44 @@ class GraphDone:
     values: list[Any]
     stats: list[Any] | None
     pushed: int = 0
+
+
+@message("take_watched_values", reply="watched_values")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeWatchedValues:
+    """Takes values that a debugged step has left at a worker for its client.
+
+    Attributes:
+        session_handle: the session.
+        step_id: the step; one of which the worker knows nothing has left nothing.
+        most: the number of bytes after which the answer ends.
+        last: whether the step is over for the client, so that the worker forgets it when all is taken.
+    """
+
+    session_handle: str
+    step_id: int
+    most: int
+    last: bool
+
+
+@message("watched_values")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedValues:
+    """Values that were watched in a debugged step.
+
+    Attributes:
+        graphs: device and decorated graph of each partition, in wire form, if the client requested graphs.
+        values: the values in wire form, in the order in which they were watched.
+        counts: the counters of the run at the worker so far, in wire form; empty if it knows nothing of it.
+        last_failure: the last failure of a file as text; empty for none.
+        more: whether there are more values.
+    """
+
+    graphs: list[Any]
+    values: list[Any]
+    counts: list[int]
+    last_failure: str
+    more: bool
 
 
 @message("push_tensors")

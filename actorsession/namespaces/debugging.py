@@ -18,7 +18,10 @@ _NAMES = {
         "assert_scalar assert_type"
     ),
     "actorsession.ops.reductions.spread": "is_non_decreasing is_strictly_increasing",
-    "actorsession.runtime.debug.dump": "DebugDump DebugReport",
+    "actorsession.runtime.debug.dump": "DebugDump DebugNodeKey DebugReport",
+    "actorsession.runtime.debug.graph": (
+        "DebugGraphDecoratorInterface DebugGraphDecoratorRegistry"
+    ),
     "actorsession.runtime.debug.sinks": "register_debug_sink unregister_debug_sink",
     "actorsession.runtime.debug.state": "DebuggerState DebuggerStateRegistry",
 }

@@ -31,7 +31,10 @@ from actorsession.ops.flow.checks import assert_type as assert_type
 from actorsession.ops.reductions.spread import is_non_decreasing as is_non_decreasing
 from actorsession.ops.reductions.spread import is_strictly_increasing as is_strictly_increasing
 from actorsession.runtime.debug.dump import DebugDump as DebugDump
+from actorsession.runtime.debug.dump import DebugNodeKey as DebugNodeKey
 from actorsession.runtime.debug.dump import DebugReport as DebugReport
+from actorsession.runtime.debug.graph import DebugGraphDecoratorInterface as DebugGraphDecoratorInterface
+from actorsession.runtime.debug.graph import DebugGraphDecoratorRegistry as DebugGraphDecoratorRegistry
 from actorsession.runtime.debug.sinks import register_debug_sink as register_debug_sink
 from actorsession.runtime.debug.sinks import unregister_debug_sink as unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState as DebuggerState
@@ -40,7 +43,8 @@ from actorsession.session import GraphGrowthWarning as GraphGrowthWarning
 from actorsession.session import GraphMutationWarning as GraphMutationWarning
 
 __all__ = [
-"Assert", "DebugDump", "DebugOptions", "DebugReport", "DebugTensorWatch", "DebuggerState",
+"Assert", "DebugDump", "DebugGraphDecoratorInterface", "DebugGraphDecoratorRegistry",
+"DebugNodeKey", "DebugOptions", "DebugReport", "DebugTensorWatch", "DebuggerState",
 "DebuggerStateRegistry", "GraphGrowthWarning", "GraphMutationWarning", "Print",
 "add_check_numerics_ops", "assert_equal", "assert_greater", "assert_greater_equal",
 "assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",

@@ -20,6 +20,7 @@ import numpy as np
 from actorsession.errors import DataLossError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.records import dataclass
+from actorsession.runtime.debug.dump import DebugNodeKey
 
 __all__ = ["DebugDumpDir", "DebugTensorDatum", "DumpedRun", "has_inf_or_nan"]
 
@@ -57,6 +58,11 @@ class DebugTensorDatum:
     session_run_index: int
 
     @property
+    def key(self) -> DebugNodeKey:
+        """Device, tensor and debug op."""
+        return DebugNodeKey(self.device_name, self.node_name, self.output_slot, self.debug_op)
+
+    @property
     def tensor_name(self) -> str:
         """The tensor's name, ``node:slot``."""
         return f"{self.node_name}:{self.output_slot}"
@@ -64,7 +70,7 @@ class DebugTensorDatum:
     @property
     def watch_key(self) -> str:
         """Tensor and debug op, ``node:slot:op``."""
-        return f"{self.tensor_name}:{self.debug_op}"
+        return self.key.debug_node_name
 
     def get_tensor(self) -> Array:
         """Read the value.
@@ -154,6 +160,9 @@ def has_inf_or_nan(datum: DebugTensorDatum, tensor: Array) -> bool:
 class DebugDumpDir:
     """The runs below a directory.
 
+    Each worker of a session over a master writes its part of a run by itself, so a run over several tasks of
+    one host is several runs here, with the same ``session_run_index``.
+
     Args:
         path: the directory in the ``file://`` URL of watches.
 
@@ -188,19 +197,43 @@ class DebugDumpDir:
         """Return the names of the nodes that were watched, sorted."""
         return sorted({datum.node_name for datum in self.dumped_tensor_data})
 
-    def watch_keys(self, node_name: str | None = None) -> list[str]:
+    def devices(self) -> list[str]:
+        """Return the full names of the devices where values were watched, sorted."""
+        return sorted({datum.device_name for datum in self.dumped_tensor_data})
+
+    def keys(self) -> list[DebugNodeKey]:
+        """Return the watches with their devices, sorted."""
+        return sorted({datum.key for datum in self.dumped_tensor_data})
+
+    def watch_keys(self, node_name: str | None = None, device_name: str | None = None) -> list[str]:
         """Return the watches, as ``node:slot:op``, sorted.
 
         Args:
             node_name: only of this node.
+            device_name: only of this device.
         """
         return sorted(
-            {d.watch_key for d in self.dumped_tensor_data if node_name in (None, d.node_name)}
+            {
+                d.watch_key
+                for d in self.dumped_tensor_data
+                if node_name in (None, d.node_name) and device_name in (None, d.device_name)
+            }
         )
 
-    def watch_key_to_data(self, watch_key: str) -> list[DebugTensorDatum]:
-        """Return the values of a watch, in order; an empty list for an unknown watch."""
-        return [d for d in self.dumped_tensor_data if d.watch_key == watch_key]
+    def watch_key_to_data(
+        self, watch_key: str, device_name: str | None = None
+    ) -> list[DebugTensorDatum]:
+        """Return the values of a watch, in order; an empty list for an unknown watch.
+
+        Args:
+            watch_key: the watch, ``node:slot:op``.
+            device_name: only of this device.
+        """
+        return [
+            d
+            for d in self.dumped_tensor_data
+            if d.watch_key == watch_key and device_name in (None, d.device_name)
+        ]
 
     def get_tensors(
         self,
@@ -209,6 +242,7 @@ class DebugDumpDir:
         debug_op: str = "DebugIdentity",
         *,
         session_run_index: int | None = None,
+        device_name: str | None = None,
     ) -> list[Array]:
         """Read the stored values of a tensor.
 
@@ -217,18 +251,20 @@ class DebugDumpDir:
             output_slot: which output.
             debug_op: the debug operation.
             session_run_index: only of this run.
+            device_name: only of this device.
 
         Raises:
             ValueError: if that was not watched; the message names existing watches.
             DataLossError: if a file cannot be read.
         """
         key = f"{node_name}:{output_slot}:{debug_op}"
-        data = self.watch_key_to_data(key)
+        data = self.watch_key_to_data(key, device_name)
         if not data:
-            keys = self.watch_keys()
+            keys = self.watch_keys(device_name=device_name)
             near = difflib.get_close_matches(key, keys, n=3) or keys[:3]
+            where = f" on {device_name}" if device_name else ""
             raise ValueError(
-                f"{key!r} was not watched; the directory has {len(keys)} watches, such as {near}"
+                f"{key!r} was not watched{where}; the directory has {len(keys)} watches, such as {near}"
             )
         runs = {d.session_run_index for d in data}
         if session_run_index is not None and session_run_index not in runs:

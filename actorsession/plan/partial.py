@@ -27,7 +27,9 @@ from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.signature import PLAIN, RunSignature
 from actorsession.records import dataclass
 
-__all__ = ["CallShape", "PartialParts", "check_signature", "make_partial", "validate_partial"]
+__all__ = [
+    "CallShape", "PartialParts", "check_signature", "fed_name", "make_partial", "validate_partial",
+]  # fmt: skip
 
 # Call shapes remembered per plan; a program has as many as it has stages.
 _REMEMBERED = 256
@@ -216,6 +218,14 @@ def _feed_key(devices: DeviceSet, device: str, position: int, name: str) -> str:
     client = devices.client_device
     incarnation = devices.by_name[client].incarnation
     return build_key(client, incarnation, device, f"feed_{position}_{name}")
+
+
+def fed_name(node: NodeDef) -> str | None:
+    """Return the name of the tensor that a node receives as feed of a partial run; ``None`` if none."""
+    if node.op != RECV:
+        return None
+    kind, _, rest = parse_key(node.attrs["key"]).edge_name.partition("_")
+    return rest.partition("_")[2] if kind == "feed" else None
 
 
 def _fetch_key(devices: DeviceSet, device: str, position: int, name: str) -> str:

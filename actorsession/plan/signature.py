@@ -1,4 +1,8 @@
-"""The run signature: the names in a run's feeds, fetches and targets, under which its plan is kept."""
+"""The run signature: the names in a run's feeds, fetches and targets, under which its plan is kept.
+
+A debugged run has a ``DebugSignature``, so that caches keep its plan beside that of the plain run, whose
+partitions have no debug nodes.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ import reprlib
 from dataclasses import replace
 from typing import Any
 
+from actorsession.config import DebugOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.records import dataclass
 
-__all__ = ["PLAIN", "RunSignature", "Wiring"]
+__all__ = ["PLAIN", "DebugSignature", "RunSignature", "Wiring"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +106,14 @@ class RunSignature:
         placed = [f"{t} at {d}" for t, d in (*wiring.feed_devices, *wiring.fetch_devices)]
         changed = ", ".join([*connected, *placed])
         return f"{names} with {changed}" if changed else names
+
+
+@dataclass(frozen=True, slots=True)
+class DebugSignature(RunSignature):
+    """The signature of a debugged run, which never equals that of a plain run.
+
+    Attributes:
+        debug_options: the options of its plan; see ``DebugOptions.of_plan``.
+    """
+
+    debug_options: DebugOptions = DebugOptions()

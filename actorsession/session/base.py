@@ -267,7 +267,7 @@ class BaseSession(ABC):
         They are kept until ``clear_debug_dumps``, even after the session is closed.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session that watches no tensors.
         """
         return self._dump_store().dumps()
 
@@ -275,7 +275,7 @@ class BaseSession(ABC):
         """Return the reports of the last 1024 debugged runs, in the order in which the runs ended.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session that watches no tensors.
         """
         return self._dump_store().reports()
 
@@ -283,12 +283,15 @@ class BaseSession(ABC):
         """Release what debugged runs left in memory.
 
         Raises:
-            UnimplementedError: for a session that a master runs.
+            UnimplementedError: for a kind of session that watches no tensors.
         """
         self._dump_store().clear()
 
     def _dump_store(self) -> DumpStore:
-        return self._local_session("watches no tensors").debug_store
+        store = self._session.debug_store
+        if store is None:
+            raise UnimplementedError(f"a session of {self._target!r} watches no tensors")
+        return store
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

@@ -73,6 +73,11 @@ class SessionInterface(ABC, Generic[P]):
         """The steps that are fed and fetched in several calls; ``None`` if this kind has none."""
         return None
 
+    @property
+    def debug_store(self) -> DumpStore | None:
+        """The results of debugged runs; ``None`` if this kind watches no tensors."""
+        return None
+
     @abstractmethod
     async def connect(self) -> None:
         """Reach what runs the steps; do nothing if that is done.

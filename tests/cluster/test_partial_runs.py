@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -32,10 +31,11 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.operation import Tensor
 from actorsession.messages import RunGraph
-from actorsession.session import AsyncSession, Session
+from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
+from tests.cluster.remote_faces import FACES, spread
 from tests.cluster.ways import Way, made_ways
 from tests.session import (
     test_partial_run_ends,
@@ -44,7 +44,6 @@ from tests.session import (
     test_partial_runs,
     test_partial_runs_at_once,
 )
-from tests.session.faces import AsyncFace, SyncFace
 from tests.session.inner import link_statistics, remote_session
 from tests.session.partial_kit import Clock, Stages
 
@@ -60,49 +59,14 @@ KINDS = [
 @pytest.fixture
 def graph() -> Iterator[Graph]:
     """A graph whose nodes go to one task after the other."""
-    tasks = itertools.cycle([W0, PS0, W1])
-
-    def spread(op: Operation) -> str:
-        return op.device or next(tasks)
-
     made = Graph()
-    with made.as_default(), made.device(spread):
+    with made.as_default(), spread(made):
         yield made
 
 
 @pytest.fixture
 def stages(graph: Graph) -> Stages:
     return Stages()
-
-
-class RemoteFace:
-    """What both faces tell of a session on a cluster."""
-
-    way: Way
-
-    def counts(self) -> tuple[int, int, int]:
-        """In the form of local faces: a cluster does not tell what waits in a meeting place."""
-        runs = self.way.open_partial_runs()
-        return runs, runs, 0
-
-
-class RemoteAsync(RemoteFace, AsyncFace):
-    """``AsyncSession`` on a cluster."""
-
-    def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
-        self.way = way
-        self.session = AsyncSession(way.target, graph=graph, config=config or way.config())
-
-
-class RemoteSync(RemoteFace, SyncFace):
-    """``Session`` on a cluster."""
-
-    def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
-        self.way = way
-        self.session = Session(way.target, graph=graph, config=config or way.config())
-
-
-FACES = {"AsyncSession": RemoteAsync, "Session": RemoteSync}
 
 
 @pytest.fixture(params=KINDS, ids="-".join)

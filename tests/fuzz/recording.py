@@ -16,7 +16,15 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.cluster import Server
-from actorsession.config import ConfigProto, RPCOptions, RunMetadata, RunOptions, TraceLevel
+from actorsession.config import (
+    ConfigProto,
+    DebugOptions,
+    DebugTensorWatch,
+    RPCOptions,
+    RunMetadata,
+    RunOptions,
+    TraceLevel,
+)
 from actorsession.errors import OpError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
@@ -109,6 +117,8 @@ async def use(target: str) -> dict[str, int]:
             assert await session.run(z, fed) == 1.0 + 9.0 + 25.0
             traced = RunOptions(trace_level=TraceLevel.FULL_TRACE)
             await session.run([y, back], fed, options=traced, run_metadata=RunMetadata())
+            watching = DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="z")])
+            await session.run(z, fed, options=RunOptions(debug_options=watching))
             with suppress(OpError):
                 await session.run(z, {x: np.ones(4, np.float32)})
             with graph.device(W1):

@@ -51,6 +51,7 @@ def test_the_recording_holds_every_kind_of_talk(corpus: list[Frame]) -> None:
         "CreateSession", "SessionCreated", "ExtendSession", "RunStep", "StepDone", "CloseSession",
         "ListDevices", "CreateWorkerSession", "RegisterGraph", "GraphRegistered", "RunGraph",
         "GraphDone", "PushTensors", "PartialRunSetup", "PartialRun", "Failure", "Cancel",
+        "TakeStepValues", "StepValues", "TakeWatchedValues", "WatchedValues",
     }  # fmt: skip
     assert any(frame.segments for frame in corpus)
 

@@ -37,7 +37,7 @@ from tests.messages.strategies import anything, envelopes, messages_of, same
 
 SPECS = list(VOCABULARY.specs.values())
 RUN_GRAPH = RunGraph(session_handle="s", graph_handle="g", step_id=1, feeds=[], trace=False)
-BODY = ["run_graph", "s", "g", 1, [], False]
+BODY = ["run_graph", "s", "g", 1, [], False, None]
 
 
 def round_trip(envelope: Envelope) -> Envelope:
@@ -151,9 +151,9 @@ BAD_MESSAGES: list[tuple[Any, bool, str]] = [
     ([1, 5, "t", None, None], False, "a message must be a list"),
     ([1, 5, "t", None, []], False, "a message must be a list"),
     ([1, 5, "t", None, ["nope"]], False, "unknown message tag"),
-    ([1, 5, "t", None, BODY[:-1]], False, "'run_graph' has 5 fields"),
-    ([1, 5, "t", None, [*BODY, 1]], False, "'run_graph' has 5 fields"),
-    ([1, 5, "t", None, [*BODY[:3], "1", [], False]], False, "field 'step_id'"),
+    ([1, 5, "t", None, BODY[:-1]], False, "'run_graph' has 6 fields"),
+    ([1, 5, "t", None, [*BODY, 1]], False, "'run_graph' has 6 fields"),
+    ([1, 5, "t", None, [*BODY[:3], "1", [], False, None]], False, "field 'step_id'"),
     ([3, 5, None], True, "a message must be a list"),
     ([3, 5, ["done", 1]], True, "'done' has no fields"),
     ([4, 5, None], True, "a wire error is a list"),

@@ -28,7 +28,7 @@ PROTOCOL = {
     "session_extended": ("graph_version: int", None),
     "run_step": (
         "session_handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], "
-        "options: dict[str, Any], request_id: str, wiring: list[Any]",
+        "options: dict[str, Any], request_id: str, wiring: list[Any], debug_run: list[Any] | None",
         "step_done",
     ),
     "step_done": (
@@ -42,12 +42,12 @@ PROTOCOL = {
     "placement_found": ("devices: dict[str, str], reasons: dict[str, str]", None),
     "prepare_step": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
-        "partial: bool, wiring: list[Any]",
+        "partial: bool, wiring: list[Any], options: dict[str, Any]",
         "done",
     ),
     "partial_run_setup": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
-        "request_id: str",
+        "request_id: str, options: dict[str, Any], debug_run: list[Any] | None",
         "partial_run_ready",
     ),
     "partial_run_ready": ("partial_run_handle: str", None),
@@ -98,7 +98,8 @@ PROTOCOL = {
     "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
     "variables_found": ("valued: list[bool]", None),
     "register_graph": (
-        "session_handle: str, partitions: list[Any], costs: dict[str, float], groups: str, group_leader: str",
+        "session_handle: str, partitions: list[Any], costs: dict[str, float], groups: str, "
+        "group_leader: str, debug_options: list[Any]",
         "graph_registered",
     ),
     "complete_group": (
@@ -109,8 +110,23 @@ PROTOCOL = {
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
     "run_graph": (
-        "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool",
+        "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool, "
+        "debug_run: list[Any] | None",
         "graph_done",
+    ),
+    "take_watched_values": (
+        "session_handle: str, step_id: int, most: int, last: bool",
+        "watched_values",
+    ),
+    "watched_values": (
+        "graphs: list[Any], values: list[Any], counts: list[int], last_failure: str, more: bool",
+        None,
+    ),
+    "take_step_values": ("session_handle: str, run: str, last: bool", "step_values"),
+    "step_values": (
+        "tasks: dict[str, list[Any]], lost: dict[str, str], not_run: list[str], "
+        "refused: list[str], over: bool",
+        None,
     ),
     "graph_done": ("values: list[Any], stats: list[Any] | None, pushed: int", None),
     "push_tensors": ("step_id: int, keys: list[str], values: list[Any], dead: list[bool]", None),

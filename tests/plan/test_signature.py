@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorsession.plan.signature import RunSignature
+from actorsession.config import DebugOptions, DebugTensorWatch
+from actorsession.plan.signature import DebugSignature, RunSignature
 
 names = st.lists(st.sampled_from("abcdef"), unique=True).map(tuple)
 
@@ -28,6 +29,25 @@ def test_the_three_kinds_of_names_are_not_mixed_up() -> None:
         RunSignature((), (), ("a",)),
     }
     assert len(different) == 3
+
+
+def test_a_debugged_run_has_a_signature_of_its_own() -> None:
+    """Its partitions differ, and runs that watch alike share them, whatever their limits are."""
+    plain = RunSignature(("b", "a"), ("c",))
+    watch = DebugTensorWatch(node_name="x")
+    ten = DebugOptions(debug_tensor_watch_opts=[watch], global_step=10)
+    other = DebugOptions(debug_tensor_watch_opts=[watch], run_byte_usage_limit=5)
+    first, second = (
+        DebugSignature(plain.feeds, plain.fetches, (), debug_options=options.of_plan)
+        for options in (ten, other)
+    )
+    assert first == second
+    assert plain not in (first, first.sorted())
+    assert first.sorted().feeds == ("a", "b")
+    assert first.sorted() == second.sorted() == second.sorted().sorted()
+    assert first != DebugSignature(
+        plain.feeds, plain.fetches, (), debug_options=DebugOptions(break_on="nan_or_inf")
+    )
 
 
 def test_a_signature_is_shown_as_tensorflow_writes_it() -> None:

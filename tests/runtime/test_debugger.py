@@ -14,13 +14,21 @@ from actorsession.config import DebugOptions, DebugTensorWatch, RunOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debug_op import debug_op
-from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DumpStore
-from actorsession.runtime.debug.graph import DebugGraphDecorator
+from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey, DumpStore
+from actorsession.runtime.debug.graph import (
+    DebugGraphDecorator,
+    DebugGraphDecoratorInterface,
+    DebugGraphDecoratorRegistry,
+)
+from actorsession.runtime.debug.graph import decorated as add_debug_nodes
 from actorsession.runtime.debug.sinks import register_debug_sink, sink_for, unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.task_debugger import TaskWatches
+from actorsession.runtime.debug.watched_step import DebugRunDef
 from tests.runtime.kit import Loaded
 
 INF, NAN = np.inf, np.nan
@@ -191,7 +199,7 @@ def decorated(
     loaded = Loaded(graph, [z], [x], devices=2)
     known = {op.name: op.plain for op in graph.get_operations()}
     decorator = DebugGraphDecorator(options, RunSignature((x.name,), (z.name,)), known)
-    parts = decorator.decorate_graph(loaded.parts)
+    parts = add_debug_nodes(loaded.parts, decorator)
     return decorator, [[n.name for n in part.nodes] for part in parts]
 
 
@@ -339,3 +347,91 @@ def test_a_factory_that_makes_something_else_is_told_so() -> None:
     DebuggerStateRegistry.register_factory(wrong[0])
     with pytest.raises(InvalidArgumentError, match="makes a DebuggerState, this one made 3"):
         DebuggerStateRegistry.create_state(DebugOptions())
+
+
+# -- decorators ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_decorator_factory() -> Iterator[None]:
+    before = DebugGraphDecoratorRegistry.register_factory(None)
+    yield
+    DebugGraphDecoratorRegistry.register_factory(before)
+
+
+def default_decorator() -> DebugGraphDecorator:
+    return DebugGraphDecorator(DebugOptions(break_on="nan_or_inf"), RunSignature(), {})
+
+
+@pytest.mark.usefixtures("no_decorator_factory")
+def test_the_registered_factory_makes_the_decorators_and_gets_the_default() -> None:
+    class Mine(DebugGraphDecoratorInterface):
+        def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
+            return graph_def
+
+    given: list[Any] = []
+
+    def factory(
+        options: DebugOptions, default: DebugGraphDecoratorInterface
+    ) -> DebugGraphDecoratorInterface:
+        given.append((options, default))
+        return Mine()
+
+    default = default_decorator()
+    create = DebugGraphDecoratorRegistry.create_decorator
+    assert create(default.options, default) is default
+    assert DebugGraphDecoratorRegistry.register_factory(factory) is None
+    assert isinstance(create(default.options, default), Mine)
+    assert given == [(default.options, default)]
+    assert DebugGraphDecoratorRegistry.register_factory(None) is factory
+    assert DebuggerStateRegistry.register_factory(None) is None  # the registries are two
+
+
+@pytest.mark.usefixtures("no_decorator_factory")
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (3, "makes a DebugGraphDecoratorInterface, this one made 3"),
+        ("no graph", "Odd.decorate_graph returns a GraphDef, got"),
+    ],
+)
+def test_a_decorator_factory_that_makes_something_else_is_told_so(made: Any, said: str) -> None:
+    class Odd(DebugGraphDecoratorInterface):
+        def decorate_graph(self, graph_def: GraphDef, device: str) -> Any:
+            return made
+
+    wrong: Any = lambda options, default: made if isinstance(made, int) else Odd()  # noqa: E731
+    DebugGraphDecoratorRegistry.register_factory(wrong)
+    graph, x, z = chain()
+    with pytest.raises(InvalidArgumentError, match=said):
+        add_debug_nodes(Loaded(graph, [z], [x], devices=2).parts, default_decorator())
+
+
+# -- watches of a cluster --------------------------------------------------------------------------
+
+
+def test_the_watches_of_a_task_travel_and_come_back() -> None:
+    watches = TaskWatches(
+        options=DebugOptions(debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")]),
+        feeds=("x:0",), fed_types={"x:0": "Placeholder", "y:0": "AddV2"}, elsewhere=("c:0",),
+        signature=RunSignature(("x:0", "y:0"), ("z:0",), ("t",)),
+    )  # fmt: skip
+    assert TaskWatches.from_wire(watches.to_wire()) == watches
+
+
+def test_a_debugged_run_travels_without_what_belongs_to_its_plan() -> None:
+    options = DebugOptions(
+        debug_tensor_watch_opts=[DebugTensorWatch(node_name="x")], global_step=3,
+        raise_sink_errors=True,
+    )  # fmt: skip
+    run = DebugRunDef(session_run_index=1, executor_step_index=2, options=options, all_values=True)
+    there = DebugRunDef.from_wire(run.to_wire())
+    assert there.options == DebugOptions(global_step=3, raise_sink_errors=True)
+    assert (there.session_run_index, there.executor_step_index, there.all_values) == (1, 2, True)
+
+
+def test_a_key_names_device_tensor_and_debug_op() -> None:
+    key = DebugNodeKey("/job:a/replica:0/task:0/device:CPU:0", "n", 1, "DebugNanCount")
+    assert key.debug_node_name == "n:1:DebugNanCount"
+    assert str(key) == "/job:a/replica:0/task:0/device:CPU:0;n:1:DebugNanCount"
+    assert dump(1.0).key == DebugNodeKey("d", "n", 0, "DebugIdentity")

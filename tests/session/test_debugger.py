@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 
 from actorsession import ops
-from actorsession.cluster import Server
 from actorsession.config import (
     ConfigProto,
     DebugOptions,
@@ -24,13 +22,13 @@ from actorsession.config import (
     RunOptions,
     TraceLevel,
 )
-from actorsession.errors import InvalidArgumentError, UnimplementedError
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.runtime.debug.dump import DebugDump
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
-from actorsession.session import AsyncSession, Session
+from actorsession.session import Session
 from tests.property.recipes import Recipe, recipes
-from tests.session.debugger_kit import BREAK, seen, watch, watch_all
+from tests.session.debugger_kit import seen, watch, watch_all
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:{}".format
 MakeSession = Callable[..., Any]
@@ -302,19 +300,3 @@ async def test_a_sink_may_run_the_session_itself(graph: Graph) -> None:
         assert outer == ["y", "z"]
         assert [d.session_run_index for d in session.debug_dumps()] == [1, 2]
         assert [r.failures for r in session.debug_reports()] == [0, 0, 0]
-
-
-async def test_a_session_of_a_master_refuses_debug_options(tmp_path: Path) -> None:
-    graph = Graph()
-    with graph.as_default():
-        y = ops.constant(1.0) + 1.0
-    cluster = {"worker": [f"inproc://{tmp_path.name}"]}
-    async with (
-        Server(cluster, "worker") as server,
-        AsyncSession(server.target, graph=graph) as session,
-    ):
-        assert await session.run(y) == 2.0
-        with pytest.raises(UnimplementedError, match="only sessions in this process do"):
-            await session.run(y, options=BREAK)
-        with pytest.raises(UnimplementedError, match="watches no tensors"):
-            session.debug_dumps()

@@ -14,6 +14,7 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpE
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.debug.debugger import LocalDebugRun
 from actorsession.runtime.debug.dump import DebugDump
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.session import Session
@@ -131,7 +132,9 @@ async def test_nothing_is_heard_after_the_end(session: Any, log_of: Any, heard: 
     x, z = log_of
     await session.run(z, {x: [0.0]})
     debugger = session.session._session.debugger
-    run = debugger.begin(RunSignature(("x:0",), ("z:0",)), watch("z").debug_options)
+    asked = RunSignature(("x:0",), ("z:0",)), watch("z").debug_options
+    run = LocalDebugRun(debugger.new_run(*asked))
+    run.begin()
     run.watch(0, [np.zeros(1, np.float32)])
     run.end(None)
     run.end(None)

@@ -138,7 +138,9 @@ async def test_a_run_that_has_its_plan_waits_for_no_planning(x: Tensor, held: He
         await soon(first)
 
 
-@pytest.mark.parametrize("what", ["a placement", "a partial run", "a debugged run"])
+@pytest.mark.parametrize(
+    "what", ["a placement", "a partial run", "a debugged run", "a debugged partial run"]
+)
 async def test_all_that_plans_lets_the_loop_go_on(x: Tensor, what: str) -> None:
     y = large(x)
     watch = DebugTensorWatch(node_name=y.op.name, debug_urls=("memory://",))
@@ -150,10 +152,11 @@ async def test_all_that_plans_lets_the_loop_go_on(x: Tensor, what: str) -> None:
                 "a placement": session.placement,
                 "a partial run": lambda: session.partial_run_setup([y], [x]),
                 "a debugged run": lambda: session.run(y, {x: 1.0}, options=options),
+                "a debugged partial run": lambda: session.partial_run_setup([y], [x], options),
             }[what]
-            if what == "a debugged run":  # its plan, without the decorated one
+            if "debugged" in what:  # its plan, without the decorated one
                 held.go.set()
-                await soon(session.run(y, {x: 1.0}))
+                await soon(session.warm_up(y, [x], partial="partial" in what))
                 held.go.clear()
             before = held.entered
             answer = asyncio.ensure_future(asked())
@@ -161,12 +164,13 @@ async def test_all_that_plans_lets_the_loop_go_on(x: Tensor, what: str) -> None:
             await step()
             held.go.set()
             found = await soon(answer)
-            if what == "a partial run":
+            if "partial" in what:
                 assert await session.partial_run(found, y, {x: 1.0}) == 1.0 + ONES
             elif what == "a placement":
                 assert y.op.name in found
             else:
                 assert found == 1.0 + ONES
+            if "debugged" in what:
                 assert [float(d.value) for d in session.debug_dumps()] == [1.0 + ONES]
 
 

@@ -19,6 +19,7 @@ from actorsession.plan.prune import ARG
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.takes import uses_of
 from actorsession.records import dataclass
+from actorsession.runtime.debug.task_debugger import PlanSurvey
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 
@@ -65,6 +66,7 @@ class ClientGraph:
         runs: how many steps have run it, if the session observes its steps.
         nbytes: bytes that its latest step has fetched and sent from task to task.
         groups: name of the groups of its collectives, which no other graph uses.
+        survey: what is watched, if it is the graph of debugged runs.
     """
 
     signature: RunSignature
@@ -82,6 +84,7 @@ class ClientGraph:
     runs: int = 0
     nbytes: int = 0
     groups: str = field(default_factory=lambda: secrets.token_hex(8))
+    survey: PlanSurvey | None = None
 
 
 def split_by_task(

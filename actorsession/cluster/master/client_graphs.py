@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -27,6 +28,7 @@ from actorsession.errors import AbortedError, OpError, first_error, from_excepti
 from actorsession.messages.worker import DeregisterGraph, RegisterGraph
 from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.debug.task_debugger import TaskWatches
 from actorsession.runtime.planning import LARGE, Planning
 
 __all__ = ["ClientGraphs", "ask_to_drop"]
@@ -192,8 +194,10 @@ class ClientGraphs:
     # -- registration --------------------------------------------------------------------------
 
     async def _register(self, graph: ClientGraph) -> None:
+        watches = () if graph.survey is None else graph.survey.tasks
+        parts = itertools.zip_longest(graph.parts, watches)
         outcomes = await asyncio.gather(
-            *[self._register_part(part, graph) for part in graph.parts], return_exceptions=True
+            *[self._register_part(*part, graph) for part in parts], return_exceptions=True
         )
         error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
         if error is None:
@@ -206,13 +210,16 @@ class ClientGraphs:
         await self._deregister(graph)
         raise error
 
-    async def _register_part(self, part: TaskPart, graph: ClientGraph) -> None:
+    async def _register_part(
+        self, part: TaskPart, watches: TaskWatches | None, graph: ClientGraph
+    ) -> None:
         deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
             partitions = await self._encoded(part)
             message = RegisterGraph(
                 session_handle=self._handle, partitions=partitions, costs=self._costs(part),
                 groups=graph.groups, group_leader=graph.parts[0].task,
+                debug_options=[] if watches is None else watches.to_wire(),
             )  # fmt: skip
             if self._renew is not None:
                 await self._renew(part.task, deadline)

@@ -43,6 +43,7 @@ from actorsession.messages.session import (
     RunStep,
     SessionCreated,
     StepReceived,
+    TakeStepValues,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.cost_model import check_cost_model_settings
@@ -84,7 +85,7 @@ class Master(Actor):
 
     @routes(
         RunStep, PrepareStep, ExtendSession, ListDevices, FindPlacement, ReattachSession, AskSessionWhy,
-        PartialRunSetup, PartialRun, PartialRunDrop, by="session_handle",
+        PartialRunSetup, PartialRun, PartialRunDrop, TakeStepValues, by="session_handle",
     )  # fmt: skip
     def _session(self, handle: str) -> MasterSession:
         session = self._sessions.get(handle)

@@ -16,6 +16,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
+from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.device_discovery import sooner
 from actorsession.cluster.master.env import Changes, MasterEnv
 from actorsession.cluster.master.master_step import MasterStep
@@ -57,12 +58,14 @@ from actorsession.messages.session import (
     SessionWhy,
     StepDone,
     StepReceived,
+    StepValues,
+    TakeStepValues,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
 from actorsession.metrics import session_tally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
-from actorsession.plan.signature import PLAIN, RunSignature, Wiring
+from actorsession.plan.signature import PLAIN, DebugSignature, RunSignature, Wiring
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
@@ -123,9 +126,10 @@ class MasterSession(Actor):
         self._lost: dict[str, None] = {}  # variables lost with a task that have had no value since
         self._running: dict[int, MasterStep] = {}
         self._deliveries = UnconfirmedValues()
+        self._debug_runs = DebugRuns(handle, members.workers)
         self._partials = MasterPartialRuns(
             handle, members, self._graph.build_partial, config, self.children, self._deliveries,
-            self._planning, lambda: self._graph.size,
+            self._debug_runs, self._planning, lambda: self._graph.size,
         )  # fmt: skip
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self.last_used = time.monotonic()
@@ -263,7 +267,10 @@ class MasterSession(Actor):
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
             Wiring.from_wire(message.wiring) if message.wiring else PLAIN,
         )  # fmt: skip
-        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        options = _NO_OPTIONS
+        if message.options or message.debug_run is not None:
+            options = RunOptions.from_wire(message.options)
+            signature = _signature(message, options)
         limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else self._step_limit
         deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
@@ -289,10 +296,7 @@ class MasterSession(Actor):
     @answers(PrepareStep)
     async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
         """Plan a step and register its graphs, so that its first run begins at once."""
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
-            Wiring.from_wire(message.wiring) if message.wiring else PLAIN,
-        )  # fmt: skip
+        signature = _signature(message, RunOptions.from_wire(message.options))
         if message.partial:
             check_signature(signature)
         graphs = self._partials.graphs if message.partial else self._graphs
@@ -309,11 +313,17 @@ class MasterSession(Actor):
     ) -> MasterStep:
         feeds = [message.feeds[name] for name in graph.signature.feeds]
         self._tally.runs += 1
-        observed = self._observer.begin(graph, options)
-        return MasterStep(
+        observed = None if graph.survey is not None else self._observer.begin(graph, options)
+        step = MasterStep(
             graph, self._workers, self.handle, feeds, trace=options.traced, observed=observed,
-            deadline=deadline,
+            deadline=deadline, debug_run=message.debug_run,
         )  # fmt: skip
+        if graph.survey is not None:
+            self._debug_runs.add(
+                message.request_id, step.step_id, graph,
+                lambda: step.step_id not in self._running,
+            )  # fmt: skip
+        return step
 
     async def _run(
         self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
@@ -406,6 +416,11 @@ class MasterSession(Actor):
         """The number of answers that the client has not confirmed yet."""
         return len(self._deliveries)
 
+    @answers(TakeStepValues)
+    async def on_take_step_values(self, message: TakeStepValues, call: CallContext) -> StepValues:
+        """Take what was watched in a debugged step, or in a partial run so far."""
+        return await self._debug_runs.take(message)
+
     @answers(AskSessionWhy, direct=True)
     def on_why(self, message: AskSessionWhy, call: CallContext) -> asyncio.Task[SessionWhy]:
         """Collect from all tasks what the session's steps wait for.
@@ -444,12 +459,13 @@ class MasterSession(Actor):
         self, message: PartialRunSetup, call: CallContext
     ) -> PartialRunReady:
         """Start a step that is fed and fetched in several calls."""
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
-        )
-        deadline = self.limited(call.deadline)
+        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        signature = _signature(message, options)
+        deadline, debug_run = self.limited(call.deadline), message.debug_run
         try:
-            handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
+            handle = await self._acquire(
+                lambda: self._partials.open(signature, deadline, debug_run), deadline
+            )
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
         self._tally.begin_partial_run()
@@ -611,6 +627,32 @@ class MasterSession(Actor):
 
 def _task_of(device: str) -> str:
     return device.rpartition("/device:")[0]
+
+
+def _signature(
+    message: RunStep | PartialRunSetup | PrepareStep, options: RunOptions
+) -> RunSignature:
+    """Return the signature of a step; that of a debugged one is another than that of a plain one.
+
+    Raises:
+        InvalidArgumentError: if a step to run has debug options without a debugged run, or the reverse.
+    """
+    wiring = [] if isinstance(message, PartialRunSetup) else message.wiring
+    plain = RunSignature(
+        tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
+        Wiring.from_wire(wiring) if wiring else PLAIN,
+    )  # fmt: skip
+    debug = options.debug_options
+    if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):
+        raise InvalidArgumentError(
+            "a step has debug_options and a debug_run, or neither of them, got "
+            f"{debug!r:.100} and {message.debug_run!r:.100}"
+        )
+    if not debug.active:
+        return plain
+    return DebugSignature(
+        plain.feeds, plain.fetches, plain.targets, plain.wiring, debug_options=debug.of_plan
+    )
 
 
 def _nodes_of(message: ExtendSession) -> float:

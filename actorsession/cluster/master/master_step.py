@@ -56,10 +56,11 @@ class MasterStep:
         observed: why the session has the step traced although its options do not request it;
             ``None`` if it has not.
         deadline: the deadline of the step.
+        debug_run: the debugged run to which it belongs, in wire form, if the graph is one of those.
     """
 
     __slots__ = (
-        "_calls", "_deadline", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
+        "_calls", "_deadline", "_debug_run", "_feeds", "_graph", "_handle", "_trace", "_workers", "answers",
         "handed_out", "observed", "since", "step_id",
     )  # fmt: skip
 
@@ -73,6 +74,7 @@ class MasterStep:
         trace: bool,
         observed: Observation | None = None,
         deadline: Deadline,
+        debug_run: list[Any] | None = None,
     ) -> None:
         self.step_id = next(_STEP_IDS)
         self.since = 0.0
@@ -86,6 +88,7 @@ class MasterStep:
         self.observed = observed
         self._trace = trace or observed is not None
         self._deadline = deadline
+        self._debug_run = debug_run
         self._calls: dict[asyncio.Future[Any], int] = {}  # calls under way, with their parts
 
     def begin(self) -> bool:
@@ -160,6 +163,7 @@ class MasterStep:
             step_id=self.step_id,
             feeds=[self._feeds[i] for i in part.feeds],
             trace=self._trace,
+            debug_run=self._debug_run,
         )
         try:
             answer = self._workers[part.task].submit(message, CallContext(self._deadline))

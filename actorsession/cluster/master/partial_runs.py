@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master.client_graph import ClientGraph
 from actorsession.cluster.master.client_graphs import ClientGraphs
+from actorsession.cluster.master.debug_runs import DebugRuns
 from actorsession.cluster.master.partial_step import MasterPartialStep, MasterRun, confirm
 from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
@@ -42,6 +44,7 @@ class MasterPartialRuns:
         config: the session's settings.
         children: the session's children, which own the steps of the runs.
         deliveries: the answers of the session that the client has not confirmed.
+        debug_runs: the debugged steps of the session.
         planning: the planning of the session.
         size: returns the number of nodes that a build has to process.
 
@@ -58,6 +61,7 @@ class MasterPartialRuns:
         config: ConfigProto,
         children: Children,
         deliveries: UnconfirmedValues,
+        debug_runs: DebugRuns,
         planning: Planning | None = None,
         size: Callable[[], int] = lambda: 0,
     ) -> None:
@@ -71,13 +75,17 @@ class MasterPartialRuns:
         self._members = members
         self._children = children
         self._deliveries = deliveries
+        self._debug_runs = debug_runs
 
-    async def open(self, signature: RunSignature, deadline: Deadline) -> str:
+    async def open(
+        self, signature: RunSignature, deadline: Deadline, debug_run: list[Any] | None = None
+    ) -> str:
         """Start a run and return its handle.
 
         Args:
             signature: all feeds, fetches and targets of the run.
             deadline: the deadline of the registration.
+            debug_run: see ``PartialRunSetup``.
 
         Raises:
             InvalidArgumentError: if the signature is not valid for a partial run, or does not fit the graph.
@@ -90,7 +98,7 @@ class MasterPartialRuns:
         else:
             self.graphs.hold(graph)
         try:
-            run = self._new_run(graph)
+            run = self._new_run(graph, debug_run)
         except BaseException:
             self.graphs.release(graph)
             raise
@@ -103,14 +111,17 @@ class MasterPartialRuns:
         except BaseException:
             run.abort(CancelledError("the setup was cancelled, and nobody knows the handle"))
             raise
-        return run.state.handle
+        handle = run.state.handle
+        if graph.survey is not None:
+            self._debug_runs.add(handle, run.step.step_id, graph, lambda: handle not in self.runs)
+        return handle
 
-    def _new_run(self, graph: ClientGraph) -> MasterRun:
+    def _new_run(self, graph: ClientGraph, debug_run: list[Any] | None) -> MasterRun:
         assert graph.partial is not None
         members = self._members
         step = MasterPartialStep(
             graph, members.workers, self._handle, members.devices, self._children,
-            self.graphs.release,
+            self.graphs.release, debug_run,
         )  # fmt: skip
         state = self.runs.new_state(str(graph.signature), graph.partial)
         return PartialRunDriver(state, graph.partial, step, self.runs.delete)

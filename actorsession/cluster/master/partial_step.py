@@ -45,6 +45,7 @@ class MasterPartialStep:
         devices: the devices of the session.
         children: own the calls to the tasks.
         release: called with the graph when the run is over.
+        debug_run: see ``MasterStep``.
 
     Attributes:
         rendezvous: the rendezvous of the step on the master's own task.
@@ -66,10 +67,13 @@ class MasterPartialStep:
         devices: DeviceSet,
         children: Children,
         release: Callable[[ClientGraph], None],
+        debug_run: list[Any] | None = None,
     ) -> None:
         self.graph = graph
         self.unconfirmed = 0
-        self._step = MasterStep(graph, workers, session_handle, (), trace=False, deadline=NEVER)
+        self._step = MasterStep(
+            graph, workers, session_handle, (), trace=False, deadline=NEVER, debug_run=debug_run
+        )
         self.step_id = self._step.step_id
         self.handed_out = self._step.handed_out
         self._children = children

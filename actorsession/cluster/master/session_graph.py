@@ -20,7 +20,8 @@ from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.metrics import SessionTally
 from actorsession.plan.execution_state import GraphExecutionState
 from actorsession.plan.place import Placed
-from actorsession.plan.signature import RunSignature
+from actorsession.plan.signature import DebugSignature, RunSignature
+from actorsession.runtime.debug.task_debugger import survey
 
 __all__ = ["SessionGraph"]
 
@@ -159,8 +160,10 @@ class SessionGraph:
         """
         if not (signature.fetches or signature.targets):
             raise InvalidArgumentError("a step needs a fetch or a target, got neither")
+        # A debugged run shows every node that was written.
+        optimised = not isinstance(signature, DebugSignature)
         with self._tally.planning():
-            _, parts = self._state.partitions(signature)
+            _, parts = self._state.partitions(signature, optimised=optimised)
             return self._marked(split_by_task(signature, parts, self._members.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
@@ -178,4 +181,7 @@ class SessionGraph:
 
     def _marked(self, graph: ClientGraph) -> ClientGraph:
         graph.absent = self._absent.intersection(part.task for part in graph.parts)
+        if isinstance(graph.signature, DebugSignature):
+            tasks = [(part.task, part.feeds) for part in graph.parts]
+            graph.survey = survey(graph.signature, self._state.view, graph.partitions, tasks)
         return graph

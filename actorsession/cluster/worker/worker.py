@@ -45,6 +45,7 @@ from actorsession.messages.worker import (
     PushTensors,
     RegisterGraph,
     RunGraph,
+    TakeWatchedValues,
     UpdateCluster,
     UpdateWorkerSession,
     ValuesLost,
@@ -112,13 +113,9 @@ class Worker(Actor):
     # -- messages ------------------------------------------------------------------------------
 
     @routes(
-        RunGraph,
-        RegisterGraph,
-        CompleteGroup,
-        OpenStepRendezvous,
-        AskVariables,
+        RunGraph, RegisterGraph, CompleteGroup, OpenStepRendezvous, AskVariables, TakeWatchedValues,
         by="session_handle",
-    )
+    )  # fmt: skip
     def _session(self, handle: str) -> WorkerSession:
         return self._sessions.find(handle)
 

@@ -21,6 +21,7 @@ from actorsession.actors.actor import Actor, answers
 from actorsession.actors.context import CallContext
 from actorsession.cluster.worker.backpressure import HeldStep, StepGate
 from actorsession.cluster.worker.collective_groups import LedGroups, complete_group
+from actorsession.cluster.worker.debug_runs import TaskDebugRuns
 from actorsession.cluster.worker.rpc_log import RpcLog
 from actorsession.cluster.worker.worker_rendezvous import (
     RendezvousTable,
@@ -41,7 +42,9 @@ from actorsession.messages.worker import (
     GroupCompleted,
     RegisterGraph,
     RunGraph,
+    TakeWatchedValues,
     VariablesFound,
+    WatchedValues,
 )  # fmt: skip
 from actorsession.metrics import session_tally
 from actorsession.plan.cost_model import CostModel, prime
@@ -49,6 +52,7 @@ from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.runtime.collective.groups import GroupResolver, GroupTable
+from actorsession.runtime.debug.task_debugger import TaskDebugPlan, TaskWatches
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import Gate
@@ -117,13 +121,14 @@ class OpenStepRendezvous:
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """A graph with the number of feeds of its steps, its groups, and the tasks that they send to."""
+    """A graph with the number of feeds of its steps, its groups, what it sends to, and what is watched."""
 
     graph: LoadedGraph
     feeds: int
     groups_name: str
     groups: GroupResolver
     sends_to: tuple[str, ...] = ()
+    debug: TaskDebugPlan | None = None
 
 
 class WorkerSession(Actor):
@@ -150,6 +155,7 @@ class WorkerSession(Actor):
         self._pool = None if env.pool is None else env.pool.share()
         self._cluster_devices: Mapping[str, DeviceAttributes] = {}
         self._held_steps = StepGate(env.workers, self._run_graph, self.children)
+        self._debug_runs = TaskDebugRuns()
         self._gate = Gate()  # never closed: inline steps run on the loop that would close it
         self._over: OpError | None = None
         # The legacy session is there without anybody creating it.
@@ -198,13 +204,19 @@ class WorkerSession(Actor):
             self._planning.check()
         self._check_incarnations(partitions)
         self._check_cluster_devices(partitions)
+        debug = None
+        if message.debug_options:
+            watches = TaskWatches.from_wire(message.debug_options)
+            debug = TaskDebugPlan(watches, partitions, self._env.devices[0].resources.files)
+        loaded = partitions if debug is None else debug.partitions
         with self._tally.planning():
-            graph = LoadedGraph(partitions, self._env.executors, self._states, own_fetches=False)
+            graph = LoadedGraph(loaded, self._env.executors, self._states, own_fetches=False)
             if message.costs:
                 prime([part.bound for part in graph.parts], CostModel.of_seconds(message.costs))
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         groups = self._groups_of(message)
-        return _Registered(graph, feeds, message.groups, groups, self._consumers(partitions))
+        consumers = self._consumers(partitions)
+        return _Registered(graph, feeds, message.groups, groups, consumers, debug)
 
     def _groups_of(self, message: RegisterGraph) -> GroupResolver:
         """Return the groups of a graph: a table if this task is their leader."""
@@ -319,15 +331,18 @@ class WorkerSession(Actor):
         pool = self._pool
         self._env.counters.runs += 1
         self._tally.runs += 1
-        inline = None if message.trace else graph.inline
+        inline = None if message.trace or registered.debug is not None else graph.inline
         if inline is not None and (pool is None or not inline.is_expensive(message.feeds)):
             return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
         env = self._env
+        debug = None
+        if registered.debug is not None:
+            debug = self._debug_runs.begin(registered.debug, message)
         rendezvous = env.rendezvous.begin(message.step_id, env.peers)
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop(),
-            trace=message.trace, groups=registered.groups,
+            trace=message.trace, debug=debug, groups=registered.groups,
         )  # fmt: skip
         self._steps[message.step_id] = step
         graph.begin(step, message.feeds)
@@ -392,7 +407,16 @@ class WorkerSession(Actor):
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)
+        if step.debug is not None:
+            step.debug.end(step.error)
         self._env.rendezvous.end(step.step_id, step.error)
+
+    @answers(TakeWatchedValues)
+    def on_take_watched_values(
+        self, message: TakeWatchedValues, call: CallContext
+    ) -> WatchedValues:
+        """Return what was watched in a step and not taken yet."""
+        return self._debug_runs.take(message)
 
     def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         """End a step that runs here with an error.

@@ -1,4 +1,6 @@
-"""The debugger of a local session: watched tensors, numeric checks, and the destinations of watched values.
+"""The debugger of sessions: watched tensors, numeric checks, and the destinations of watched values.
 
-``SessionDebugger`` runs decorated graphs. ``sinks`` and ``state`` have the registries that users extend.
+``SessionDebugger`` begins debugged runs for a session. Their graphs are decorated by ``graph``, in this
+process or, over a master, by each worker (``task_debugger``). ``graph``, ``sinks`` and ``state`` have the
+registries that users extend.
 """

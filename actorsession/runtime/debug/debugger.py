@@ -1,8 +1,9 @@
-"""The debugger of a local session: plans of decorated graphs, and debugged runs.
+"""The debugger of a session: plans of debugged runs, and the runs.
 
-``SessionDebugger`` belongs to a direct session. It caches the plans of debugged runs and begins a
-``DebugRun`` for each run. The run passes the values that generated code reports to a debugger state. Called
-by the direct session and, through the step, by generated code.
+``SessionDebugger`` belongs to a session. It caches what it knows of the plans of debugged runs and begins a
+``DebugRun`` for each run. The run passes what it is told to a debugger state. In a direct session it is a
+``LocalDebugRun``, which generated code reports values to. In a session of a master the values come from the
+workers: see ``task_debugger`` for their side and ``session.remote.remote_debugger`` for the client's.
 
 Invariants: all errors in the options are found before the step runs. A state is called by one thread at a
 time, and not after the end. A run without debug options does not use this module.
@@ -13,31 +14,52 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import field
 from functools import partial
-from typing import Any
+from typing import Generic, TypeVar
 
 from actorsession.config import DebugOptions
 from actorsession.errors import OpError
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
-from actorsession.runtime.debug.graph import DebugGraphDecorator, WatchPoint, watched_by
-from actorsession.runtime.debug.sinks import sink_for
+from actorsession.runtime.debug.graph import DebugGraphDecorator
+from actorsession.runtime.debug.sinks import check_url, sink_for
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry, SinkState, Tally
+from actorsession.runtime.debug.watched_step import DebugRunDef, WatchedStep
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 
-__all__ = ["DebugPlan", "DebugRun", "SessionDebugger"]
+__all__ = ["DebugPlan", "DebugRun", "LoadedDebugPlan", "LocalDebugRun", "SessionDebugger"]
 
 _log = logging.getLogger("actorsession.debugger")
-# Decorated plans cached per session: a debugging session repeats a few sets of watches.
+# Plans cached per session: a debugging session repeats a few sets of watches.
 _PLANS = 32
 
 
 class DebugPlan:
-    """The plan of a debugged run.
+    """A session's record of the plan of debugged runs.
+
+    Args:
+        signature: its signature.
+
+    Attributes:
+        steps: the indices of its runs.
+        not_run: tensors that are watched by name and that the run does not need.
+        refused: watches left out because their debug op could not be made, each with the reason.
+    """
+
+    def __init__(self, signature: RunSignature) -> None:
+        self.signature = signature
+        self.steps = itertools.count()
+        self.not_run: tuple[str, ...] = ()
+        self.refused: tuple[str, ...] = ()
+
+
+class LoadedDebugPlan(DebugPlan):
+    """The plan of debugged runs in this process.
 
     Args:
         decorator: the decorator that made the graph.
@@ -45,50 +67,125 @@ class DebugPlan:
     """
 
     def __init__(self, decorator: DebugGraphDecorator, graph: LoadedGraph) -> None:
-        self.decorator = decorator
+        super().__init__(decorator.signature)
         self.graph = graph
-        self.steps = itertools.count()
-
-    def publish_graph(self, state: DebuggerState) -> None:
-        """Pass the decorated graph of each device to a state."""
-        for part in self.graph.partitions:
-            state.publish_graph(GraphDef(part.nodes), part.device)
+        self.points = decorator.points
+        self.not_run, self.refused = decorator.not_run, tuple(decorator.refused)
 
 
-class DebugRun:
-    """One debugged run, owned by its step.
+P = TypeVar("P", bound=DebugPlan)
 
-    Args:
+
+@dataclass(slots=True)
+class DebugRun(Generic[P]):
+    """One debugged run at its session.
+
+    Attributes:
         plan: the plan.
-        options: options of the run.
-        session_run_index: index among the session's debugged runs.
+        run: the run as plain data.
         store: the session's store.
         state: the debugger state of the run.
         tally: counts the outcomes of watched values.
+        lost: tasks of a cluster whose values did not arrive, each with the reason.
+    """
+
+    plan: P
+    run: DebugRunDef
+    store: DumpStore
+    state: DebuggerState
+    tally: Tally
+    lost: tuple[str, ...] = ()
+    _over: bool = field(init=False, default=False)
+
+    def begin(self) -> None:
+        """Report the run to the state.
+
+        Raises:
+            OpError: the error of the state, if the run has ``raise_sink_errors``.
+        """
+        signature, run = self.plan.signature, self.run
+        try:
+            self.tell(
+                lambda: self.state.publish_debug_metadata(
+                    run.options.global_step, run.session_run_index, run.executor_step_index,
+                    signature.feeds, signature.fetches, signature.targets,
+                )
+            )  # fmt: skip
+        except OpError as error:
+            self.end(error)
+            raise
+
+    def publish_graph(self, graph_def: GraphDef, device: str) -> None:
+        """Pass the decorated graph of a device to the state."""
+        self.tell(partial(self.state.publish_graph, graph_def, device))
+
+    def publish(self, dump: DebugDump, urls: Sequence[str]) -> None:
+        """Pass a watched value to the state.
+
+        Raises:
+            OpError: the error of the state, if the run has ``raise_sink_errors``.
+        """
+        self.tell(partial(self.state.publish_tensor, dump, urls))
+
+    def log_refused(self) -> None:
+        """Log the watches that the plan leaves out."""
+        refused = self.plan.refused
+        if refused:
+            _log.warning(
+                "debugged run %d leaves out %d watches whose debug op cannot be made; the first: %s",
+                self.run.session_run_index, len(refused), refused[0],
+            )  # fmt: skip
+
+    def tell(self, call: Callable[[], None], *, may_raise: bool = True) -> None:
+        """Call the state; count its failures, or raise them if the run has ``raise_sink_errors``."""
+        try:
+            call()
+        except Exception as exc:
+            # The default state's own errors were counted where they occurred.
+            if isinstance(self.state, SinkState) and isinstance(exc, OpError):
+                raise
+            who = f"debugger state {type(self.state).__name__}"
+            self.tally.failed(who, exc, may_raise=may_raise)
+
+    def end(self, error: OpError | None) -> None:
+        """End the run: notify the state, and keep the report; may be called twice."""
+        if self._over:
+            return
+        self._over = True
+        self.tell(lambda: self.state.publish_end(error), may_raise=False)
+        tally, plan, run = self.tally, self.plan, self.run
+        if tally.left_out:
+            _log.warning(
+                "debugged run %d: %d values of %d bytes were left out, for a limit is reached",
+                run.session_run_index, tally.left_out, tally.left_out_bytes,
+            )  # fmt: skip
+        self.store.add_report(
+            DebugReport(
+                session_run_index=run.session_run_index,
+                executor_step_index=run.executor_step_index,
+                global_step=run.options.global_step, seen=tally.seen, kept=tally.kept,
+                kept_bytes=tally.kept_bytes, left_out=tally.left_out,
+                left_out_bytes=tally.left_out_bytes, failures=tally.failures,
+                last_failure=tally.last_failure, not_run=plan.not_run, refused=plan.refused,
+                lost=self.lost, error=str(error) if error else "",
+            )
+        )  # fmt: skip
+
+
+class LocalDebugRun(WatchedStep):
+    """One debugged run in this process, owned by its step.
+
+    Args:
+        debug: the run at its session; not begun.
 
     Attributes:
         graph: the graph to run.
     """
 
-    def __init__(
-        self,
-        plan: DebugPlan,
-        options: DebugOptions,
-        session_run_index: int,
-        store: DumpStore,
-        state: DebuggerState,
-        tally: Tally,
-    ) -> None:
-        self.graph = plan.graph
-        self._plan = plan
-        self._options = options
-        self._store = store
-        self._index = session_run_index
-        self._step_index = next(plan.steps)
-        self._state = state
-        self._tally = tally
-        self._lock = threading.Lock()
-        self._ended = False
+    def __init__(self, debug: DebugRun[LoadedDebugPlan]) -> None:
+        super().__init__(debug.plan.points, debug.run)
+        self.graph = debug.plan.graph
+        self._debug = debug
 
     def begin(self) -> None:
         """Report the run to the state, and the plan if it is new.
@@ -96,165 +193,103 @@ class DebugRun:
         Raises:
             OpError: the error of the state, if the run has ``raise_sink_errors``.
         """
-        signature = self._plan.decorator.signature
-        if self._options.reset_disk_byte_usage:
-            self._store.reset_disk()
+        debug = self._debug
+        if self.run.options.reset_disk_byte_usage:
+            debug.store.reset_disk()
+        debug.begin()
+        if self.run.executor_step_index:
+            return
+        debug.log_refused()
         try:
-            self._tell(
-                lambda: self._state.publish_debug_metadata(
-                    self._options.global_step, self._index, self._step_index,
-                    signature.feeds, signature.fetches, signature.targets,
-                )
-            )  # fmt: skip
-            if not self._step_index:
-                self._log_refused()
-                self._tell(lambda: self._plan.publish_graph(self._state))
+            for part in self.graph.partitions:
+                debug.publish_graph(GraphDef(part.nodes), part.device)
         except OpError as error:
             self.end(error)
             raise
 
-    def _log_refused(self) -> None:
-        refused = list(self._plan.decorator.refused)
-        if refused:
-            _log.warning(
-                "debugged run %d leaves out %d watches whose debug op cannot be made; the first: %s",
-                self._index, len(refused), refused[0],
-            )  # fmt: skip
-
-    def shown(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a segment's function that reports the values of its nodes to this run, in any thread."""
-
-        def call(*arguments: Any) -> Any:
-            with watched_by(self):
-                return function(*arguments)
-
-        return call
-
-    def watch(self, number: int, values: Sequence[Any]) -> None:
-        """Handle values that generated code reports, in any thread.
-
-        Raises:
-            InvalidArgumentError: if a numerics check fails.
-            OpError: the error of the state, if the run has ``raise_sink_errors``.
-        """
-        point = self._plan.decorator.points[number]
-        if isinstance(point, WatchPoint):
-            self._watch(point, values[0])
-        else:
-            point.check(values)
-
-    def _watch(self, point: WatchPoint, value: Any) -> None:
-        for op, urls in point.wants:
-            kept = op.apply(value, point.dtype)
-            if kept is None:
-                continue
-            dump = DebugDump(
-                node_name=point.node_name, output_slot=point.output_slot, device_name=point.device,
-                debug_op=op.name, op_type=point.op_type, value=kept, timestamp=time.time(),
-                global_step=self._options.global_step, session_run_index=self._index,
-                executor_step_index=self._step_index,
-            )  # fmt: skip
-            try:
-                with self._lock:
-                    if not self._ended:
-                        self._tally.seen += 1
-                        self._tell(partial(self._state.publish_tensor, dump, urls))
-            except OpError as error:
-                error.locate(node=point.node_name, device=point.device, source=point.source)
-                raise
-
-    def _tell(self, call: Callable[[], None], *, may_raise: bool = True) -> None:
-        """Call the state; count its failures, or raise them if the run has ``raise_sink_errors``."""
-        try:
-            call()
-        except Exception as exc:
-            # The default state's own errors were counted where they occurred.
-            if isinstance(self._state, SinkState) and isinstance(exc, OpError):
-                raise
-            who = f"debugger state {type(self._state).__name__}"
-            self._tally.failed(who, exc, may_raise=may_raise)
+    def publish(self, dump: DebugDump, urls: Sequence[str]) -> None:
+        """See ``WatchedStep.publish``."""
+        self._debug.tally.seen += 1
+        self._debug.publish(dump, urls)
 
     def end(self, error: OpError | None) -> None:
-        """End the run: notify the state, and keep the report; may be called twice."""
+        """See ``WatchedStep.end``."""
         with self._lock:
-            if self._ended:
-                return
             self._ended = True
-            self._tell(lambda: self._state.publish_end(error), may_raise=False)
-        tally, decorator = self._tally, self._plan.decorator
-        if tally.left_out:
-            _log.warning(
-                "debugged run %d: %d values of %d bytes were left out, for a limit is reached",
-                self._index, tally.left_out, tally.left_out_bytes,
-            )  # fmt: skip
-        self._store.add_report(
-            DebugReport(
-                session_run_index=self._index, executor_step_index=self._step_index,
-                global_step=self._options.global_step, seen=tally.seen, kept=tally.kept,
-                kept_bytes=tally.kept_bytes, left_out=tally.left_out,
-                left_out_bytes=tally.left_out_bytes, failures=tally.failures,
-                last_failure=tally.last_failure, not_run=decorator.not_run,
-                refused=tuple(decorator.refused), error=str(error) if error else "",
-            )
-        )  # fmt: skip
+            self._debug.end(error)
 
 
-class SessionDebugger:
+class SessionDebugger(Generic[P]):
     """The plans, runs and results of one session's debugging; thread-safe.
 
     Args:
-        make_plan: makes the decorated plan of a signature; raises InvalidArgumentError for options that name
-            something that does not exist.
+        make_plan: makes the plan of a signature, the last argument says whether of partial runs; raises
+            InvalidArgumentError for options that name something that does not exist.
+        writes_files: whether ``file://`` names a directory of this process's host, and not of the workers'.
 
     Attributes:
         store: values that runs left in memory, and their reports.
     """
 
-    def __init__(self, make_plan: Callable[[RunSignature, DebugOptions], DebugPlan]) -> None:
+    def __init__(
+        self,
+        make_plan: Callable[[RunSignature, DebugOptions, bool], P],
+        *,
+        writes_files: bool = True,
+    ) -> None:
         self._make_plan = make_plan
+        self._writes_files = writes_files
         self.store = DumpStore()
         self._lock = threading.Lock()
-        self._plans: OrderedDict[Any, DebugPlan] = OrderedDict()  # least recently used first
+        self._plans: OrderedDict[Hashable, P] = OrderedDict()  # least recently used first
         self._runs = itertools.count()
 
-    def begin(self, signature: RunSignature, options: DebugOptions) -> DebugRun:
-        """Begin a debugged run; its ``end`` must be called.
+    def new_run(
+        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool = False
+    ) -> DebugRun[P]:
+        """Return a new debugged run, not begun.
 
         Args:
             signature: of the run; feeds and fetches are in its order.
             options: the debug options of the run.
+            is_partial: whether it is a partial run.
 
         Raises:
-            InvalidArgumentError: for a node, slot, debug op or URL that does not exist; no run has
-                begun then.
-            OpError: the error of the debugger state, if the options have ``raise_sink_errors``.
+            InvalidArgumentError: for a node, slot, debug op or URL that does not exist, as far as it is known
+                here; no run has begun then.
         """
         watches = options.debug_tensor_watch_opts
         urls = dict.fromkeys([url for watch in watches for url in watch.debug_urls])
-        sinks = {url: sink_for(url, self.store, options) for url in urls}
-        plan = self.prepare(signature, options)
+        sinks = {}
+        for url in urls:
+            if self._writes_files or not check_url(url):
+                sinks[url] = sink_for(url, self.store, options)
+        plan = self.prepare(signature, options, is_partial=is_partial)
         tally = Tally(options)
         state = DebuggerStateRegistry.create_state(
             options, lambda _: SinkState(options, sinks, tally)
         )
-        run = DebugRun(plan, options, next(self._runs), self.store, state, tally)
-        run.begin()
-        return run
+        run = DebugRunDef(
+            session_run_index=next(self._runs), executor_step_index=next(plan.steps),
+            options=options, all_values=not isinstance(state, SinkState),
+        )  # fmt: skip
+        return DebugRun(plan, run, self.store, state, tally)
 
-    def prepare(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
-        """Return the decorated plan of a signature; make it if it is not cached.
+    def prepare(
+        self, signature: RunSignature, options: DebugOptions, *, is_partial: bool = False
+    ) -> P:
+        """Return the plan of a signature; make it if it is not cached.
 
         Raises:
             InvalidArgumentError: for a node, slot or debug op that does not exist.
         """
-        watches = tuple(options.debug_tensor_watch_opts)
-        key = (signature, watches, options.break_on, tuple(options.break_exclude))
+        key = (signature, options.of_plan, is_partial)
         with self._lock:
             found = self._plans.get(key)
             if found is not None:
                 self._plans.move_to_end(key)
                 return found
-        made = self._make_plan(signature, options)
+        made = self._make_plan(signature, options, is_partial)
         with self._lock:
             # If two threads made the plan, the first one wins, so that its runs are counted together.
             plan = self._plans.setdefault(key, made)
@@ -262,6 +297,11 @@ class SessionDebugger:
             while len(self._plans) > _PLANS:
                 self._plans.popitem(last=False)
         return plan
+
+    def has_plan(self, signature: RunSignature, options: DebugOptions, *, is_partial: bool) -> bool:
+        """Return whether the plan of a signature is cached."""
+        with self._lock:
+            return (signature, options.of_plan, is_partial) in self._plans
 
     def forget_plans(self) -> None:
         """Release all plans; the results of runs stay."""

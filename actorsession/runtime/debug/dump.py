@@ -8,19 +8,46 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from actorsession.graph.node import tensor_name
 from actorsession.records import dataclass
 
-__all__ = ["ENTRY_BYTES", "DebugDump", "DebugReport", "DumpStore", "dump_nbytes"]
+__all__ = [
+    "ENTRY_BYTES", "DebugDump", "DebugNodeKey", "DebugReport", "DumpStore", "dump_nbytes",
+]  # fmt: skip
 
 # Bytes counted per value in addition to its elements (names, times, the array's own header), so that a limit
 # in bytes also bounds the number of scalars.
 ENTRY_BYTES = 512
 # Reports that a session keeps; the oldest are dropped first.
 _REPORTS = 1024
+
+
+class DebugNodeKey(NamedTuple):
+    """The key of a watch: a tensor, the device where it was watched, and the debug op.
+
+    Attributes:
+        device_name: full name of the device.
+        node_name: name of the node.
+        output_slot: index of its output.
+        debug_op: name of the debug op.
+    """
+
+    device_name: str
+    node_name: str
+    output_slot: int
+    debug_op: str
+
+    @property
+    def debug_node_name(self) -> str:
+        """The key without the device, ``node:slot:op``."""
+        return f"{tensor_name(self.node_name, self.output_slot)}:{self.debug_op}"
+
+    def __str__(self) -> str:
+        return f"{self.device_name};{self.debug_node_name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,14 +79,19 @@ class DebugDump:
     executor_step_index: int
 
     @property
+    def key(self) -> DebugNodeKey:
+        """Device, tensor and debug op."""
+        return DebugNodeKey(self.device_name, self.node_name, self.output_slot, self.debug_op)
+
+    @property
     def tensor_name(self) -> str:
         """The name of the tensor, ``node:slot``."""
-        return f"{self.node_name}:{self.output_slot}"
+        return tensor_name(self.node_name, self.output_slot)
 
     @property
     def watch_key(self) -> str:
         """Tensor and debug op, ``node:slot:op``."""
-        return f"{self.tensor_name}:{self.debug_op}"
+        return self.key.debug_node_name
 
     @property
     def nbytes(self) -> int:
@@ -92,6 +124,7 @@ class DebugReport:
         last_failure: the last failure as text; empty for none.
         not_run: tensors that were watched by name and that the run did not need.
         refused: watches left out because their debug op could not be made, each with the reason.
+        lost: tasks of a cluster whose values did not arrive at the client, each with the reason.
         error: the error with which the run ended; empty for none.
     """
 
@@ -107,6 +140,7 @@ class DebugReport:
     last_failure: str = ""
     not_run: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     error: str = ""
 
 

@@ -6,7 +6,10 @@ device. So no stage between graph and generated code has to handle watches, and 
 overhead. The nodes have no outputs: whatever passes follow, they only read.
 
 Each node has a number, its position in the decorator's ``points``. Under this number its kernel reports the
-values to the run of the current thread (``watched_by``). Called by ``debugger``, once per plan.
+values to the run of the current thread (``watched_by``).
+
+``decorated`` applies the decorator that ``DebugGraphDecoratorRegistry`` makes, once per plan: planners of
+direct sessions call it, and each worker for its partitions of a debugged client graph.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any, Protocol, TypeAlias
@@ -23,20 +27,29 @@ from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, resource
 from actorsession.graph.function import ARGUMENT, FunctionDef, functions_of, nodes_inside
-from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
+from actorsession.graph.node import GraphDef, NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import InferContext, KernelContext, OpDef, lookup, register
+from actorsession.plan.partial import fed_name
 from actorsession.plan.partition import RECV, Partition
+from actorsession.plan.passes.checks import check_partitions
 from actorsession.plan.prune import ARG, split_name
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.runtime.debug.debug_op import DebugOp, debug_op
+from actorsession.runtime.debug.factory_registry import FactoryRegistry
 from actorsession.runtime.debug.numerics import NumericsPoint
 
-__all__ = ["DebugGraphDecorator", "WatchPoint", "Watcher", "watched_by"]
+__all__ = [
+    "DebugGraphDecorator", "DebugGraphDecoratorInterface", "DebugGraphDecoratorRegistry", "WatchPoint",
+    "Watcher", "decorated", "watched_by",
+]  # fmt: skip
 
 WATCH, NUMERICS = "_DebugWatch", "_DebugNumerics"
 Ref: TypeAlias = tuple[str, int]
+DecoratorFactory: TypeAlias = Callable[
+    [DebugOptions, "DebugGraphDecoratorInterface"], "DebugGraphDecoratorInterface"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +91,43 @@ class _Value:
     op_type: str
 
 
+class DebugGraphDecoratorInterface(ABC):
+    """The object that inserts nodes into the partitions of one debugged plan, one partition at a time."""
+
+    @abstractmethod
+    def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
+        """Return the nodes of a partition with additional nodes.
+
+        Args:
+            graph_def: the nodes of the partition, producers first.
+            device: full name of its device.
+
+        Returns:
+            A graph that still has every ``_Arg``, ``_Send`` and ``_Recv``, and all that is fetched.
+
+        Raises:
+            InvalidArgumentError: if the options request what the partition does not have.
+        """
+
+    def publish_graph(self, graph_def: GraphDef, device: str) -> None:  # noqa: B027 - most need none
+        """Handle a partition that ``decorate_graph`` has returned; does nothing by default."""
+
+
 @dataclass(slots=True)
-class DebugGraphDecorator:
-    """The decorator that inserts debug nodes into the partitions of one plan.
+class DebugGraphDecorator(DebugGraphDecoratorInterface):
+    """The default decorator, which inserts debug nodes.
 
     Args:
         options: the debug options.
-        signature: signature of the plan.
-        known: the nodes of the whole graph.
+        signature: signature of the plan, with the feeds in the order of ``_Arg``.
+        known: the nodes of the graph that the watches may name.
+        fed_types: for fed tensors whose nodes are not ``known``, the op types of these.
+        seen: tensors that occur in the partitions and are observed elsewhere.
+        checked: whether the options were checked against the whole graph, and each watch by name names one
+            output, as ``watches_of`` returns them; ``known`` is then not used.
 
     Attributes:
         points: the observed points, by number.
-        not_run: tensors that are watched by name and that the run does not need.
         refused: debug ops that could not be made and were tolerated, as text.
 
     Raises:
@@ -99,20 +137,24 @@ class DebugGraphDecorator:
     options: DebugOptions
     signature: RunSignature
     known: Mapping[str, NodeDef]
+    fed_types: Mapping[str, str] = field(default_factory=dict)
+    seen: set[Ref] = field(default_factory=set)
+    checked: bool = False
     points: list[WatchPoint | NumericsPoint] = field(init=False, default_factory=list)
-    not_run: tuple[str, ...] = field(init=False, default=())
     refused: dict[str, None] = field(init=False, default_factory=dict)
     _named: dict[Ref, list[DebugTensorWatch]] = field(init=False, default_factory=dict)
     _everywhere: list[DebugTensorWatch] = field(init=False, default_factory=list)
     _ops: dict[str, DebugOp] = field(init=False, default_factory=dict)
+    _fed: set[Ref] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
+        self._fed.update(map(split_name, (*self.signature.feeds, *self.fed_types)))
         for watch in self.options.debug_tensor_watch_opts:
             self._take_ops(watch)
             if watch.node_name == "*":
                 self._everywhere.append(watch)
                 continue
-            for slot in self._slots(watch):
+            for slot in (watch.output_slot,) if self.checked else self._slots(watch):
                 self._named.setdefault((watch.node_name, slot), []).append(watch)
 
     # -- watches -------------------------------------------------------------------------------
@@ -163,46 +205,89 @@ class DebugGraphDecorator:
         if not watch.tolerate_debug_op_creation_failures:
             raise InvalidArgumentError(
                 f"{text}; DebugIdentity does, and tolerate_debug_op_creation_failures leaves it out",
-                node=ref[0], source=self.known[ref[0]].source,
+                node=ref[0], source=self.known[ref[0]].source if ref[0] in self.known else "",
             )  # fmt: skip
         self.refused[text] = None
         return False
 
     # -- decorating ----------------------------------------------------------------------------
 
-    def decorate_graph(self, parts: Sequence[Partition]) -> tuple[Partition, ...]:
-        """Return the partitions of the plan with debug nodes; the given partitions are not changed."""
-        seen: set[Ref] = set()
-        fed = {split_name(name) for name in self.signature.feeds}
-        decorated = []
-        for part in parts:
-            nodes: list[NodeDef] = []
-            made: dict[str, NodeDef] = {}
-            for node in part.nodes:
-                made[node.name] = node
-                nodes.append(self._checked_inside(node, part.device))
-                fresh = [v for v in self._values(node, fed) if v.ref not in seen]
-                seen.update([v.ref for v in fresh])
-                nodes.extend(self._watching(fresh, part.device))
-                nodes.extend(self._checking(node, fresh, made, part.device))
-            decorated.append(replace(part, nodes=tuple(nodes)))
-        self.not_run = tuple([tensor_name(*ref) for ref in self._named if ref not in seen])
-        return tuple(decorated)
+    def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
+        """Return the nodes of a partition with debug nodes; a tensor is observed in its first partition."""
+        nodes: list[NodeDef] = []
+        made: dict[str, NodeDef] = {}
+        for node in graph_def.nodes:
+            made[node.name] = node
+            nodes.append(self._checked_inside(node, device))
+            fresh = self.fresh_values(node)
+            nodes.extend(self._watching(fresh, device))
+            nodes.extend(self._checking(node, fresh, made, device))
+        return GraphDef(tuple(nodes), graph_def.version, graph_def.seed)
 
-    def _values(self, node: NodeDef, fed: set[Ref]) -> list[_Value]:
-        """Return the tensors that a node of a partition produces, under their names in the user's graph."""
-        if node.op == ARG:
-            ref = split_name(self.signature.feeds[node.attrs["index"]])
+    @property
+    def not_run(self) -> tuple[str, ...]:
+        """The tensors that are watched by name and that no partition had so far."""
+        return tuple([tensor_name(*ref) for ref in self._named if ref not in self.seen])
+
+    def fresh_values(self, node: NodeDef) -> list[_Value]:
+        """Return the tensors of a node that no partition had so far, and record them as seen."""
+        fresh = [value for value in self.values(node, self._fed) if value.ref not in self.seen]
+        self.seen.update([value.ref for value in fresh])
+        return fresh
+
+    def values(self, node: NodeDef, hidden: Collection[Ref]) -> list[_Value]:
+        """Return the tensors that a node of a partition produces, under their names in the user's graph.
+
+        Args:
+            node: the node.
+            hidden: tensors that are left out, because a feed takes their place.
+        """
+        fed = self._fed_as(node)
+        if fed is not None:
+            ref = split_name(fed)
             (spec,) = node.outputs
-            found = _Value(ref, (node.name, 0), spec, node, self.known[ref[0]].op)
-            return [found] if spec.dtype is not resource else []
+            if spec.dtype is resource:
+                return []
+            return [_Value(ref, (node.name, 0), spec, node, self._fed_type(fed))]
         if node.name.startswith("_"):
             return []  # transfers and the like only repeat values that are observed at their source
         return [
             _Value((node.name, i), (node.name, i), spec, node, node.op)
             for i, spec in enumerate(node.outputs)
-            if spec.dtype is not resource and (node.name, i) not in fed
+            if spec.dtype is not resource and (node.name, i) not in hidden
         ]
+
+    def tensors(self, node: NodeDef) -> list[Ref]:
+        """Return the names in the user's graph of the tensors that a node of a partition produces."""
+        return [value.ref for value in self.values(node, self._fed)]
+
+    def watches_of(self, tensors: Iterable[Ref]) -> list[DebugTensorWatch]:
+        """Return the watches that concern some tensors, each of those by name for one output."""
+        named = [
+            replace(watch, output_slot=ref[1])
+            for ref in tensors
+            for watch in self._named.get(ref, ())
+        ]
+        return [*named, *self._everywhere]
+
+    def check(self, node: NodeDef) -> None:
+        """Check the debug ops of the tensors of a node against their types.
+
+        Raises:
+            InvalidArgumentError: for a debug op that does not go with a type.
+        """
+        for value in self.fresh_values(node):
+            self._wants(value.ref, value.spec.dtype)
+
+    def _fed_as(self, node: NodeDef) -> str | None:
+        """Return the name of the tensor that a node of a partition feeds; ``None`` if it feeds none."""
+        if node.op == ARG:
+            return self.signature.feeds[int(node.attrs["index"])]
+        return fed_name(node)
+
+    def _fed_type(self, tensor: str) -> str:
+        node = self.known.get(split_name(tensor)[0])
+        return self.fed_types.get(tensor, "") if node is None else node.op
 
     def _watching(self, values: Sequence[_Value], device: str) -> Iterator[NodeDef]:
         for value in values:
@@ -225,14 +310,15 @@ class DebugGraphDecorator:
         outputs = [v for v in values if v.spec.dtype.kind in "fc"]
         if not self.options.break_on or not outputs or functions_of(node):
             return  # the outputs of a loop or branch are checked where they are produced, inside it
-        if node.op != ARG and lookup(node.op).once:
+        fed = self._fed_as(node) is not None
+        if not fed and lookup(node.op).once:
             return  # the value of a constant comes from the program and was not computed
         name = outputs[0].ref[0]
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.break_exclude):
             return
         inputs = [(ref, made[ref[0]].outputs[ref[1]].dtype) for ref in dict.fromkeys(node.inputs)]
         point = NumericsPoint(
-            name, outputs[0].op_type, device, node.source, node.op == ARG,
+            name, outputs[0].op_type, device, node.source, fed,
             tuple([(tensor_name(*v.ref), v.spec.dtype) for v in outputs]),
             tuple([(self._known_as(made[r[0]], r[1]), d) for r, d in inputs if d is not resource]),
             tuple([self._known_as(made[r[0]], r[1]) for r, d in inputs if d is resource]),
@@ -259,7 +345,7 @@ class DebugGraphDecorator:
         for node in function.nodes:
             made[node.name] = node
             nodes.append(self._checked_inside(node, device))
-            checks = list(self._checking(node, self._values(node, set()), made, device))
+            checks = list(self._checking(node, self.values(node, ()), made, device))
             nodes.extend(checks)
             before = [name for name, _ in node.inputs] + list(node.control_inputs)
             behind[node.name] = dict.fromkeys(
@@ -283,8 +369,9 @@ class DebugGraphDecorator:
         """Return the name in the user's graph of a tensor of a partition."""
         if node.name == ARGUMENT:
             return f"input {slot} of the body"
-        if node.op == ARG:
-            return self.signature.feeds[int(node.attrs["index"])]
+        fed = self._fed_as(node)
+        if fed is not None:
+            return fed
         if node.op == RECV:
             # The edge is named "edge_<number>_<tensor>".
             return str(parse_key(node.attrs["key"]).edge_name.split("_", 2)[2])
@@ -329,6 +416,77 @@ def _slots_in_words(node: NodeDef, valid: Sequence[int]) -> str:
     if node.outputs:
         return "it gives a resource, which has no value: watch a node that reads it"
     return "it has no outputs"
+
+
+class DebugGraphDecoratorRegistry(FactoryRegistry):
+    """The factory of the decorators of this process; one factory at a time.
+
+    A server decorates the partitions of the sessions of its clients, so a factory acts there if the process
+    of the server registers it.
+    """
+
+    @classmethod
+    def register_factory(cls, factory: DecoratorFactory | None) -> DecoratorFactory | None:
+        """Set the factory for the decorators of all debugged plans that are made from now on.
+
+        Args:
+            factory: maps the options of the plan and the default decorator, to which a decorator may
+                delegate, to a decorator; ``None`` for the default.
+
+        Returns:
+            The previous factory.
+        """
+        before: DecoratorFactory | None = cls._replace(factory)
+        return before
+
+    @classmethod
+    def create_decorator(
+        cls, debug_options: DebugOptions, default: DebugGraphDecoratorInterface
+    ) -> DebugGraphDecoratorInterface:
+        """Return the decorator of a plan.
+
+        Args:
+            debug_options: the options of the plan.
+            default: the decorator if no factory is registered.
+
+        Raises:
+            InvalidArgumentError: if the factory makes something else.
+        """
+        factory: DecoratorFactory | None = cls._registered()
+        made = default if factory is None else factory(debug_options, default)
+        if not isinstance(made, DebugGraphDecoratorInterface):
+            raise InvalidArgumentError(
+                "a debug graph decorator factory makes a DebugGraphDecoratorInterface, this one made "
+                f"{made!r:.100}"
+            )
+        return made
+
+
+def decorated(parts: Sequence[Partition], default: DebugGraphDecorator) -> tuple[Partition, ...]:
+    """Return partitions with debug nodes, as the registered decorator makes them.
+
+    Args:
+        parts: the partitions, which are not changed.
+        default: the default decorator of their plan.
+
+    Raises:
+        InvalidArgumentError: if the options request what does not exist, or a registered decorator returns
+            what cannot be run.
+    """
+    used = DebugGraphDecoratorRegistry.create_decorator(default.options, default)
+    made = []
+    for part in parts:
+        graph = used.decorate_graph(GraphDef(part.nodes), part.device)
+        if not isinstance(graph, GraphDef):
+            raise InvalidArgumentError(
+                f"{type(used).__name__}.decorate_graph returns a GraphDef, got {graph!r:.100}"
+            )
+        with_nodes = replace(part, nodes=tuple(graph.nodes))
+        if used is not default:
+            (with_nodes,) = check_partitions([part], [with_nodes])
+        made.append(with_nodes)
+        used.publish_graph(graph, part.device)
+    return tuple(made)
 
 
 # -- the nodes in generated code -------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Debug sinks, the destinations of watched values: the session's memory, files, or a user's function.
 
 A URL names the destination; ``sink_for`` finds or refuses it before the step runs. A sink belongs to one run
-and is called by one thread at a time. The caller logs or raises its exceptions.
+and is called by one thread at a time. The caller logs or raises its exceptions. In a session of a master,
+files are written by the workers, under their file roots; memory and functions belong to the client's process.
 
 Files: each run makes its own directory below the one named, with ``manifest.json`` (the run),
 ``tensors.jsonl`` (one line per value, written after the value, so that a program that crashes leaves what it
@@ -24,13 +25,14 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from actorsession.config import DebugOptions
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import GraphDef, tensor_name
 from actorsession.runtime.debug.dump import DebugDump, DumpStore
 
 __all__ = [
-    "DebugSink", "FileSink", "FunctionSink", "MemorySink", "register_debug_sink", "sink_for",
+    "DebugSink", "FileSink", "FunctionSink", "MemorySink", "check_url", "register_debug_sink", "sink_for",
     "unregister_debug_sink",
 ]  # fmt: skip
 
@@ -138,11 +140,15 @@ class FileSink(DebugSink):
         directory: the parent of the runs' directories.
         store: counts the session's bytes on disk.
         options: options of the run, for the limit.
+        files: the directories in which files may be written.
     """
 
-    def __init__(self, directory: Path, store: DumpStore, options: DebugOptions) -> None:
+    def __init__(
+        self, directory: Path, store: DumpStore, options: DebugOptions, files: FileRoots = ANYWHERE
+    ) -> None:
         self._directory = directory
         self._store = store
+        self._open = files.opener
         self._limit = options.disk_byte_usage_limit
         self._run: Path | None = None
         self._metadata: dict[str, Any] = {}
@@ -178,8 +184,10 @@ class FileSink(DebugSink):
         name = f"{self._count:08d}.npy"
         self._count += 1
         stored, entry = _stored(dump)
-        np.save(run / name, stored, allow_pickle=False)
-        with open(run / "tensors.jsonl", "a", encoding="utf-8") as manifest:
+        with open(run / name, "wb", opener=self._open) as file:
+            np.save(file, stored, allow_pickle=False)
+        lines = run / "tensors.jsonl"
+        with open(lines, "a", encoding="utf-8", opener=self._open) as manifest:
             manifest.write(json.dumps({"file": name, **entry}) + "\n")
         return True
 
@@ -196,7 +204,8 @@ class FileSink(DebugSink):
         path = self._directory_of_run() / name
         # Renamed into place, so that a reader finds the old file or the new one.
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        with open(part, "w", encoding="utf-8", opener=self._open) as file:
+            file.write(json.dumps(content, indent=1))
         part.replace(path)
 
 
@@ -230,11 +239,32 @@ def _stored(dump: DebugDump) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
     return value, entry
 
 
-def sink_for(url: str, store: DumpStore, options: DebugOptions) -> DebugSink:
+def check_url(url: str) -> bool:
+    """Return whether a URL names a directory, which may be that of another host.
+
+    Raises:
+        InvalidArgumentError: for a URL of ``file`` that names none.
+    """
+    if not url.startswith("file://"):
+        return False
+    _path_of(url)
+    return True
+
+
+def sink_for(
+    url: str, store: DumpStore, options: DebugOptions, files: FileRoots = ANYWHERE
+) -> DebugSink:
     """Return the sink of a URL for one run; it writes nothing before the run begins.
+
+    Args:
+        url: the URL.
+        store: the session's store.
+        options: options of the run.
+        files: the directories in which files may be written.
 
     Raises:
         InvalidArgumentError: for an unknown scheme, or an impossible place; the message names valid ones.
+        PermissionDeniedError: for a directory outside of ``files``.
     """
     scheme, separator, rest = url.partition("://")
     if separator and scheme == "memory":
@@ -251,19 +281,23 @@ def sink_for(url: str, store: DumpStore, options: DebugOptions) -> DebugSink:
             )
         return FunctionSink(function)
     if separator and scheme == "file":
-        return FileSink(_directory(url), store, options)
+        return FileSink(_directory(url, files), store, options, files)
     raise InvalidArgumentError(
         f"debug URL {url!r} has no scheme that is known: use memory://, file:///directory or sink://name"
     )
 
 
-def _directory(url: str) -> Path:
+def _directory(url: str, files: FileRoots) -> Path:
+    path = Path(files.real(_path_of(url)))
+    if path.exists() and not path.is_dir():
+        raise InvalidArgumentError(f"debug URL {url!r} names a file, not a directory")
+    return path
+
+
+def _path_of(url: str) -> str:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
         raise InvalidArgumentError(
             f"debug URL {url!r} names no directory of this machine: write file:///directory"
         )
-    path = Path(unquote(parts.path))
-    if path.exists() and not path.is_dir():
-        raise InvalidArgumentError(f"debug URL {url!r} names a file, not a directory")
-    return path
+    return unquote(parts.path)

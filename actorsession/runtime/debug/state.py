@@ -11,7 +11,6 @@ has ``raise_sink_errors``.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -19,6 +18,7 @@ from actorsession.config import DebugOptions
 from actorsession.errors import InvalidArgumentError, OpError, from_exception
 from actorsession.graph.node import GraphDef
 from actorsession.runtime.debug.dump import DebugDump
+from actorsession.runtime.debug.factory_registry import FactoryRegistry
 from actorsession.runtime.debug.sinks import DebugSink
 
 __all__ = ["DebuggerState", "DebuggerStateRegistry", "SinkState", "Tally"]
@@ -80,11 +80,11 @@ class DebuggerState:
 StateFactory: TypeAlias = Callable[[DebugOptions], DebuggerState]
 
 
-class DebuggerStateRegistry:
-    """The factory of the debugger states of this process; one factory at a time."""
+class DebuggerStateRegistry(FactoryRegistry):
+    """The factory of the debugger states of this process; one factory at a time.
 
-    _lock = threading.Lock()
-    _factory: StateFactory | None = None
+    The state of a run belongs to the process of the session's client, also if a master runs the session.
+    """
 
     @classmethod
     def register_factory(cls, factory: StateFactory | None) -> StateFactory | None:
@@ -96,8 +96,7 @@ class DebuggerStateRegistry:
         Returns:
             The previous factory.
         """
-        with cls._lock:
-            before, cls._factory = cls._factory, factory
+        before: StateFactory | None = cls._replace(factory)
         return before
 
     @classmethod
@@ -113,7 +112,7 @@ class DebuggerStateRegistry:
         Raises:
             InvalidArgumentError: if there is neither, or the factory makes something else.
         """
-        factory = cls._factory or default
+        factory: StateFactory | None = cls._registered() or default
         if factory is None:
             raise InvalidArgumentError(
                 "no debugger state factory is registered: DebuggerStateRegistry.register_factory(...)"
@@ -145,6 +144,23 @@ class Tally:
             _log.warning("debugged run: %s", self.last_failure)
         if self._raises and may_raise:
             raise type(from_exception(exc))(self.last_failure) from exc
+
+    def counts(self) -> list[int]:
+        """Return the counters as plain values, for ``add``."""
+        return [
+            self.seen, self.kept, self.kept_bytes, self.left_out, self.left_out_bytes, self.failures,
+        ]  # fmt: skip
+
+    def add(self, counts: Sequence[int], last_failure: str) -> None:
+        """Add the counters of another part of the run, and its last failure, empty for none."""
+        seen, kept, kept_bytes, left_out, left_out_bytes, failures = counts
+        self.seen += seen
+        self.kept += kept
+        self.kept_bytes += kept_bytes
+        self.left_out += left_out
+        self.left_out_bytes += left_out_bytes
+        self.failures += failures
+        self.last_failure = last_failure or self.last_failure
 
     def count(self, dump: DebugDump, *, kept: bool) -> None:
         """Count the outcome of a value at one destination."""

@@ -36,7 +36,7 @@ from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step_stats_collector import StepStatsCollector
 
 if TYPE_CHECKING:
-    from actorsession.runtime.debug.debugger import DebugRun
+    from actorsession.runtime.debug.watched_step import WatchedStep
 
 __all__ = ["Step"]
 
@@ -86,7 +86,7 @@ class Step:
         trace: bool = False,
         deadline: Deadline = NEVER,
         sync_on_finish: bool = True,
-        debug: DebugRun | None = None,
+        debug: WatchedStep | None = None,
         groups: GroupResolver | None = None,
     ) -> None:
         self.step_id = step_id

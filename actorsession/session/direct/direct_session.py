@@ -43,6 +43,7 @@ from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.executor_statistics import statistics_by_device
 from actorsession.runtime.engine.inline_run import Gate, TimedGate
+from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside, kept_feeds
@@ -54,7 +55,7 @@ from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step
 from actorsession.session.local_wait_graph import MOST, local_wait_graph
-from actorsession.session.partial.direct_partial_runs import DirectPartialRuns
+from actorsession.session.partial.direct_partial_runs import DirectPartialRuns, PartialPlan
 from actorsession.session.reattach import Reattached
 from actorsession.session.session_interface import LocalSession, OnEvict
 from actorsession.session.statistics import SessionStatistics
@@ -124,7 +125,8 @@ class DirectSession(LocalSession[DirectPlan]):
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self._partial_runs = DirectPartialRuns(
             self.planner, config, self._gate, self._partial_step, self._steps.end,
-            lambda feeds: kept_feeds(feeds, self._pools.choose(None)), self._run_planning,
+            self._prepare_debug, lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+            self._run_planning,
         )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
@@ -355,12 +357,16 @@ class DirectSession(LocalSession[DirectPlan]):
             delivery.hold(step.settle)
         return step.outputs
 
-    async def _prepare_debug(self, plan: DirectPlan, options: RunOptions) -> None:
+    async def _prepare_debug(self, plan: DirectPlan | PartialPlan, options: RunOptions) -> None:
         """Make the plan of a debugged run in a thread, if planning would hold the loop too long."""
         if self._planning.must_wait(self.planner.size):
-            asked = plan.signature, options.debug_options
-            make = partial(self.debugger.prepare, *asked)
-            await self._run_planning(asked, make, f"the plan of a debugged step, {asked[0]}")
+            asked, is_partial = (
+                (plan.signature, options.debug_options),
+                isinstance(plan, PartialPlan),
+            )
+            make = partial(self.debugger.prepare, *asked, is_partial=is_partial)
+            key, what = (*asked, is_partial), f"the plan of a debugged step, {plan.signature}"
+            await self._run_planning(key, make, what)
 
     async def _run_step(
         self,
@@ -420,9 +426,13 @@ class DirectSession(LocalSession[DirectPlan]):
                 infer_shapes=self._config.graph_options.infer_shapes,
             )
 
-    def _partial_step(self, plan: Any, on_loop: bool) -> Step:
+    def _partial_step(
+        self, plan: PartialPlan, on_loop: bool, options: RunOptions | None
+    ) -> tuple[Step, LoadedGraph]:
         self._tally.begin_partial_run()
-        return self._steps.new(plan, None, self._pools.choose(None) if on_loop else None, None)
+        pool = self._pools.choose(None) if on_loop else None
+        step = self._steps.new(plan, options, pool, None)
+        return step, graph_of(plan, step)
 
     async def why(self, within: float) -> HangReport:
         """Return ``why_here()``, for ``AsyncSession``; does not wait."""

@@ -27,8 +27,8 @@ from actorsession.plan.place import Placed
 from actorsession.plan.plan_cache import CacheStatistics, PlanCache
 from actorsession.plan.prune import StepGraph
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug.debugger import DebugPlan
-from actorsession.runtime.debug.graph import DebugGraphDecorator
+from actorsession.runtime.debug.debugger import LoadedDebugPlan
+from actorsession.runtime.debug.graph import DebugGraphDecorator, decorated
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.engine.inline_run import InlineRun
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
@@ -195,8 +195,15 @@ class Planner:
             prime([part.bound for part in graph.parts], self._costs)
         return graph
 
-    def debug_plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
+    def debug_plan(
+        self, signature: RunSignature, options: DebugOptions, is_partial: bool = False
+    ) -> LoadedDebugPlan:
         """Return the plan of a debugged run, decorated with what the options ask for; made anew each time.
+
+        Args:
+            signature: of the run.
+            options: what is watched.
+            is_partial: whether it is a partial run.
 
         Raises:
             InvalidArgumentError: if the options name a node, slot or debug op that does not exist.
@@ -204,8 +211,11 @@ class Planner:
         with self._lock, self.tally.planning():
             self.extend()
             decorator = DebugGraphDecorator(options, signature, self._state.view)
-            _, parts = self.parts(signature, optimised=False)
-            return DebugPlan(decorator, self.load(decorator.decorate_graph(parts)))
+            if is_partial:
+                parts = self.partial_partitions(signature).parts
+            else:
+                _, parts = self.parts(signature, optimised=False)
+            return LoadedDebugPlan(decorator, self.load(decorated(parts, decorator)))
 
     def locked(self) -> threading.Lock:
         """Return the lock under which ``extend``, ``parts`` and ``load`` are called from outside."""

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from typing import TYPE_CHECKING
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
 from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError
 from actorsession.runtime.collective.groups import GroupTable
-from actorsession.runtime.debug.debugger import SessionDebugger
+from actorsession.runtime.debug.debugger import LoadedDebugPlan, LocalDebugRun, SessionDebugger
 from actorsession.runtime.engine.inline_run import Gate
 from actorsession.runtime.engine.loaded_graph import LoadedGraph
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.session.direct.planner import DirectPlan
+
+if TYPE_CHECKING:
+    from actorsession.session.partial.direct_partial_runs import PartialPlan
 
 __all__ = ["DirectSteps", "graph_of", "needs_step"]
 
@@ -38,7 +42,7 @@ class DirectSteps:
         debugger: the debugger of the session.
     """
 
-    def __init__(self, gate: Gate, debugger: SessionDebugger) -> None:
+    def __init__(self, gate: Gate, debugger: SessionDebugger[LoadedDebugPlan]) -> None:
         self._gate = gate
         self._debugger = debugger
         self._steps: set[Step] = set()
@@ -51,7 +55,7 @@ class DirectSteps:
 
     def new(
         self,
-        plan: DirectPlan,
+        plan: DirectPlan | PartialPlan,
         options: RunOptions | None,
         pool: KernelPool | None,
         limit: float | None,
@@ -70,7 +74,10 @@ class DirectSteps:
         debug = None
         if options is not None and options.debug_options.active:
             self._gate.check()
-            debug = self._debugger.begin(plan.signature, options.debug_options)
+            is_partial = not isinstance(plan, DirectPlan)
+            asked = plan.signature, options.debug_options
+            debug = LocalDebugRun(self._debugger.new_run(*asked, is_partial=is_partial))
+            debug.begin()
         graph = plan.graph if debug is None else debug.graph
         step = Step(
             next(_IDS),
@@ -136,6 +143,7 @@ def needs_step(options: RunOptions) -> bool:
     return options.traced or options.debug_options.active
 
 
-def graph_of(plan: DirectPlan, step: Step | None) -> LoadedGraph:
+def graph_of(plan: DirectPlan | PartialPlan, step: Step | None) -> LoadedGraph:
     """Return the graph that a step runs: the plan's, or the decorated one of a debugged step."""
-    return plan.graph if step is None or step.debug is None else step.debug.graph
+    debug = None if step is None else step.debug
+    return debug.graph if isinstance(debug, LocalDebugRun) else plan.graph

@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import weakref
 from collections.abc import Coroutine, Mapping
+from dataclasses import fields
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from actorsession.errors import CancelledError, OpError
+from actorsession.config import RunOptions
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.session.blocking import IN_LOOP
@@ -94,6 +96,30 @@ class _PartialRunMethods(_Base):
         return request
 
 
+def _partial_options(options: RunOptions | None) -> RunOptions | None:
+    """Return the options of a partial run, if they request anything.
+
+    Raises:
+        TypeError: for anything but ``RunOptions``.
+        InvalidArgumentError: for an option that does not act in partial runs.
+    """
+    if options is None:
+        return None
+    if not isinstance(options, RunOptions):
+        raise TypeError(f"options is a RunOptions, got {type(options).__name__}")
+    others = [
+        f"{option.name}={getattr(options, option.name)!r}"
+        for option in fields(RunOptions)
+        if option.name != "debug_options" and getattr(options, option.name) != option.default
+    ]
+    if others:
+        raise InvalidArgumentError(
+            f"a partial run takes debug_options and no other options, got {', '.join(others)}; "
+            "operation_timeout_in_ms of the session limits its calls, and run() can be traced"
+        )
+    return options if options.debug_options.active else None
+
+
 # Feed keys that always stand for the same tensor.
 _PLAIN = frozenset({Tensor, str})
 # Begins the cache keys of setups; those of calls begin with the restrictions of the graph.
@@ -107,7 +133,9 @@ class SyncPartialRuns(_PartialRunMethods):
 
         def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any: ...
 
-    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+    def partial_run_setup(
+        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
+    ) -> str:
         """Start a step that will be fed and fetched in several calls.
 
         Operations that need no feed run before this call returns. The run ends when all its feeds are given
@@ -118,6 +146,7 @@ class SyncPartialRuns(_PartialRunMethods):
             fetches: everything that will be fetched, as in ``run``. Operations among the fetches run as soon
                 as their inputs are available.
             feeds: a list of everything that will be fed: tensors, names, or objects that stand for tensors.
+            options: of the run; only its ``debug_options`` may be set.
 
         Returns:
             A handle, new each time.
@@ -126,17 +155,19 @@ class SyncPartialRuns(_PartialRunMethods):
             RuntimeError: if the session is closed or the graph empty.
             TypeError: for a feed key or fetch of a wrong type.
             ValueError: for an unknown fetch, or a tensor that may not be fed.
-            InvalidArgumentError: if nothing is fetched, or a tensor is fed twice, or fed and fetched.
+            InvalidArgumentError: if nothing is fetched, or a tensor is fed twice, or fed and fetched; for
+                other options, and for debug options that name what does not exist.
             OpError: in a remote session, if a task refuses its partitions or cannot be reached.
         """
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(IN_LOOP)
+        options = _partial_options(options)
         runs = self._partial_runs()
         plan = self._made_partial_plan(runs, fetches, feeds)
         if runs.needs_loop(plan):
-            handle: str = self._wait(runs.open(plan))
+            handle: str = self._wait(runs.open(plan, options))
             return handle
-        return runs.open_here(plan, self._timeout(None))
+        return runs.open_here(plan, self._timeout(None), options)
 
     def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
@@ -182,7 +213,9 @@ class SyncPartialRuns(_PartialRunMethods):
             return request.result(feeds, self._wait(runs.call(*arguments)))
         return request.result(feeds, runs.call_here(*arguments))
 
-    def partial(self, fetches: Any, feeds: Any = None) -> PartialRun:
+    def partial(
+        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
+    ) -> PartialRun:
         """Return a partial run as a context manager.
 
         It is used as ``with session.partial(fetches, feeds) as p: p.run(...)``. Leaving the block aborts an
@@ -191,18 +224,22 @@ class SyncPartialRuns(_PartialRunMethods):
         Args:
             fetches: as in ``partial_run_setup``.
             feeds: as in ``partial_run_setup``.
+            options: as in ``partial_run_setup``.
         """
-        return PartialRun(self, fetches, feeds)
+        return PartialRun(self, fetches, feeds, options)
 
 
 class AsyncPartialRuns(_PartialRunMethods):
     """The partial runs of an ``AsyncSession``."""
 
-    async def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+    async def partial_run_setup(
+        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
+    ) -> str:
         """Start a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
+        options = _partial_options(options)
         runs = self._partial_runs()
-        return await runs.open(await self._made_partial_plan(runs, fetches, feeds))
+        return await runs.open(await self._made_partial_plan(runs, fetches, feeds), options)
 
     async def _made_partial_plan(self, runs: PartialRuns[Any], fetches: Any, feeds: Any) -> Any:
         plan, key, signature = self._partial_plan(runs, fetches, feeds)
@@ -226,20 +263,22 @@ class AsyncPartialRuns(_PartialRunMethods):
         )
         return request.result(feeds, values)
 
-    def partial(self, fetches: Any, feeds: Any = None) -> AsyncPartialRun:
+    def partial(
+        self, fetches: Any, feeds: Any = None, options: RunOptions | None = None
+    ) -> AsyncPartialRun:
         """Return a partial run as an asynchronous context manager; see ``Session.partial``.
 
         It is used as ``async with session.partial(fetches, feeds) as p: await p.run(...)``.
         """
-        return AsyncPartialRun(self, fetches, feeds)
+        return AsyncPartialRun(self, fetches, feeds, options)
 
 
 class _PartialRun:
     """A partial run that is aborted when its ``with`` block is left, or when the object is dropped."""
 
-    def __init__(self, session: Any, fetches: Any, feeds: Any) -> None:
+    def __init__(self, session: Any, fetches: Any, feeds: Any, options: RunOptions | None) -> None:
         self._session = session
-        self._fetches, self._feeds = fetches, feeds
+        self._asked = fetches, feeds, options
         self._handle: str | None = None
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
@@ -290,7 +329,7 @@ class PartialRun(_PartialRun):
 
     def __enter__(self) -> PartialRun:
         self._check_new()
-        self._set_handle(self._session.partial_run_setup(self._fetches, self._feeds))
+        self._set_handle(self._session.partial_run_setup(*self._asked))
         return self
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
@@ -314,7 +353,7 @@ class AsyncPartialRun(_PartialRun):
 
     async def __aenter__(self) -> AsyncPartialRun:
         self._check_new()
-        self._set_handle(await self._session.partial_run_setup(self._fetches, self._feeds))
+        self._set_handle(await self._session.partial_run_setup(*self._asked))
         return self
 
     async def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.partial import PartialParts, check_signature
 from actorsession.plan.plan_cache import PlanCache
@@ -72,8 +72,10 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: the session's planner.
         config: the session's settings.
         gate: refuses work once the session is closed.
-        new_step: makes a step of a plan; the second argument is whether an event loop drives it.
+        new_step: makes a step of a plan, with the graph that it runs; the second argument is whether an
+            event loop drives it.
         end_step: stops tracking a step.
+        prepare_debug: makes the plan of a debugged run in a thread, if the graph is large.
         keep: returns feeds that cannot change while a step is suspended; see ``kept_feeds``.
         share: does planning work, given a key, the work and what it is called in errors: once for all callers
             with the same key, in a thread if the graph is large.
@@ -89,8 +91,9 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         planner: Planner,
         config: ConfigProto,
         gate: Gate,
-        new_step: Callable[[PartialPlan, bool], Step],
+        new_step: Callable[[PartialPlan, bool, RunOptions | None], tuple[Step, LoadedGraph]],
         end_step: Callable[[Step], None],
+        prepare_debug: Callable[[PartialPlan, RunOptions], Awaitable[None]],
         keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
         share: Callable[[Hashable, Callable[[], PartialPlan], str], Awaitable[PartialPlan]],
     ) -> None:
@@ -103,6 +106,7 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
         self._gate = gate
         self._new_step = new_step
         self._end_step = end_step
+        self._prepare_debug = prepare_debug
         self._keep = keep
         self._share = share
         idle_limit = config.partial_run_idle_limit_in_ms / 1000
@@ -148,10 +152,12 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     # -- in the caller's thread ----------------------------------------------------------------
 
-    def open_here(self, plan: PartialPlan, limit: float | None) -> str:
+    def open_here(
+        self, plan: PartialPlan, limit: float | None, options: RunOptions | None = None
+    ) -> str:
         """Start a run in the calling thread."""
-        runs, step = self.thread_runs, self._new_step(plan, False)
-        local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
+        runs, (step, graph) = self.thread_runs, self._new_step(plan, False, options)
+        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)
         run = ThreadRunDriver(state, plan.parts, local, runs.delete)
         if limit is not None:
@@ -193,12 +199,14 @@ class DirectPartialRuns(PartialRuns[PartialPlan]):
 
     # -- on an event loop ----------------------------------------------------------------------
 
-    async def open(self, plan: PartialPlan) -> str:
+    async def open(self, plan: PartialPlan, options: RunOptions | None = None) -> str:
         """Start a run on the running event loop; operations that need no feed run before this returns."""
         if time.perf_counter() >= self._turn_ends:
             await self._yield_loop()
-        runs, step = self.actor.runs, self._new_step(plan, True)
-        local = LocalPartialStep(step, partial(plan.graph.begin, step, ()), self._end_step)
+        if options is not None:
+            await self._prepare_debug(plan, options)
+        runs, (step, graph) = self.actor.runs, self._new_step(plan, True, options)
+        local = LocalPartialStep(step, partial(graph.begin, step, ()), self._end_step)
         state = runs.new_state(plan.label, plan.parts)
         run: LocalRun = PartialRunDriver(state, plan.parts, local, runs.delete)
         try:

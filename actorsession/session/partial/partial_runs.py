@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
+from actorsession.config import RunOptions
 from actorsession.errors import OpError
 from actorsession.plan.signature import RunSignature
 
@@ -52,8 +53,12 @@ class PartialRuns(ABC, Generic[P]):
         return self.plan(signature)
 
     @abstractmethod
-    async def open(self, plan: P) -> str:
+    async def open(self, plan: P, options: RunOptions | None = None) -> str:
         """Start a run on the running event loop.
+
+        Args:
+            plan: the plan.
+            options: of the run; only ``debug_options`` are set.
 
         Returns:
             The handle of the run.
@@ -108,12 +113,13 @@ class PartialRuns(ABC, Generic[P]):
         """Return whether an event loop drives a run, so that ``call`` continues it."""
         return True
 
-    def open_here(self, plan: P, limit: float | None) -> str:
+    def open_here(self, plan: P, limit: float | None, options: RunOptions | None = None) -> str:
         """Start a run in the calling thread.
 
         Args:
             plan: the plan; not one that ``needs_loop``.
             limit: seconds for what can run without any feed; ``None`` for no limit.
+            options: of the run; see ``open``.
 
         Returns:
             The handle of the run.

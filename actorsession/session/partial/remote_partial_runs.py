@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.config import DEFAULT_STEP_TIMEOUT
+from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, OpError, error_to_wire
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -25,9 +26,12 @@ from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.records import dataclass
 from actorsession.session.partial.partial_runs import PartialRuns
+from actorsession.session.remote.remote_debugger import run_now
 from actorsession.session.remote.values import own_values, wire_limit
+from actorsession.session.value_delivery import ValueDelivery
 
 if TYPE_CHECKING:
+    from actorsession.session.remote.remote_debugger import RemoteDebugger
     from actorsession.session.remote.remote_session import RemoteSession
 
 __all__ = ["RemotePartialPlan", "RemotePartialRuns"]
@@ -52,11 +56,13 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
 
     Args:
         session: the session.
+        debugger: the debugged runs of the session.
     """
 
-    def __init__(self, session: RemoteSession) -> None:
+    def __init__(self, session: RemoteSession, debugger: RemoteDebugger) -> None:
         super().__init__()
         self._session = session
+        self._debugger = debugger
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def plan(self, signature: RunSignature) -> RemotePartialPlan:
@@ -68,17 +74,30 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         check_signature(signature)
         return RemotePartialPlan(signature)
 
-    async def open(self, plan: RemotePartialPlan) -> str:
+    async def open(self, plan: RemotePartialPlan, options: RunOptions | None = None) -> str:
         """Start a run at the master; operations that need no feed are under way when this returns."""
         self._loop = asyncio.get_running_loop()
-        session, signature = self._session, plan.signature
-        await session.prepare(signature)
+        await self._session.prepare(plan.signature)
+        if options is None:
+            return await self._set_up(plan.signature)
+        setup = partial(self._set_up, plan.signature, options)
+        return await self._debugger.open(plan.signature.sorted(), options.debug_options, setup)
+
+    async def _set_up(
+        self,
+        signature: RunSignature,
+        options: RunOptions | None = None,
+        debug_run: list[Any] | None = None,
+    ) -> str:
+        session = self._session
         message = PartialRunSetup(
             session_handle=session.handle,
             feeds=list(signature.feeds),
             fetches=list(signature.fetches),
             targets=list(signature.targets),
             request_id=session.request_id(),
+            options={} if options is None else options.to_wire(),
+            debug_run=debug_run,
         )
         session.tally.begin_partial_run()
         ready: PartialRunReady = await session.ask_step(message, None, PartialRunReady)
@@ -93,9 +112,44 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         limit: float | None,
     ) -> Sequence[Any]:
         """Continue a run with feeds, and return fetches; cancelling the call aborts the run."""
+        if not self._session.handle:
+            await self._session.connect()
+        if not self._debugger.is_debugged(handle):
+            return await self._call(handle, feeds, values, fetches, limit, None)
+        held = ValueDelivery(run_now)
+        received = False
+        try:
+            found = await self._call(handle, feeds, values, fetches, limit, held)
+            await self._published(handle, None)
+            received = True
+            return found
+        except OpError as error:
+            await self._published(handle, error)
+            raise
+        finally:
+            held.end(received=received)
+
+    async def _published(self, handle: str, error: OpError | None) -> None:
+        """Publish what was watched in a run so far; the error of a sink aborts it."""
+        if not self._debugger.is_debugged(handle):
+            return  # it was aborted meanwhile
+        try:
+            await self._debugger.called(handle, error)
+        except OpError as failed:
+            await self.abort(handle, failed)
+            if error is None:
+                raise
+
+    async def _call(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+        delivery: ValueDelivery | None,
+    ) -> Sequence[Any]:
         session = self._session
-        if not session.handle:
-            await session.connect()
         over_link = session.over_link
         try:
             kept = await session.sent_feeds(values)
@@ -108,7 +162,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
                 request_id=session.request_id(),
             )
             done = await session.ask_values(
-                message, DEFAULT_STEP_TIMEOUT if limit is None else limit, None
+                message, DEFAULT_STEP_TIMEOUT if limit is None else limit, delivery
             )
         except DeadlineExceededError as error:
             self._drop_soon(handle, error)
@@ -129,6 +183,7 @@ class RemotePartialRuns(PartialRuns[RemotePartialPlan]):
         # A master that is gone, or has dropped the session, has aborted the run.
         with contextlib.suppress(OpError):
             await session.ask(message, Deadline.after(_DROP), Done)
+        await self._debugger.aborted(handle, error)
 
     def abort_here(self, handle: str, error: OpError) -> None:
         """Abort a run if it is open, from any thread, without waiting for its end."""

@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import secrets
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -36,7 +36,6 @@ from actorsession.errors import (
     DeadlineExceededError,
     OpError,
     UnavailableError,
-    UnimplementedError,
 )  # fmt: skip
 from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import DeviceAttributes
@@ -71,6 +70,7 @@ from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.security import security_of
 from actorsession.runtime.admission import Admission
+from actorsession.runtime.debug.dump import DumpStore
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.hang_report import HangReport, explain
 from actorsession.runtime.kept_feeds import aside
@@ -81,6 +81,7 @@ from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote.master_connection import RETRY, MasterConnection
+from actorsession.session.remote.remote_debugger import RemoteDebugger
 from actorsession.session.remote.values import (
     RemotePlan,
     copies_much,
@@ -166,13 +167,29 @@ class RemoteSession(SessionInterface[RemotePlan]):
         self._request_prefix = secrets.token_hex(8)
         self._timelines: deque[StepStats] = deque(maxlen=TIMELINES)
         self._closed = False
-        self._partial_runs = RemotePartialRuns(self)
+        self._debugger = RemoteDebugger(self)
+        self._partial_runs = RemotePartialRuns(self, self._debugger)
         self.tally = session_tally("remote", self)
 
     @property
     def partial_runs(self) -> RemotePartialRuns:
         """Steps that are fed and fetched in several calls."""
         return self._partial_runs
+
+    @property
+    def debug_store(self) -> DumpStore:
+        """The results of debugged runs."""
+        return self._debugger.store
+
+    @property
+    def target(self) -> str:
+        """The address of the master, as the client wrote it."""
+        return self._target
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was closed."""
+        return self._closed
 
     # -- connecting ----------------------------------------------------------------------------
 
@@ -368,6 +385,12 @@ class RemoteSession(SessionInterface[RemotePlan]):
             OpError: if it cannot be planned, or a task refuses its partitions or cannot be reached.
         """
         await self.prepare(signature)
+        await self.prepare_step(signature, None, partial=partial)
+
+    async def prepare_step(
+        self, signature: RunSignature, options: RunOptions | None, *, partial: bool
+    ) -> None:
+        """Make the master plan a step and register its partitions, with what its options watch."""
         message = PrepareStep(
             session_handle=self.handle,
             feeds=list(signature.feeds),
@@ -375,6 +398,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
             targets=list(signature.targets),
             partial=partial,
             wiring=signature.wiring.to_wire(),
+            options={} if options is None else options.to_wire(),
         )
         await self.ask_step(message, None, Done)
 
@@ -438,24 +462,29 @@ class RemoteSession(SessionInterface[RemotePlan]):
             OpError: the step's first error.
         """
         self._check_open()
-        if options is not None and options.debug_options.active:
-            raise UnimplementedError(
-                f"debug_options: a session of {self._target!r} watches no tensors yet; only sessions in "
-                "this process do"
-            )
         nbytes = 0 if self._may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
             await self._inflight.enter(deadline, nbytes)
             limit = max(deadline.time_left or 0.0, _LEAST)
         try:
-            return await self._run(plan, feeds, limit, options, metadata, delivery)
+            if options is None or not options.debug_options.active:
+                return await self._run(plan, feeds, limit, options, metadata, delivery)
+
+            def step(
+                request_id: str, debug_run: list[Any], held: ValueDelivery
+            ) -> Awaitable[Sequence[Any]]:
+                asked = options, metadata, held, request_id, debug_run
+                return self._run(plan, feeds, limit, *asked)
+
+            return await self._debugger.run(plan.signature, options.debug_options, delivery, step)
         finally:
             self._inflight.leave(nbytes)
 
     async def _run(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
         options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
+        request_id: str = "", debug_run: list[Any] | None = None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
         self.tally.runs += 1
@@ -467,7 +496,8 @@ class RemoteSession(SessionInterface[RemotePlan]):
             fetches=plan.fetches,
             targets=plan.targets,
             options=wire_options(options, limit),
-            request_id=self.request_id(),
+            request_id=request_id or self.request_id(),
+            debug_run=debug_run,
             wiring=plan.wiring,
         )
         done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
@@ -579,6 +609,7 @@ class RemoteSession(SessionInterface[RemotePlan]):
         if self._pool is not None:
             self._pool.shutdown(wait=False)
         self._inflight.close(CancelledError(_CLOSED))
+        self._debugger.close(CancelledError(_CLOSED))
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:
             # The master may be gone or have dropped the session; then there is nothing to close there.

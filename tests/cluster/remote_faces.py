@@ -1,0 +1,56 @@
+"""Both faces of sessions on a cluster, for specifications of local sessions that are run again there."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from actorsession.config import ConfigProto
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import PS0, W0, W1
+from tests.cluster.ways import Way
+from tests.session.faces import AsyncFace, SyncFace
+
+__all__ = ["FACES", "spread"]
+
+
+class RemoteFace:
+    """What both faces tell of a session on a cluster."""
+
+    way: Way
+
+    def counts(self) -> tuple[int, int, int]:
+        """In the form of local faces: a cluster does not tell what waits in a meeting place."""
+        runs = self.way.open_partial_runs()
+        return runs, runs, 0
+
+
+class RemoteAsync(RemoteFace, AsyncFace):
+    """``AsyncSession`` on a cluster."""
+
+    def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
+        self.way = way
+        self.session = AsyncSession(way.target, graph=graph, config=config or way.config())
+
+
+class RemoteSync(RemoteFace, SyncFace):
+    """``Session`` on a cluster."""
+
+    def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
+        self.way = way
+        self.session = Session(way.target, graph=graph, config=config or way.config())
+
+
+FACES: dict[str, Any] = {"AsyncSession": RemoteAsync, "Session": RemoteSync}
+
+
+def spread(graph: Graph) -> Any:
+    """Return the device scope that gives the nodes of a graph to one task after the other."""
+    tasks = itertools.cycle([W0, PS0, W1])
+
+    def next_task(op: Operation) -> str:
+        return op.device or next(tasks)
+
+    return graph.device(next_task)

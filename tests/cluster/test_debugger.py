@@ -1,0 +1,692 @@
+"""Debugged runs over a master: what only a cluster can show.
+
+``test_debugger_specification`` runs the specification of local sessions again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster import Server
+from actorsession.cluster.master import debug_runs as master_debug_runs
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.worker import debug_runs as worker_debug_runs
+from actorsession.cluster.worker.worker import Worker
+from actorsession.cluster.worker.worker_session import WorkerSession
+from actorsession.config import DebugOptions
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    PermissionDeniedError,
+    ProtocolError,
+    UnavailableError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.messages import RunGraph, RunStep
+from actorsession.messages.session import TakeStepValues
+from actorsession.observe.debug import DebugDumpDir
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DebugNodeKey
+from actorsession.runtime.debug.graph import (
+    DebugGraphDecoratorInterface,
+    DebugGraphDecoratorRegistry,
+)
+from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.task_debugger import PlanSurvey, TaskWatches, dump_from_wire
+from actorsession.runtime.debug.watched_step import DebugRunDef
+from actorsession.session import AsyncSession, Session
+from actorsession.session.remote.remote_debugger import RemoteDebugger
+from tests.cluster.kit import (
+    W0,
+    W1,
+    Gate,
+    InProcess,
+    eventually,
+    in_process,
+    on,
+    patient_cluster,
+    soon,
+    until_all,
+)
+from tests.session.debugger_kit import BREAK, watch, watch_all
+
+CPU0, CPU1 = (f"{task}/device:CPU:0" for task in (W0, W1))
+
+
+class Hop:
+    """x on the first task, y = x + 1 there, and z = log(y) on the second."""
+
+    def __init__(self) -> None:
+        self.x = ops.placeholder("float32", [None], name="x")
+        with on(W0):
+            self.y = ops.add(self.x, 1.0, name="y")
+        with on(W1):
+            self.z = ops.log(self.y, name="z")
+
+
+@pytest.fixture
+def hop(graph: Graph) -> Hop:
+    return Hop()
+
+
+def devices_of(session: Any) -> dict[str, str]:
+    return {dump.node_name: dump.device_name for dump in session.debug_dumps()}
+
+
+def values_in(session: Any) -> dict[str, Any]:
+    return {dump.tensor_name: dump.value.tolist() for dump in session.debug_dumps()}
+
+
+def kept_at_workers(cluster: InProcess) -> int:
+    """How many debugged steps workers and masters keep."""
+    count = 0
+    for server in cluster.servers:
+        assert server._master is not None
+        count += sum(len(session._debug_runs) for session in server._master._sessions.values())
+        count += sum(len(session._debug_runs) for session in worker_of(server)._sessions.sessions)
+    return count
+
+
+def worker_of(server: Server) -> Worker:
+    assert server._worker is not None
+    return server._worker
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+async def test_watch_keys_carry_the_device(cluster: InProcess, hop: Hop, way: str) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        found = await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", global_step=7))
+        assert found.tolist() == [0.0]
+        y, z = session.debug_dumps()
+    assert y.key == DebugNodeKey(CPU0, "y", 0, "DebugIdentity")
+    assert z.key == DebugNodeKey(CPU1, "z", 0, "DebugIdentity")
+    assert str(z.key) == f"{CPU1};z:0:DebugIdentity"
+    assert (y.watch_key, y.op_type, y.global_step, y.session_run_index) == (
+        "y:0:DebugIdentity", "AddV2", 7, 0,
+    )  # fmt: skip
+    assert not y.value.flags.writeable
+
+
+async def test_what_tasks_read_together_is_dumped_once(cluster: InProcess, graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    two = ops.constant(2.0, name="two")
+    ends = []
+    for number, task in enumerate((W0, W1)):
+        with on(task):
+            ends.append(ops.multiply(x, two, name=f"end{number}"))
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await session.run(ends, {x: 3.0}, watch_all()) == [6.0, 6.0]
+        names = sorted(dump.node_name for dump in session.debug_dumps())
+        assert names == ["end0", "end1", "two", "x"]
+        (report,) = session.debug_reports()
+        assert (report.seen, report.kept, report.lost) == (4, 4, ())
+
+
+async def test_named_watches_reach_the_tasks_that_have_their_nodes(
+    cluster: InProcess, hop: Hop
+) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("z", "x", slot=-1))
+        assert devices_of(session) == {"x": CPU0, "z": CPU1}
+        await session.run(hop.z, {"y:0": [1.0]}, watch("x", "y"))
+        assert session.debug_reports()[1].not_run == ("x:0",)
+        assert [d.tensor_name for d in session.debug_dumps()][2:] == ["y:0"]
+
+
+async def test_values_of_many_pieces_all_arrive_and_those_of_a_device_in_order(
+    cluster: InProcess, graph: Graph, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers return some MiB at a time; here each value is a piece of its own."""
+    monkeypatch.setattr(master_debug_runs, "_MOST", 1)
+    monkeypatch.setattr(master_debug_runs, "_LEAST", 1)
+    x = ops.placeholder("float32", [100_000], name="x")
+    y = x
+    for number in range(12):
+        with on((W0, W1)[number // 6]):
+            y = ops.add(y, 1.0, name=f"y{number}")
+    options = watch(*[f"y{number}" for number in range(12)])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(y, {x: np.zeros(100_000, np.float32)}, options)
+        values = {d.node_name: d.value[-1] for d in session.debug_dumps()}
+        assert values == {f"y{number}": number + 1 for number in range(12)}
+        on_w1 = [name for name, device in devices_of(session).items() if device == CPU1]
+        assert on_w1 == [f"y{number}" for number in range(6, 12)]
+        assert kept_at_workers(cluster) == 0
+
+
+async def test_what_a_worker_keeps_for_the_client_is_bounded(cluster: InProcess, hop: Hop) -> None:
+    one = ENTRY_BYTES + 4
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("x", "y", "z", run_byte_usage_limit=one))
+        # Of x and y the first task keeps one, the second keeps z, and the client one of these two.
+        (report,) = session.debug_reports()
+        assert (report.seen, report.kept, report.left_out) == (3, 1, 2)
+        assert len(session.debug_dumps()) == 1
+
+
+# -- where values go -------------------------------------------------------------------------------
+
+
+async def test_files_are_written_by_the_worker_of_each_device(
+    cluster: InProcess, hop: Hop, tmp_path: Path, way: str
+) -> None:
+    options = watch("y", "z", debug_urls=[f"file://{tmp_path}"], global_step=4)
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        for _ in range(2):
+            await session.run(hop.z, {hop.x: [0.0]}, options)
+        assert session.debug_dumps() == []
+        assert [(r.seen, r.kept) for r in session.debug_reports()] == [(2, 2), (2, 2)]
+    found = DebugDumpDir(tmp_path)
+    assert found.devices() == [CPU0, CPU1]
+    assert found.keys() == [
+        DebugNodeKey(CPU0, "y", 0, "DebugIdentity"), DebugNodeKey(CPU1, "z", 0, "DebugIdentity"),
+    ]  # fmt: skip
+    assert found.watch_keys(device_name=CPU1) == ["z:0:DebugIdentity"]
+    assert [v.tolist() for v in found.get_tensors("y", device_name=CPU0)] == [[1.0], [1.0]]
+    with pytest.raises(ValueError, match=f"'y:0:DebugIdentity' was not watched on {CPU1}"):
+        found.get_tensors("y", device_name=CPU1)
+    assert sorted(run.session_run_index for run in found.runs) == [0, 0, 1, 1]
+    assert {run.global_step for run in found.runs} == {4}
+    first = [run for run in found.runs if run.session_run_index == 0]
+    assert {device for run in first for device in run.graphs} == {CPU0, CPU1}
+    assert all(run.input_names == ("x:0",) and run.complete for run in found.runs)
+
+
+async def test_files_stay_below_the_file_roots_of_their_server(hop: Hop, tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    async with in_process(file_roots=[root]) as cluster:
+        async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+            with pytest.raises(PermissionDeniedError, match="is outside the file roots") as refused:
+                await session.run(
+                    hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{outside}"])
+                )
+            assert refused.value.task == W1
+            assert session.debug_reports() == []  # no step has run
+            await session.run(
+                hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[f"file://{root}/new/dumps"])
+            )
+            assert session.debug_reports()[0].kept == 1
+    assert not outside.exists()
+    assert DebugDumpDir(root / "new" / "dumps").get_tensors("z")[0].tolist() == [0.0]
+
+
+async def test_a_directory_that_cannot_be_made_is_counted_by_its_worker(
+    cluster: InProcess, hop: Hop, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    url = f"file://{tmp_path}/file/below"
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("z", debug_urls=[url, "memory://"]))
+        (report,) = session.debug_reports()
+        assert len(session.debug_dumps()) == 1
+        assert report.failures > 0
+        assert f"debug sink {url} failed" in report.last_failure
+        options = watch("z", debug_urls=[url], raise_sink_errors=True)
+        with pytest.raises(OpError, match=f"debug sink {url} failed"):
+            await session.run(hop.z, {hop.x: [0.0]}, options)
+
+
+@pytest.fixture
+def taken() -> Iterator[list[str]]:
+    """The nodes whose values reach ``sink://cluster``, a function of this process."""
+    found: list[str] = []
+    register_debug_sink("cluster", lambda dump: found.append(dump.node_name))
+    yield found
+    unregister_debug_sink("cluster")
+
+
+async def test_functions_are_called_in_the_process_of_the_client(
+    cluster: InProcess, hop: Hop, taken: list[str], way: str
+) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=["sink://cluster"]))
+        # They were called before the run returned.
+        assert taken == ["y", "z"]
+        with pytest.raises(
+            InvalidArgumentError, match="no debug sink is registered for 'sink://no'"
+        ):
+            await session.run(hop.z, {hop.x: [0.0]}, watch("y", debug_urls=["sink://no"]))
+
+
+async def test_a_function_may_run_the_session_itself(cluster: InProcess, hop: Hop) -> None:
+    inner: list[Any] = []
+    session = Session(cluster.target(), graph=hop.x.graph)
+
+    def ask(dump: DebugDump) -> None:
+        inner.append(session.run(hop.z, {hop.x: [0.0]}, watch("y")).tolist())
+
+    register_debug_sink("ask", ask)
+    try:
+        options = watch("z", debug_urls=["sink://ask"])
+        await soon(asyncio.to_thread(session.run, hop.z, {hop.x: [0.0]}, options))
+        assert inner == [[0.0]]
+        assert [report.failures for report in session.debug_reports()] == [0, 0]
+    finally:
+        unregister_debug_sink("ask")
+        await asyncio.to_thread(session.close)
+
+
+# -- registries ------------------------------------------------------------------------------------
+
+
+class Recorder(DebuggerState):
+    """Notes all that it is told."""
+
+    def __init__(self, heard: list[Any]) -> None:
+        self.heard = heard
+
+    def publish_debug_metadata(
+        self,
+        global_step: int,
+        session_run_index: int,
+        executor_step_index: int,
+        input_names: Sequence[str],
+        output_names: Sequence[str],
+        target_names: Sequence[str],
+    ) -> None:
+        self.heard.append(("run", session_run_index, executor_step_index))
+
+    def publish_graph(self, graph_def: GraphDef, device: str) -> None:
+        debug = [node.name for node in graph_def.nodes if node.name.startswith("__dbg")]
+        self.heard.append(("graph", device, debug))
+
+    def publish_tensor(self, dump: DebugDump, debug_urls: Sequence[str]) -> None:
+        self.heard.append(("tensor", dump.key.debug_node_name, dump.device_name, *debug_urls))
+
+    def publish_end(self, error: OpError | None) -> None:
+        self.heard.append(("end", error))
+
+
+async def test_a_state_of_the_client_hears_of_runs_graphs_values_and_ends(
+    cluster: InProcess, hop: Hop, tmp_path: Path, way: str
+) -> None:
+    """It replaces the whole mechanism, so no worker writes a file."""
+    heard: list[Any] = []
+    url = f"file://{tmp_path}"
+    before = DebuggerStateRegistry.register_factory(lambda options: Recorder(heard))
+    try:
+        async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+            for _ in range(2):
+                await session.run(hop.z, {hop.x: [0.0]}, watch("y", "z", debug_urls=[url]))
+    finally:
+        DebuggerStateRegistry.register_factory(before)
+    values = [
+        ("tensor", "y:0:DebugIdentity", CPU0, url), ("tensor", "z:0:DebugIdentity", CPU1, url),
+    ]  # fmt: skip
+    assert heard == [
+        ("run", 0, 0), ("graph", CPU0, ["__dbg_y:0"]), ("graph", CPU1, ["__dbg_z:0"]), *values,
+        ("end", None), ("run", 1, 1), *values, ("end", None),
+    ]  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+class Numbers(DebugGraphDecoratorInterface):
+    """Adds a check of numbers behind each logarithm, after the debug nodes."""
+
+    published: list[tuple[str, int]]
+
+    def __init__(self, default: DebugGraphDecoratorInterface, published: list[Any]) -> None:
+        self._default = default
+        self.published = published
+
+    def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
+        nodes = list(self._default.decorate_graph(graph_def, device).nodes)
+        for node in [node for node in nodes if node.op == "Log"]:
+            check = NodeDef(
+                name=f"numbers/{node.name}", op="CheckNumerics", inputs=((node.name, 0),),
+                attrs={"T": node.outputs[0].dtype, "message": "checked"}, outputs=node.outputs,
+            )  # fmt: skip
+            nodes.insert(nodes.index(node) + 1, check)
+        return GraphDef(tuple(nodes))
+
+    def publish_graph(self, graph_def: GraphDef, device: str) -> None:
+        self.published.append((device, len(graph_def.nodes)))
+
+
+async def test_a_registered_decorator_decorates_the_partitions_of_each_worker(
+    cluster: InProcess, hop: Hop
+) -> None:
+    published: list[Any] = []
+    before = DebugGraphDecoratorRegistry.register_factory(
+        lambda options, default: Numbers(default, published)
+    )
+    try:
+        async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+            with pytest.raises(InvalidArgumentError, match="checked") as error:
+                await session.run(hop.z, {hop.x: [-1.0]}, watch("y", "z"))
+            assert (error.value.node, error.value.task) == ("numbers/z", W1)
+            # The default decorator was delegated to, and what was seen before the error is there.
+            assert {d.tensor_name for d in session.debug_dumps()} >= {"y:0"}
+            assert await session.run(hop.z, {hop.x: [-1.0]}) == -np.inf
+        assert sorted(device for device, _ in published) == [CPU0, CPU1]
+    finally:
+        assert DebugGraphDecoratorRegistry.register_factory(before) is not None
+
+
+async def test_what_a_decorator_breaks_is_refused_with_the_reason(
+    cluster: InProcess, hop: Hop
+) -> None:
+    class Wrong(DebugGraphDecoratorInterface):
+        def decorate_graph(self, graph_def: GraphDef, device: str) -> GraphDef:
+            return GraphDef(tuple(n for n in graph_def.nodes if n.op not in ("_Send", "_Recv")))
+
+    before = DebugGraphDecoratorRegistry.register_factory(lambda options, default: Wrong())
+    try:
+        async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+            with pytest.raises(InvalidArgumentError, match=r"sends or receives of .* were changed"):
+                await session.run(hop.z, {hop.x: [0.0]}, watch("y"))
+    finally:
+        DebugGraphDecoratorRegistry.register_factory(before)
+
+
+# -- breaks ----------------------------------------------------------------------------------------
+
+
+async def test_a_break_names_node_device_and_task_and_shows_what_was_seen(
+    cluster: InProcess, hop: Hop, way: str
+) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        options = watch("y", "z", break_on="nan_or_inf")
+        with pytest.raises(InvalidArgumentError, match=r"'z' \(Log\) made a NaN or Inf") as error:
+            await session.run(hop.z, {hop.x: [-1.0]}, options)
+        assert (error.value.node, error.value.device, error.value.task) == ("z", CPU1, W1)
+        assert error.value.op is hop.z.op
+        assert "inputs: y:0 (float32[1]) min 0.0, max 0.0" in error.value.message
+        assert values_in(session) == {"y:0": [0.0], "z:0": [-np.inf]}
+        assert "'z' (Log)" in session.debug_reports()[0].error
+        assert (await session.run(hop.z, {hop.x: [0.0]}, options)).tolist() == [0.0]
+
+
+async def test_a_break_inside_a_loop_of_a_worker_names_the_node_of_the_body(
+    cluster: InProcess, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        end = ops.while_loop(lambda i: i > -2.0, lambda i: ops.log(i, name="inner") - 1.0, [x])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        with pytest.raises(InvalidArgumentError, match="made a NaN or Inf") as error:
+            await session.run(end, {x: 1.0}, BREAK)
+        assert "inner" in (error.value.node or "")
+        assert error.value.device == CPU1
+
+
+# -- partial runs ----------------------------------------------------------------------------------
+
+
+async def test_a_partial_run_over_tasks_shows_values_as_their_feeds_come(
+    cluster: InProcess, graph: Graph, way: str
+) -> None:
+    x, y = (ops.placeholder("float32", [], name=name) for name in "xy")
+    with on(W1):
+        first = ops.add(x, 1.0, name="first")
+    with on(W0):
+        second = ops.multiply(first, y, name="second")
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        watching = watch("x", "y", "first", "second")
+        async with session.partial([first, second], [x, y], watching) as run:
+            assert await run.run(first, {x: 1.0}) == 2.0
+            assert devices_of(session) == {"x": CPU1, "first": CPU1}
+            assert await run.run(second, {y: 5.0}) == 10.0
+            assert devices_of(session) == {"x": CPU1, "first": CPU1, "y": CPU0, "second": CPU0}
+        (report,) = session.debug_reports()
+        assert (report.seen, report.error) == (4, "")
+        assert kept_at_workers(cluster) == 0
+
+
+async def test_a_partial_run_that_is_left_leaves_nothing_at_the_workers(
+    cluster: InProcess, hop: Hop
+) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        async with session.partial([hop.y, hop.z], [hop.x], watch_all()):
+            pass
+        assert "was left" in session.debug_reports()[0].error
+        await eventually(lambda: kept_at_workers(cluster) == 0)
+
+
+async def test_closing_the_session_ends_its_debugged_partial_runs(
+    cluster: InProcess, hop: Hop
+) -> None:
+    session = AsyncSession(cluster.target(), graph=hop.x.graph)
+    await session.partial_run_setup([hop.z], [hop.x], watch_all())
+    await session.close()
+    assert "closed" in session.debug_reports()[0].error
+
+
+# -- failures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("patient_clients")
+async def test_a_step_that_is_too_late_shows_what_it_has_seen(
+    cluster: InProcess, graph: Graph
+) -> None:
+    gate = Gate("late")
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        y = ops.add(x, 1.0, name="y")
+    with on(W0):
+        z = gate(y) + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        try:
+            gate.open()
+            await session.run(z, {x: 0.0}, watch("y"))  # planned and registered
+            session.clear_debug_dumps()
+            gate.close()
+            late = replace(watch("y"), timeout_in_ms=1500)
+            with pytest.raises(DeadlineExceededError):
+                await session.run(z, {x: 1.0}, late)
+            assert values_in(session) == {"y:0": 2.0}
+            assert "did not end within its limit" in session.debug_reports()[0].error
+        finally:
+            gate.open()
+
+
+async def test_a_run_that_its_caller_cancels_has_a_report(cluster: InProcess, graph: Graph) -> None:
+    gate = Gate("cancelled")
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        y = ops.add(x, 1.0, name="y")
+    with on(W0):
+        z = gate(y) + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        run = asyncio.create_task(session.run(z, {x: 1.0}, watch("y")))
+        try:
+            await gate.wait_entered()
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await soon(run)
+            await eventually(lambda: len(session.debug_reports()) == 1)
+            assert "cancelled by its caller" in session.debug_reports()[0].error
+            assert values_in(session) == {"y:0": 2.0}
+        finally:
+            gate.open()
+
+
+@pytest.mark.process
+async def test_over_processes_a_worker_that_dies_in_a_watched_step_is_named(
+    graph: Graph, tmp_path: Path
+) -> None:
+    """Values travel from other processes, and files are written there.
+
+    1. A step is watched in memory and in files on two processes.
+    2. A second step waits in a dequeue on worker 1, which is killed.
+    3. The values that worker 0 has seen are there, what worker 1 has written is read back, and the report
+       says that the rest is lost; the session runs on where it needs worker 1 no more.
+    """
+    x = ops.placeholder("float32", [], name="x")
+    with on(W0):
+        y = ops.add(x, 1.0, name="y")
+    with on(W1):
+        z = ops.multiply(y, 2.0, name="z")
+        queue = ops.FIFOQueue(1, "float32", [[]], name="q")
+        with graph.control_dependencies([z.op]):
+            never = queue.dequeue(name="never")
+    options = watch("y", "z", debug_urls=["memory://", f"file://{tmp_path}"])
+    async with patient_cluster({"worker": 2}) as cluster:
+        async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+            assert await soon(session.run(z, {x: 1.0}, options)) == 4.0
+            assert devices_of(session) == {"y": CPU0, "z": CPU1}
+            assert session.debug_reports()[0].kept == 4
+            assert DebugDumpDir(tmp_path).devices() == [CPU0, CPU1]
+            run = asyncio.create_task(session.run(never, {x: 2.0}, options))
+            await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 1)
+            await eventually(lambda: len(DebugDumpDir(tmp_path).get_tensors("z")) == 2)
+            cluster.process("worker", 1).send_signal(signal.SIGKILL)
+            with pytest.raises(UnavailableError) as error:
+                await soon(run)
+            assert error.value.task == W1
+            report = session.debug_reports()[1]
+            assert [lost.partition(": ")[0] for lost in report.lost] == [W1]
+            later = [d for d in session.debug_dumps() if d.session_run_index == 1]
+            assert [(d.node_name, d.value.tolist()) for d in later] == [("y", 3.0)]
+            found = DebugDumpDir(tmp_path)
+            (unfinished,) = [run for run in found.runs if not run.complete]
+            assert [datum.node_name for datum in unfinished.data] == ["z"]
+            assert await soon(session.run(y, {x: 1.0}, watch("y"))) == 2.0
+
+
+class Silent:
+    """A worker that does not answer."""
+
+    async def ask(self, message: object, deadline: Deadline) -> Any:
+        raise DeadlineExceededError("no answer in 2 s")
+
+
+async def test_a_task_that_does_not_answer_for_its_values_is_named() -> None:
+    survey = PlanSurvey(tasks=(), not_run=("x:0",), refused=())
+    parts = [TaskPart(task, [], (), ()) for task in (W0, W1)]
+    graph = ClientGraph(RunSignature(), parts, survey=survey)
+    workers: Any = {W0: Silent()}
+    runs = master_debug_runs.DebugRuns("s", workers)
+    runs.add("r", 7, graph, lambda: True)
+    found = await runs.take(TakeStepValues(session_handle="s", run="r", last=True))
+    assert found.lost == {W0: "no answer in 2 s", W1: "it has left the cluster"}
+    assert (found.tasks, found.not_run, found.over) == ({}, ["x:0"], True)
+    assert len(runs) == 0
+    again = await runs.take(TakeStepValues(session_handle="s", run="r", last=True))
+    assert (again.tasks, again.lost, again.over) == ({}, {}, True)
+
+
+async def test_masters_and_workers_keep_few_runs_that_nobody_asks_for(
+    cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client of a session may be written by others, and never take what it has watched."""
+    monkeypatch.setattr(RemoteDebugger, "_take", _take_nothing)
+    monkeypatch.setattr(master_debug_runs, "_KEPT", 3)
+    monkeypatch.setattr(worker_debug_runs, "_KEPT", 2)
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        for _ in range(6):
+            await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
+        assert kept_at_workers(cluster) == 3 + 2 * 2
+    await eventually(lambda: kept_at_workers(cluster) == 0)
+
+
+async def _take_nothing(*_: Any, **__: Any) -> bool:
+    return True
+
+
+# -- what it costs ---------------------------------------------------------------------------------
+
+
+async def test_a_plain_step_costs_nothing_more(
+    cluster: InProcess, hop: Hop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No message, no field and no graph of a plain run has anything of the debugger, also beside one."""
+    messages: list[Any] = []
+    seen_by = WorkerSession._run_graph
+
+    def note(self: WorkerSession, message: RunGraph) -> Any:
+        messages.append(message)
+        return seen_by(self, message)
+
+    monkeypatch.setattr(WorkerSession, "_run_graph", note)
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        feeds = {hop.x: [0.0]}
+        await session.run(hop.z, feeds)
+        graphs = {s.task: s.statistics().graphs for s in cluster.servers}
+        plain = {m.graph_handle for m in messages}
+        await session.run(hop.z, feeds, watch("z"))
+        await session.run(hop.z, feeds, watch("z", global_step=9))  # another run of the same plan
+        more = {s.task: s.statistics().graphs for s in cluster.servers}
+        assert more == {task: count + 1 for task, count in graphs.items()}
+        messages.clear()
+        await session.run(hop.z, feeds)
+        assert {m.graph_handle for m in messages} == plain
+        assert [m.debug_run for m in messages] == [None, None]
+        assert len(session.debug_reports()) == 2
+        assert kept_at_workers(cluster) == 0
+
+
+async def test_plans_of_other_watches_are_kept_apart(cluster: InProcess, hop: Hop) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        for node in ("y", "z", "y"):
+            await session.run(hop.z, {hop.x: [0.0]}, watch(node))
+        assert [d.node_name for d in session.debug_dumps()] == ["y", "z", "y"]
+        indices = [(r.session_run_index, r.executor_step_index) for r in session.debug_reports()]
+        assert indices == [(0, 0), (1, 0), (2, 1)]
+
+
+# -- peers that send nonsense ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        TaskWatches.from_wire,
+        DebugRunDef.from_wire,
+        lambda wire: dump_from_wire(
+            wire, DebugRunDef(session_run_index=0, executor_step_index=0, options=DebugOptions())
+        ),
+    ],
+    ids=["watches", "run", "value"],
+)
+@pytest.mark.parametrize("wire", [None, [], [1, 2], {}, [{}, ["a"], {"a": 1}, [], [], [], []]])
+def test_malformed_wire_forms_are_protocol_errors(read: Any, wire: Any) -> None:
+    with pytest.raises(ProtocolError, match="this is not the wire form of"):
+        read(wire)
+
+
+async def test_steps_whose_options_and_debugged_run_do_not_agree_are_refused(
+    cluster: InProcess, hop: Hop
+) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        await session.run(hop.z, {hop.x: [0.0]})
+        remote: Any = session._session
+        for options, debug_run in ((watch("z").to_wire(), None), ({}, [0, 0, {}, False])):
+            message = RunStep(
+                session_handle=remote.handle, feeds={"x:0": np.zeros(1, np.float32)},
+                fetches=["z:0"], targets=[], options=options, request_id=remote.request_id(),
+                debug_run=debug_run,
+            )  # fmt: skip
+            with pytest.raises(InvalidArgumentError, match="debug_options and a debug_run"):
+                await remote.ask_step(message, None, object)
+
+
+async def test_a_worker_refuses_a_debugged_graph_whose_step_names_no_run(
+    cluster: InProcess, hop: Hop
+) -> None:
+    async with AsyncSession(cluster.target(), graph=hop.x.graph) as session:
+        await session.run(hop.z, {hop.x: [0.0]}, watch("z"))
+        sessions = worker_of(cluster.server(W1))._sessions.sessions
+        (work,) = [s for s in sessions if s.graphs]
+        (handle,) = work._graphs
+        message = RunGraph(
+            session_handle=work.handle, graph_handle=handle, step_id=1, feeds=[], trace=False
+        )
+        with pytest.raises(InvalidArgumentError, match="its steps need a debug_run"):
+            work._run_graph(message)
