@@ -122,7 +122,7 @@ async def test_other_options_are_refused_by_name(session: Any, stages: Stages) -
 
 
 async def test_options_of_the_compat_face_are_taken_as_well(session: Any, stages: Stages) -> None:
-    options = tf.RunOptions()
+    options: Any = tf.RunOptions()
     options.debug_options = watch(stages.first.op.name).debug_options
     async with session.partial(stages.first, stages.feeds, options) as run:
         assert await run.run(stages.first, {stages.a: 1, stages.b: 2}) == 3

@@ -79,10 +79,11 @@ class TaskWatches:
             case [dict(options), list(feeds), dict(types), list(elsewhere), *names]:
                 lists = [feeds, elsewhere, list(types), list(types.values()), *names]
                 if len(names) == 3 and all(map(_are_strings, lists)):
+                    fed, fetched, targets = map(tuple, names)
                     return cls(
                         options=DebugOptions.from_wire(options), feeds=tuple(feeds),
                         fed_types=types, elsewhere=tuple(elsewhere),
-                        signature=RunSignature(*map(tuple, names)),
+                        signature=RunSignature(fed, fetched, targets),
                     )  # fmt: skip
         raise ProtocolError(f"this is not the wire form of watches: {value!r:.100}")
 
