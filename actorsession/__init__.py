@@ -40,7 +40,6 @@ _NAMES = {
     ".graph.shape": "TensorShape",
     ".interop": "import_graph_def",
     ".interop.graph_util": "*=graph_util",
-    ".metrics": "process_metrics",
     ".namespaces.arrays": "*=arrays",
     ".namespaces.autodiff": "*=autodiff",
     ".namespaces.collective": "*=collective",

@@ -58,7 +58,6 @@ from actorsession.graph.operation import Tensor as Tensor
 from actorsession.graph.shape import TensorShape as TensorShape
 from actorsession.interop import import_graph_def as import_graph_def
 from actorsession.interop import graph_util as graph_util
-from actorsession.metrics import process_metrics as process_metrics
 from actorsession.namespaces import arrays as arrays
 from actorsession.namespaces import autodiff as autodiff
 from actorsession.namespaces import collective as collective
@@ -230,13 +229,13 @@ __all__ = [
 "less", "less_equal", "linalg", "local_variables", "local_variables_initializer", "log",
 "logical_and", "logical_not", "logical_or", "lookup", "losses", "map_fn", "math", "matmul",
 "maximum", "minimum", "multiply", "name_scope", "negative", "nn", "no_op", "not_equal", "one_hot",
-"ones", "ones_like", "pad", "placeholder", "placeholder_with_default", "plugins", "pow",
-"process_metrics", "py_func", "quantization", "queue", "random", "random_normal", "random_uniform",
-"range", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-"reduce_sum", "reset_default_graph", "reshape", "reverse", "set_random_seed", "sets", "shape",
-"sigmoid", "sign", "signal", "sin", "size", "slice", "sparse", "split", "sqrt", "square", "squeeze",
-"stack", "stop_gradient", "string", "strings", "subtract", "tables_initializer", "tanh", "tile",
-"timeline", "train", "trainable_variables", "transpose", "truncated_normal", "tuple", "uint16",
-"uint32", "uint64", "uint8", "unstack", "variable_scope", "variables", "variables_initializer",
-"where", "while_loop", "zeros", "zeros_like"
+"ones", "ones_like", "pad", "placeholder", "placeholder_with_default", "plugins", "pow", "py_func",
+"quantization", "queue", "random", "random_normal", "random_uniform", "range", "reduce_all",
+"reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+"reset_default_graph", "reshape", "reverse", "set_random_seed", "sets", "shape", "sigmoid", "sign",
+"signal", "sin", "size", "slice", "sparse", "split", "sqrt", "square", "squeeze", "stack",
+"stop_gradient", "string", "strings", "subtract", "tables_initializer", "tanh", "tile", "timeline",
+"train", "trainable_variables", "transpose", "truncated_normal", "tuple", "uint16", "uint32",
+"uint64", "uint8", "unstack", "variable_scope", "variables", "variables_initializer", "where",
+"while_loop", "zeros", "zeros_like"
 ]

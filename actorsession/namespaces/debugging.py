@@ -1,4 +1,4 @@
-"""Checks of values in a graph, and the debugger: watches, dumps and reports."""
+"""Checks of values in a graph, the debugger with its watches and reports, and counters of the process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from actorsession.lazy_names import lazy_names
 _NAMES = {
     "actorsession.session": "GraphGrowthWarning GraphMutationWarning",
     "actorsession.config": "DebugOptions DebugTensorWatch",
+    "actorsession.metrics": "process_metrics",
     "actorsession.ops.elements.comparison": "is_finite is_inf is_nan",
     "actorsession.ops.flow.assertions": (
         "Assert Print add_check_numerics_ops check_numerics verify_tensor_all_finite"

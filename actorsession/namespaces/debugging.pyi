@@ -1,8 +1,9 @@
 # Written by scripts/generated.py.
-"""Checks of values in a graph, and the debugger: watches, dumps and reports."""
+"""Checks of values in a graph, the debugger with its watches and reports, and counters of the process."""
 
 from actorsession.config import DebugOptions as DebugOptions
 from actorsession.config import DebugTensorWatch as DebugTensorWatch
+from actorsession.metrics import process_metrics as process_metrics
 from actorsession.ops.elements.comparison import is_finite as is_finite
 from actorsession.ops.elements.comparison import is_inf as is_inf
 from actorsession.ops.elements.comparison import is_nan as is_nan
@@ -50,6 +51,6 @@ __all__ = [
 "assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
 "assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
 "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type", "check_numerics",
-"is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing",
+"is_finite", "is_inf", "is_nan", "is_non_decreasing", "is_strictly_increasing", "process_metrics",
 "register_debug_sink", "unregister_debug_sink", "verify_tensor_all_finite"
 ]

@@ -80,6 +80,6 @@ def test_the_messages_are_compared_copied_and_know_their_fields() -> None:
     copied.feed.append("y:0")
     assert options.feed == ["x:0"]
     assert copied.frozen().feed == ("x:0", "y:0")
-    with pytest.raises(ValueError, match='no "feeds" field; it has feed, fetch, target'):
+    with pytest.raises(AttributeError, match='no "feeds" field; it has feed, fetch, target'):
         copied.feeds = ["x:0"]
     assert config_pb2.ConfigProto is tf.ConfigProto

@@ -221,6 +221,7 @@ def test_passes_see_handle_options_and_devices_of_their_session(add: Registered)
 async def test_at_a_master_they_see_what_the_client_asked_for(add: Registered) -> None:
     seen = keep_contexts(add)
     config = acts.ConfigProto(operation_timeout_in_ms=50_000, device_filters=["/job:worker"])
+    merged = replace(config, inter_op_parallelism_threads=8)  # as the server has it
     x, total = doubled()
     async with in_process() as cluster:
         async with AsyncSession(
@@ -229,7 +230,7 @@ async def test_at_a_master_they_see_what_the_client_asked_for(add: Registered) -
             assert await soon(session.run(total, {x: 1.0})) == 2.0
         assert set(seen) == {group.value for group in PassGroup}
         for context in seen.values():
-            assert context.session_options == acts.plugins.SessionOptions(cluster.target(), config)
+            assert context.session_options == acts.plugins.SessionOptions(cluster.target(), merged)
             assert len(context.devices.devices) == 2
     (handle,) = {context.session_handle for context in seen.values()}
     assert handle

@@ -223,12 +223,11 @@ async def test_nodes_are_placed_anew_while_the_loop_goes_on(x: Tensor) -> None:
         go = threading.Event()
         looks: list[str] = []
 
-        def look() -> bool:
+        def look() -> None:
             looks.append(threading.current_thread().name)
             assert go.wait(PATIENCE)
-            return False
 
-        direct._improve_placement = look
+        direct._check_placement = look
         assert await soon(session.run(y, {x: 1.0})) == 1.0 + ONES
         await eventually(lambda: len(looks) == 1)
         np.testing.assert_equal(await soon(session.run(y, {x: 2.0})), 2.0 + ONES)

@@ -29,9 +29,22 @@ class CallableOptions(Message):
 
     def frozen(self) -> config.CallableOptions:
         """Return the library's options with the same contents."""
-        values = {name: as_settings(value) for name, value in self.__dict__["_values"].items()}
+        values = {name: as_settings(value) for name, value in self._set().items()}
         if "run_options" in values:
             # A copy, because the caller may change these options afterwards.
-            given, names = values["run_options"], [f.name for f in fields(config.RunOptions)]
-            values["run_options"] = config.RunOptions(**{n: getattr(given, n) for n in names})
+            values["run_options"] = _frozen(values["run_options"])
         return config.CallableOptions(**values)
+
+    def _set(self) -> dict[str, Any]:
+        """Return the fields that are set; options of runs are if one of theirs differs from its default."""
+        found = super()._set()
+        if "run_options" in found and _frozen(found["run_options"]) == config.RunOptions():
+            del found["run_options"]
+        return found
+
+
+def _frozen(options: config.RunOptions) -> config.RunOptions:
+    """Return options of runs as the library's own."""
+    return config.RunOptions(
+        **{f.name: getattr(options, f.name) for f in fields(config.RunOptions)}
+    )

@@ -65,7 +65,7 @@ class Message:
         if name in values:
             return values[name]
         made = self._empty(name)
-        if isinstance(made, (Message, ProtoMessage, list, dict)):
+        if name in self._messages or isinstance(made, (list, dict)):
             values[name] = made  # the caller may change it
         return made
 
@@ -132,7 +132,7 @@ class Message:
             elif isinstance(value, dict):
                 mine.update(value)
             else:
-                setattr(self, name, value)
+                setattr(self, name, copy.deepcopy(value))
 
     def _check_same(self, other: object) -> None:
         if type(other) is not type(self):
