@@ -151,7 +151,7 @@ def test_a_server_says_that_an_address_of_its_description_is_somebody_else_s() -
         with serving(*words) as (process, ours):
 
             async def use() -> None:
-                config = ConfigProto(operation_timeout_in_ms=500, wait_for_all_tasks=True)
+                config = ConfigProto(operation_timeout_in_ms=3_000, wait_for_all_tasks=True)
                 session = AsyncSession(ours["address"], graph=Graph(), config=config)
                 with pytest.raises(DeadlineExceededError, match="wrong cluster"):
                     await session.list_devices()
