@@ -73,3 +73,13 @@ class CollectiveCall(Future[Any]):
         self.shape = shape
         self.seconds = seconds
         self.after = after
+
+    def complete(self, value: Any) -> None:
+        """Complete the call with its result, unless it was cancelled or has failed."""
+        if not self.done() and self.set_running_or_notify_cancel():
+            self.set_result(value)
+
+    def fail(self, error: Exception) -> None:
+        """Complete the call with an error, unless it was cancelled or is complete."""
+        if not self.done() and self.set_running_or_notify_cancel():
+            self.set_exception(error)

@@ -7,13 +7,13 @@ whose keys are computed in the step, or that stand in a loop or function, are ch
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.prune import StepGraph
 
-__all__ = ["check_collectives", "has_collectives"]
+__all__ = ["check_collectives"]
 
 # Position of the group's size among the inputs, followed by the keys of group and instance; -1 where all
 # three are attributes.
@@ -22,11 +22,6 @@ _KEYS_AT: Mapping[str, int] = {
     "CollectiveReduceV2": 1, "CollectiveGatherV2": 1, "CollectiveReduceScatterV2": 1,
     "CollectiveAllToAllV2": 1, "CollectiveBcastSendV2": 1, "CollectiveBcastRecvV2": 0,
 }  # fmt: skip
-
-
-def has_collectives(nodes: Sequence[NodeDef]) -> bool:
-    """Return whether a node takes part in a collective; those in the bodies of loops are not seen."""
-    return any(node.op in _KEYS_AT for node in nodes)
 
 
 def check_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> None:

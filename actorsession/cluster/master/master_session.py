@@ -65,7 +65,7 @@ from actorsession.messages.worker import AskVariables
 from actorsession.metrics import session_tally
 from actorsession.plan.partial import check_signature
 from actorsession.plan.placement_log import log_devices
-from actorsession.plan.signature import PLAIN, DebugSignature, RunSignature, Wiring
+from actorsession.plan.signature import DebugSignature, RunSignature, Wiring
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.wait_graph import MasterWaits
@@ -263,14 +263,8 @@ class MasterSession(Actor):
 
         A step that runs on this task alone and ends without waiting is answered synchronously.
         """
-        signature = RunSignature(
-            tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
-            Wiring.from_wire(message.wiring) if message.wiring else PLAIN,
-        )  # fmt: skip
-        options = _NO_OPTIONS
-        if message.options or message.debug_run is not None:
-            options = RunOptions.from_wire(message.options)
-            signature = _signature(message, options)
+        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        signature = _signature(message, options)
         limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else self._step_limit
         deadline = call.deadline.within(limit)
         graph = None if self._members.changed else self._graphs.ready(signature)
@@ -640,7 +634,7 @@ def _signature(
     wiring = [] if isinstance(message, PartialRunSetup) else message.wiring
     plain = RunSignature(
         tuple(message.feeds), tuple(message.fetches), tuple(message.targets),
-        Wiring.from_wire(wiring) if wiring else PLAIN,
+        Wiring.from_wire(wiring),
     )  # fmt: skip
     debug = options.debug_options
     if not isinstance(message, PrepareStep) and debug.active != (message.debug_run is not None):

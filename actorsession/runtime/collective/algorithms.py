@@ -120,16 +120,10 @@ class Exchange:
         for key, waiter in waiting.items():
             self._rendezvous.forget(key, waiter)
 
-    def finish(self, value: Any) -> None:
-        """Complete the call with its result."""
-        if self.call.set_running_or_notify_cancel():
-            self.call.set_result(value)
-
     def fail(self, error: OpError) -> None:
         """Complete the call with an error."""
         self.stop()
-        if not self.call.done() and self.call.set_running_or_notify_cancel():
-            self.call.set_exception(error)
+        self.call.fail(error)
 
     # -- agreement -------------------------------------------------------------------------------
 
@@ -200,14 +194,14 @@ class DirectExchange(Exchange):
             values[rank] = value
             left -= 1
             if not left:
-                self.finish(self.result(values))
+                self.call.complete(self.result(values))
 
         for rank in self._others():
             self.send(rank, "type", own)
             self.send(rank, "value", self.part_for(rank))
         self._rendezvous.flush()
         if not left:
-            self.finish(self.result(values))
+            self.call.complete(self.result(values))
         for rank in self._others():
             self.receive(rank, "type", partial(self.check, rank, own))
             self.receive(rank, "value", partial(keep, rank))
@@ -242,7 +236,7 @@ class Broadcast(Exchange):
         value = self.call.value
         if value is None:
             self.receive(self.rank, "type", self._check)
-            self.receive(self.rank, "value", lambda value: self.finish(np.array(value)))
+            self.receive(self.rank, "value", lambda value: self.call.complete(np.array(value)))
             return
         own = self.header(value)
         for rank in range(self.size):
@@ -250,7 +244,7 @@ class Broadcast(Exchange):
                 self._send_as(rank, "type", own)
                 self._send_as(rank, "value", value)
         self._rendezvous.flush()
-        self.finish(value)
+        self.call.complete(value)
 
     def _send_as(self, rank: int, what: str, value: Any) -> None:
         other = self.group.members[rank]
@@ -356,7 +350,7 @@ class Ring(Exchange):
         if self._begun < self._chunks:
             self._begin_chunk()
         elif self._finished == self._chunks:
-            self.finish(self._result())
+            self.call.complete(self._result())
 
     def _result(self) -> Array:
         value, kind = self.call.value, self.call.collective.kind

@@ -51,7 +51,7 @@ class CollectiveExecutor:
         c = call.collective
         who = (c.group, c.instance, device.name)
         if who in self._active:
-            _fail(call, InvalidArgumentError(
+            call.fail(InvalidArgumentError(
                 f"two nodes on {device.name} take part in {c} at once; its members are on different devices"
             ))  # fmt: skip
             return
@@ -88,7 +88,7 @@ class CollectiveExecutor:
 
     def _late(self, call: CollectiveCall) -> None:
         waits = ", ".join(self.awaited_by(call)) or "its group to be complete"
-        _fail(call, DeadlineExceededError(
+        call.fail(DeadlineExceededError(
             f"{call.collective} took longer than its {call.seconds:g} s; it waits for {waits}"
         ))  # fmt: skip
 
@@ -109,7 +109,7 @@ class CollectiveExecutor:
         if call.done():
             return
         if isinstance(found, OpError):
-            _fail(call, found)
+            call.fail(found)
             return
         c = call.collective
         number = self._executed[c.group, c.instance, device]
@@ -127,8 +127,3 @@ class CollectiveExecutor:
         exchange = self._exchanges.pop(call, None)
         if exchange is not None:
             exchange.stop()
-
-
-def _fail(call: CollectiveCall, error: OpError) -> None:
-    if not call.done() and call.set_running_or_notify_cancel():
-        call.set_exception(error)
