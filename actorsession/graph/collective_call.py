@@ -59,18 +59,20 @@ class CollectiveCall(Future[Any]):
         collective: what the members agree on.
         value: this member's value, borrowed; ``None`` for one that only receives.
         shape: the shape that a member without a value expects.
+        dtype: the name of the dtype that it expects.
         seconds: limit of the node; 0 for that of the step.
         after: instances that must have begun on the node's device before this one begins.
     """
 
     def __init__(
         self, collective: Collective, value: Array | None, *, shape: tuple[int, ...] = (),
-        seconds: float = 0.0, after: tuple[int, ...] = (),
+        dtype: str = "", seconds: float = 0.0, after: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         super().__init__()
         self.collective = collective
         self.value = value
         self.shape = shape
+        self.dtype = dtype
         self.seconds = seconds
         self.after = after
 

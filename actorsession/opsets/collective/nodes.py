@@ -169,6 +169,7 @@ def _kernel(kind: str, *, sends: bool = True) -> Callable[[KernelContext], Kerne
                 f"there are {[hint for hint in _HINTS if hint]}"
             )
         more = {"merge": attrs.get("merge_op", ""), "final": attrs.get("final_op", "")}
+        dtype = ctx.outputs[0].dtype.np_dtype.name
         seconds = float(attrs["timeout_seconds"])
         after = tuple(attrs.get("wait_for", ()))
 
@@ -182,7 +183,9 @@ def _kernel(kind: str, *, sends: bool = True) -> Callable[[KernelContext], Kerne
             same = Collective(
                 kind=kind, group=int(group), instance=int(instance), size=int(size), **more
             )
-            return CollectiveCall(same, array, shape=shape, seconds=seconds, after=after)
+            return CollectiveCall(
+                same, array, shape=shape, dtype=dtype, seconds=seconds, after=after
+            )
 
         return _by_arguments(ctx, call, sends=sends)
 

@@ -131,21 +131,26 @@ class Exchange:
         """Return what the members must agree on, for the others to compare."""
         c = self.call.collective
         shape = self.call.shape if array is None else array.shape
-        dtype = None if array is None else array.dtype.name
+        dtype = self.call.dtype if array is None else array.dtype.name
         text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape)])
         return np.frombuffer(text.encode(), np.uint8)
 
-    def check(self, rank: int, own: Array, header: Any) -> None:
+    def check(self, who: str, own: Array, header: Any) -> None:
         """Compare the header of another member with one's own.
+
+        Args:
+            who: the other member, for the message.
+            own: the header of this member.
+            header: that of the other one.
 
         Raises:
             InvalidArgumentError: if they differ; names both members.
         """
         if np.array_equal(own, header):
             return
-        me, other = self.group.members[self.rank].device, self.group.members[rank].device
+        me = self.group.members[self.rank].device
         raise InvalidArgumentError(
-            f"the members of {self.call.collective} do not agree: {me} has {_told(own)}, {other} has "
+            f"the members of {self.call.collective} do not agree: {me} has {_told(own)}, {who} has "
             f"{_told(header)}"
         )
 
@@ -174,7 +179,7 @@ def _told(header: Any) -> str:
     except ValueError:
         return "something else"
     how = "" if not merge else f" by {merge}" if final == "Id" else f" by {merge} and {final}"
-    return f"a {kind} of {size} members{how} with {dtype or 'any dtype'} {shape}"
+    return f"a {kind} of {size} members{how} with {dtype} {shape}"
 
 
 class DirectExchange(Exchange):
@@ -203,7 +208,7 @@ class DirectExchange(Exchange):
         if not left:
             self.call.complete(self.result(values))
         for rank in self._others():
-            self.receive(rank, "type", partial(self.check, rank, own))
+            self.receive(rank, "type", partial(self.check, self.group.members[rank].device, own))
             self.receive(rank, "value", partial(keep, rank))
 
     def _others(self) -> Sequence[int]:
@@ -235,7 +240,8 @@ class Broadcast(Exchange):
         """See ``Exchange.begin``."""
         value = self.call.value
         if value is None:
-            self.receive(self.rank, "type", self._check)
+            own = self.header(None)
+            self.receive(self.rank, "type", partial(self.check, "the sender", own))
             self.receive(self.rank, "value", lambda value: self.call.complete(np.array(value)))
             return
         own = self.header(value)
@@ -251,15 +257,6 @@ class Broadcast(Exchange):
         name = f"{self._name} {what}"
         key = build_key(other.device, other.incarnation, other.device, name)
         self._rendezvous.send(key, value)
-
-    def _check(self, header: Any) -> None:
-        kind, size, _, _, _, shape = json.loads(bytes(np.asarray(header, np.uint8)))
-        mine = self.call.collective
-        if (kind, size, tuple(shape)) != (mine.kind, mine.size, self.call.shape):
-            raise InvalidArgumentError(
-                f"the members of {mine} do not agree: {self.group.members[self.rank].device} has "
-                f"{_told(self.header(None))}, the sender has {_told(header)}"
-            )
 
 
 class Ring(Exchange):
@@ -302,7 +299,9 @@ class Ring(Exchange):
     def begin(self) -> None:
         """See ``Exchange.begin``."""
         before, after = (self.rank - 1) % self.size, (self.rank + 1) % self.size
-        self.receive(before, "type", partial(self.check, before, self._header))
+        self.receive(
+            before, "type", partial(self.check, self.group.members[before].device, self._header)
+        )
         self.send(after, "type", self._header)
         for _ in range(min(_WINDOW, self._chunks)):
             self._begin_chunk()

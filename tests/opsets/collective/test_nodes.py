@@ -227,6 +227,18 @@ def test_members_that_do_not_agree_name_each_other_and_the_session_lives() -> No
         assert session.run(good) == [3.0] * 3
 
 
+@pytest.mark.parametrize(("dtype", "shape"), [("int32", [2]), ("float32", [3])])
+def test_who_receives_another_value_than_it_expects_says_so(dtype: str, shape: list[int]) -> None:
+    def build(i: int) -> Any:
+        if i == 0:
+            return raw.CollectiveBcastSendV2(np.zeros(2, np.float32), *keys(size=2))
+        return raw.CollectiveBcastRecvV2(*keys(size=2), shape, T=dtype)
+
+    said = rf"CPU:1 has a broadcast of 2 members with {dtype} \[{shape[0]}\], the sender .* float32 \[2\]"
+    with pytest.raises(InvalidArgumentError, match=said):
+        run(on_each(build, 2))
+
+
 def test_a_node_has_a_limit_of_its_own() -> None:
     """The size is computed, so that only the step can know that members are missing."""
     size = acts.placeholder_with_default(3, [])

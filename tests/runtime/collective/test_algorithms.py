@@ -125,7 +125,7 @@ def test_a_broadcast_gives_all_the_value_of_the_one_that_sends(
     value = numbers(1, shape, np.float32)[0]
     same = collective(BROADCAST, size)
     calls = [
-        CollectiveCall(same, value if rank == source % size else None, shape=shape)
+        CollectiveCall(same, value if rank == source % size else None, shape=shape, dtype="float32")
         for rank in range(size)
     ]
     for call in exchange(calls, order):
