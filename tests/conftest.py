@@ -1,7 +1,8 @@
 """What holds for every test: two event loops, nothing left behind, reproducible examples.
 
 Each ``async def test_...`` runs twice: on uvloop as it is used in production, and on the stock loop
-in debug mode, which names a coroutine that was never awaited and a call from the wrong thread.
+with the checks of its debug mode, which fail a call from the wrong thread and say where a coroutine that
+was never awaited comes from.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
+import threading
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 import hypothesis
 import pytest
@@ -28,6 +33,8 @@ hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_
 hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+_Arguments = TypeVarTuple("_Arguments")
+
 LoopContext = dict[str, Any]
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
@@ -38,28 +45,64 @@ _TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
 # More would hide a child that nobody awaits.
 _TURNS_TO_END = 10
 
+# Frames that a warning of a coroutine that was never awaited shows.
+_ORIGIN_DEPTH = 3
+
 # After a timeout; cancelled children that are not lost end at once.
 _SECONDS_TO_ABANDON = 1.0
 
 
-class DebugEventLoop(asyncio.SelectorEventLoop):
-    """The stock loop with debug mode on, for good.
+class CheckedEventLoop(asyncio.SelectorEventLoop):
+    """The stock loop with the checks of its debug mode, without its notes.
 
-    It does not warn of slow callbacks: on a loaded machine any callback is slow now and then, and tests
-    that count warnings would count that too.
+    Debug mode also keeps the whole stack of each task, future and callback from where it was made, which
+    doubled the time of a test. ``pytest --asyncio-debug`` keeps them, for a failure that needs them.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        # A callback may be slow on a loaded machine, and tests that count warnings would count that too.
         self.slow_callback_duration = float("inf")
+        self._thread: int | None = None
 
-    def set_debug(self, enabled: bool) -> None:
-        """Stay in debug mode: ``asyncio.Runner(debug=False)`` would switch it off again."""
-        super().set_debug(True)
+    def run_forever(self) -> None:
+        depth = sys.get_coroutine_origin_tracking_depth()
+        sys.set_coroutine_origin_tracking_depth(max(depth, _ORIGIN_DEPTH))
+        self._thread = threading.get_ident()
+        try:
+            super().run_forever()
+        finally:
+            self._thread = None
+            sys.set_coroutine_origin_tracking_depth(depth)
+
+    def call_soon(
+        self,
+        callback: Callable[[*_Arguments], object],
+        *args: *_Arguments,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        self._check_caller()
+        return super().call_soon(callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*_Arguments], object],
+        *args: *_Arguments,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        self._check_caller()
+        return super().call_at(when, callback, *args, context=context)
+
+    def _check_caller(self) -> None:
+        if self._thread is not None and self._thread != threading.get_ident():
+            raise RuntimeError(
+                "Non-thread-safe operation invoked on an event loop other than the current one"
+            )
 
 
 def _loop_classes() -> Mapping[str, LoopFactory]:
-    classes: dict[str, LoopFactory] = {"asyncio": DebugEventLoop}
+    classes: dict[str, LoopFactory] = {"asyncio": CheckedEventLoop}
     if importlib.util.find_spec("uvloop") is not None:
         import uvloop
 
@@ -101,8 +144,16 @@ LOOP_FACTORIES = {name: _ending_at_timeouts(cls) for name, cls in _loop_classes(
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, LoopFactory]:
-    """Run every async test once on each loop."""
-    return LOOP_FACTORIES
+    """Run every async test once on each loop, but a test of processes on one of them.
+
+    In those the other side of each link has a loop of its own, and starting it takes most of the time. Half
+    of them run on either loop, each always on the same.
+    """
+    if item.get_closest_marker("process") is None:
+        return LOOP_FACTORIES
+    names = sorted(LOOP_FACTORIES)
+    name = names[zlib.crc32(item.nodeid.encode()) % len(names)]
+    return {name: LOOP_FACTORIES[name]}
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import subprocess
@@ -60,6 +59,12 @@ def test_process():
 def test_warning():
     import warnings
     warnings.warn("out of date", DeprecationWarning)
+
+async def test_wrong_thread():
+    await asyncio.to_thread(asyncio.get_running_loop().call_soon, int)
+
+async def test_never_awaited():
+    asyncio.sleep(0)
 
 @pytest.mark.timeout(1)
 async def test_hang():
@@ -146,6 +151,15 @@ class TestOffender:
         assert outcome(report, "test_warning") == {"FAILED"}, report
 
     @pytest.mark.parametrize("loop", LOOP_FACTORIES)
+    def test_a_coroutine_that_is_never_awaited_is_a_failure(self, report: str, loop: str) -> None:
+        assert outcome(report, f"test_never_awaited[{loop}]") == {"FAILED"}, report
+        assert "Coroutine created at (most recent call last)" in report
+
+    def test_the_stock_loop_refuses_a_call_from_another_thread(self, report: str) -> None:
+        assert outcome(report, "test_wrong_thread[asyncio]") == {"FAILED"}, report
+        assert "Non-thread-safe operation" in report
+
+    @pytest.mark.parametrize("loop", LOOP_FACTORIES)
     @pytest.mark.parametrize("test", ["test_hang", "test_spin"])
     def test_a_test_that_never_ends_fails_with_its_timeout(
         self, report: str, test: str, loop: str
@@ -188,8 +202,3 @@ def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignore
     in_background = "trap '' INT QUIT HUP; exec "
     report = report_of(tmp_path, TAKES_SIGNALS, shell=in_background)
     assert "4 passed" in report, report
-
-
-async def test_the_stock_loop_runs_in_debug_mode_and_uvloop_as_in_production() -> None:
-    loop = asyncio.get_running_loop()
-    assert loop.get_debug() == isinstance(loop, asyncio.SelectorEventLoop)

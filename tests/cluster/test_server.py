@@ -124,10 +124,6 @@ async def test_two_hundred_lives_on_one_port_leave_nothing_behind(
     graph: Graph, over_links: Any, hold_ports: HoldPorts
 ) -> None:
     """Descriptors, children, threads and memory are as many after 200 lives as before."""
-    loop = asyncio.get_running_loop()
-    if isinstance(loop, asyncio.SelectorEventLoop):
-        # Debug mode notes where each of some million callbacks was made, which takes most of the time.
-        asyncio.SelectorEventLoop.set_debug(loop, False)
     (port,) = hold_ports(1)
     a = ops.placeholder("float32", [])
     x = a + 1.0
